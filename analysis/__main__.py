@@ -2,7 +2,7 @@
 """The command line: python -m analysis COMMAND, which ./analyze COMMAND hands over to.
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 this system cannot; a command may have more.
-Whatever is wrong is told in one line on standard error, never by a traceback.
+An error is one line on standard error, never a traceback.
 """
 
 import argparse

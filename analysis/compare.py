@@ -13,7 +13,7 @@ from analysis import judge, summary
 from analysis.settings import ACROSS, named
 from analysis.stats.interval import Estimate, median
 
-# What may differ between two sets and is told.
+# What may differ between two sets and is listed.
 SETTINGS = ("host", "kernel", "arch", "cpus", "cpu_model", "virtual", "debug_kernel", "governor",
             "pmu", "tier", "tool_version", "device", "peer", "rcvlowat_bytes", "pinned",
             "message_span", "send_span", "memory_source", "warnings")

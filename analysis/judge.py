@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Whether A is better than B: the one rule, which docs/statistics.md tells. Pure.
+"""Whether A is better than B: the one rule, described in docs/statistics.md. Pure.
 
 The effect is the ratio by Hodges and Lehmann: the median of the averages of all two values (pairs), or
 of all differences between two samples, of logarithms. Its interval ends at two of these points, by the

@@ -30,7 +30,7 @@ def _block(keys) -> pl.Expr:
 def usable(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
     """Complete runs of a load that have the metric, each with the block that it is paired in.
 
-    Runs of the same cell and repeat, of several days perhaps, are told apart by their order.
+    Runs of the same cell and repeat, of several days perhaps, are distinguished by their order.
     """
     frame = frame.filter(pl.col("complete") & pl.col(metric).is_not_null()
                          & pl.col("workload").is_not_null()).sort("started")

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the kernel programs and the analyzer share: fixed-width types only, and
- * every size asserted, so that both sides agree whatever compiled them.
+ * Types that the kernel programs and the analyzer share. Members have a fixed width and each size
+ * is asserted, so that both sides agree whatever compiler built them.
  */
 #pragma once
 
 #include "hist.h"
-#include "tables.h" /* made of analysis/tables: numbers and rows */
+#include "tables.h" /* generated from analysis/tables: numbers and rows */
 
 #define ABI_SIZE(type, size) \
 	_Static_assert(sizeof(struct type) == (size), #type " changed its size")
 
-/* The syscall a send came by. */
+/* The syscall that made a send. */
 enum call_kind { CALL_NUMBERS, CALL_KINDS };
 
-/* A slot for each kind of call, without and with MSG_ZEROCOPY. */
+/* Each kind of call has two slots: without and with MSG_ZEROCOPY. */
 #define CALL_SLOTS		  (CALL_KINDS * 2)
 #define CALL_SLOT(kind, zerocopy) ((kind)*2 + !!(zerocopy))
 
-/* Counters that are read at both ends of a send. */
+/* The most counters that are read at the beginning and the end of a send. */
 #define CALL_COUNTERS_MAX 4
 
 /*
@@ -38,89 +38,88 @@ struct sized_sends {
 	__u64 bytes;
 };
 
-/* Per CPU; written by the program that sees a send return, and by no other. */
+/* Per CPU. Only the program that sees a send return writes it. */
 struct call_slot {
 	__u64 failed;
-	__u64 interrupted; /* of these, by a signal: restarted, or EINTR to the program */
-	__u64 ignored;	   /* asked for zero-copy of nothing, or on a socket without SO_ZEROCOPY */
-	__u64 counted;	   /* sends that the counters below are of, */
-	__u64 left_out;	   /* and those that left their CPU meanwhile: it counted others' work */
+	__u64 interrupted; /* failed because of a signal: restarted, or EINTR */
+	__u64 ignored;	   /* MSG_ZEROCOPY without data, or without SO_ZEROCOPY */
+	__u64 counted;	   /* sends that the counters below include */
+	__u64 left_out;	   /* sends that left their CPU, which then counted other threads */
 	__u64 counters[CALL_COUNTERS_MAX];
-	struct sized_sends sizes[SIZE_CLASSES]; /* those that did not fail, by the bytes accepted */
-	struct hist wall;			/* of the sends whose start was seen */
+	struct sized_sends sizes[SIZE_CLASSES]; /* successful sends, by the bytes accepted */
+	struct hist wall;			/* time of sends whose start was seen */
 };
 ABI_SIZE(call_slot, (5 + CALL_COUNTERS_MAX + SIZE_CLASSES * 2) * 8 + 4 * 8 + HIST_BUCKETS * 8);
 
 /*
- * Errors are counted by errno. 0 stands for any that has no name of its own here,
- * ERRNO_RESTART for a send that a signal interrupted and the kernel restarts.
+ * Errors are counted by errno. Slot 0 has those beyond the table, ERRNO_RESTART sends that a signal
+ * interrupted and the kernel restarts.
  */
 #define ERRNO_RESTART 134
 #define ERRNO_SLOTS   135
 
 /*
- * Per CPU. Each field is written by one program only; where that cannot interrupt
- * itself, plain additions are exact.
+ * Per CPU. Programs add atomically (COUNT), because an interrupt on the same CPU may add to the
+ * same member.
  */
 struct totals {
-	__u64 completions;    /* send ids whose completion the kernel made known */
-	__u64 flagged;	      /* of these, flagged as copied when first seen */
-	__u64 flag_added;     /* coalesced: flagged, though the notification is not */
-	__u64 flag_retracted; /* coalesced: not flagged, though the notification is */
-	__u64 flag_assumed;   /* the flag is a neighbour's: out of order, or reported too late */
+	__u64 completions;    /* sends that completed */
+	__u64 flagged;	      /* of these, flagged as copied when first counted */
+	__u64 flag_added;     /* coalesced and flagged, though the tail's notification is not */
+	__u64 flag_retracted; /* coalesced and not flagged, though the tail's notification is */
+	__u64 flag_assumed;   /* counted with a neighbouring notification's flag */
 	__u64 coalesced;      /* completions whose notification was coalesced with an earlier one */
-	__u64 coalesced_seen; /* of these, those whose own flag was read */
-	__u64 bytes;	      /* of completions, where the hook knows them */
+	__u64 coalesced_seen; /* of these, completions whose own flag was read */
+	__u64 bytes;	      /* bytes of completions, where the hook knows them */
 	__u64 bytes_copied;
-	__u64 unflagged;       /* completions not flagged, though a hook saw the data copied */
-	__u64 unflagged_bytes; /* where the hook knows them */
-	__u64 receiver_copies; /* skb to user space, in the receiver */
+	__u64 unflagged;       /* completions without a flag whose data a hook saw copied */
+	__u64 unflagged_bytes; /* their bytes, where the hook knows them */
+	__u64 receiver_copies; /* copies from skbs to user space, in the receiver */
 	__u64 receiver_bytes;
-	__u64 refused_optmem;  /* ENOBUFS for a zero-copy send: no room in optmem, */
-	__u64 refused_memlock; /* or in locked memory */
-	__u64 unreturned; /* sends of which the thread began another, or ended, unseen to return */
-	__u64 returned_first;	   /* threads of which a send was first seen as it returned */
+	__u64 refused_optmem;  /* zero-copy sends that failed with ENOBUFS for lack of optmem */
+	__u64 refused_memlock; /* the same for lack of lockable memory */
+	__u64 unreturned; /* sends without a return: their thread began another send, or ended */
+	__u64 returned_first;	   /* threads whose first send was first seen at its return */
 	__u64 lost_processes;	   /* children of a target for which there was no room */
-	__u64 lost_threads;	   /* no room for the state of a thread */
-	__u64 uring_completions;   /* sends by io_uring's zero-copy operations that completed; */
-	__u64 uring_copied;	   /* of these, known to be copied, */
-	__u64 uring_unknown;	   /* and those whose copies io_uring was not asked to report */
-	__u64 lost_notifications;  /* no room for one: its completion is not counted */
-	__u64 lost_completions;	   /* two CPUs disputed a socket's progress for too long */
+	__u64 lost_threads;	   /* threads for whose state there was no room */
+	__u64 uring_completions;   /* completed sends of io_uring's zero-copy operations */
+	__u64 uring_copied;	   /* of these, known to be copied */
+	__u64 uring_unknown;	   /* of these, copies that io_uring was not asked to report */
+	__u64 lost_notifications;  /* no room for a notification: its completion is not counted */
+	__u64 lost_completions;	   /* several CPUs contended too long for a socket's counted_to */
 	__u64 ubufs_done;	   /* shared ubufs that completed: notification ranges */
-	__u64 notifications_read;  /* read from error queues by applications, */
-	__u64 reported;		   /* the sends that they reported, */
-	__u64 errqueue_copied;	   /* and of these, reported as copied */
-	__u64 untimed;		   /* sends that found their slot of the ring taken */
-	__u64 unsized;		   /* followed, though what they asked for is not known */
-	__u64 packets;		   /* with data of the load, handed to a device, */
-	__u64 packet_frags;	   /* and their frags */
+	__u64 notifications_read;  /* notifications that applications read from error queues */
+	__u64 reported;		   /* sends that these notifications reported */
+	__u64 errqueue_copied;	   /* sends that they reported as copied */
+	__u64 untimed;		   /* sends whose slot of the ring was occupied */
+	__u64 unsized;		   /* sends in the ring whose requested size is not fully known */
+	__u64 packets;		   /* packets with data of the load, handed to a device */
+	__u64 packet_frags;	   /* frags of these packets */
 	__u64 lost_cause_bits;	   /* no room for the cause bits of a copy */
-	__u64 completions_before;  /* of sends from before the window, on sockets that sent in it */
-	__u64 unsized_completions; /* whose bytes came together with those of other sends */
-	__u64 untracked;   /* sends whose completion cannot be known: no id, no room for the socket,
-			      or too many at once */
-	__u64 mptcp_sends; /* which are not measured, */
+	__u64 completions_before;  /* completed sends from before the window */
+	__u64 unsized_completions; /* completions whose share of the ubuf's bytes is not known */
+	__u64 untracked;	   /* sends whose completion cannot be seen: no id, no room */
+	__u64 mptcp_sends;	   /* sends over MPTCP, which are not measured */
 	__u64 mptcp_bytes;
-	__u64 other_requests; /* nor are zero-copy sends by further protocols */
-	/* completions not flagged, of which no copy was seen, nor that the data left the machine */
+	__u64 other_requests; /* zero-copy sends by other protocols, which are not measured */
+	/* completions without a flag, a seen copy, or data that were seen to leave the machine */
 	__u64 unexplained;
 };
 ABI_SIZE(totals, 40 * 8);
 
-/* What sends can be grouped by: a set. */
+/* Keys by which sends can be grouped; a set of bits. */
 enum group_by { BY_PROCESS = 1, BY_DEVICE = 2, BY_PORT = 4, BY_ADDRESS = 8 };
-/* Of zero-copy sends, always. */
+/* Keys by which zero-copy sends are always grouped. */
 #define BY_PEER (BY_DEVICE | BY_PORT | BY_ADDRESS)
 #define BY_ALL	(BY_PROCESS | BY_PEER)
 
-/* What the sends of a group have in common; 0 is what they are not grouped by. */
+/* Values that the sends of a group share; 0 where they are not grouped by it. */
 struct group_key {
 	__u32 tgid;    /* in the initial PID namespace, where all processes have one */
 	__u32 netns;   /* inode of the socket's network namespace */
-	__u32 ifindex; /* where the socket's route leads; 0: it has none cached */
-	__u16 port;    /* of the receiver, */
-	__u16 family;  /* and its address, in network order; 0: not known */
+	__u32 ifindex; /* device of the socket's route; 0: no cached route */
+	__u16 port;    /* of the receiver */
+	__u16 family;  /* of the receiver's address (in network order); 0: not known */
 	__u32 address[4];
 };
 ABI_SIZE(group_key, 32);
@@ -128,38 +127,38 @@ ABI_SIZE(group_key, 32);
 #define DEVICE_NAME_MAX 16 /* IFNAMSIZ */
 
 /*
- * Atomic additions: completions come in interrupts, and threads share a group. Of peers no more is
- * counted than requests and what follows. Sums of completions, which mostly come on another CPU,
- * are a cache line away from those of sends.
+ * Programs add atomically: completions come in interrupts, and threads share a group. Groups by
+ * receiver use only requests and the members after it. Sums of completions, which mostly come on
+ * another CPU, are a cache line away from those of sends.
  */
 struct group {
-	__u64 sends; /* all that returned, failed ones too */
+	__u64 sends; /* sends that returned, failed ones too */
 	__u64 failed;
-	__u64 interrupted; /* of these: see call_slot */
+	__u64 interrupted; /* of the failed ones: see call_slot */
 	__u64 bytes;
-	__u64 timed;	/* sends whose start was seen, */
-	__u64 ns;	/* and their wall time */
-	__u64 requests; /* zero-copy sends, the following too */
+	__u64 timed;	/* sends whose start was seen */
+	__u64 ns;	/* wall time of these sends */
+	__u64 requests; /* zero-copy sends; so are all that the following members count */
 	__u64 ignored;
 	__u64 refused;
 	__u64 zerocopy_bytes;
-	__u32 address[4]; /* of the receiver of the first send, */
+	__u32 address[4]; /* of the first send's receiver */
 	__u16 family;
-	__u16 addresses;	      /* and whether another send had another */
-	__u32 pid;		      /* of the process, as the analyzer knows it; 0: it cannot, */
-	char comm[16];		      /* its name, */
-	char device[DEVICE_NAME_MAX]; /* and the device, when the group was met */
+	__u16 addresses;	      /* 1: another send had another receiver */
+	__u32 pid;		      /* as the analyzer knows the process; 0: it cannot */
+	char comm[16];		      /* name of the process, */
+	char device[DEVICE_NAME_MAX]; /* and device, when the group was created */
 	__u64 completions;
-	__u64 copied;	 /* of these, flagged as copied, */
-	__u64 unflagged; /* and those that were copied without a flag: see totals */
-	__u64 unknown;	 /* of these, by io_uring without word of a copy: see totals */
+	__u64 copied;	 /* completions flagged as copied */
+	__u64 unflagged; /* completions copied without a flag: see totals */
+	__u64 unknown;	 /* completions by io_uring without a report of copies: see totals */
 };
 ABI_SIZE(group, 14 * 8 + 24 + 32);
 
 /* Why the data of a send were copied. */
 enum cause { CAUSE_NUMBERS, CAUSES };
 
-/* The kernel's functions that copy what an skb carries: a set. */
+/* Kernel functions that copy the data of an skb; a set of bits. */
 enum copier {
 	COPIER_UBUFS = 1,     /* skb_copy_ubufs: user pages are replaced by copies; flagged */
 	COPIER_SEGMENT = 2,   /* skb_segment, for a device without scatter-gather */
@@ -168,7 +167,7 @@ enum copier {
 	COPIER_COW = 16,      /* skb_pp_cow_data: into pages that XDP programs may write to */
 };
 
-/* What a cause asks of the device that the skb is for, or came by. */
+/* The device that a cause requires: the one that the skb is for, or came in by. */
 enum device_kind {
 	DEVICE_ANY,
 	DEVICE_LOOPBACK,
@@ -183,8 +182,8 @@ struct address_range {
 ABI_SIZE(address_range, 16);
 
 /*
- * One row of the table of causes, in this kernel's addresses: a copier was called from code,
- * perhaps by way of others, and that, if outer is not empty, from outer.
+ * One row of the table of causes, in this kernel's addresses. It matches a copier that was called,
+ * perhaps indirectly, from code; if outer is not empty, code must have been called from outer.
  */
 struct call_site {
 	struct address_range code;
@@ -196,13 +195,16 @@ struct call_site {
 };
 ABI_SIZE(call_site, 48);
 
-/* With a cause: this kernel delivers to taps there, before it knows where the packet goes. */
+/*
+ * Added to a cause: this kernel delivers to taps at that call site, too, before it knows where the
+ * packet goes.
+ */
 #define CAUSE_BY_TAP 0x100
 
 #define CALL_SITES_MAX 80
 #define STACK_FRAMES   12
 
-/* What copies are grouped by; the unclassified ones by their stack, too. */
+/* Values by which copies are grouped; unclassified ones also by their stack. */
 struct cause_key {
 	__u32 cause; /* enum cause */
 	__u32 netns; /* inode number; 0: no device */
@@ -215,39 +217,39 @@ ABI_SIZE(cause_key, 16);
 struct cause_info {
 	struct cause_key key;
 	char device[DEVICE_NAME_MAX];
-	__u64 stack[STACK_FRAMES]; /* innermost first; 0 from where it ends */
+	__u64 stack[STACK_FRAMES]; /* innermost first; 0 after the outermost */
 };
 ABI_SIZE(cause_info, 32 + 8 * STACK_FRAMES);
 
 /* Per CPU. */
 struct cause_counter {
-	__u64 skbs;	    /* copied, */
-	__u64 skbs_in_send; /* and of them inside a send by their socket */
+	__u64 skbs;	    /* copied skbs */
+	__u64 skbs_in_send; /* of these, copied inside a send by their own socket */
 	__u64 bytes;
-	__u64 sends;	 /* completions flagged as copied, */
-	__u64 unflagged; /* and completions that were not, though copied */
-	/* Flagged, and not delivered here as it seemed: their data left by a NIC. */
+	__u64 sends;	 /* completions flagged as copied */
+	__u64 unflagged; /* completions copied without a flag */
+	/* Flagged completions whose data left by a NIC: only a mirror's copy came in here. */
 	__u64 mirrored;
-	__u64 tapped; /* the same, of a device that somebody listened to */
+	__u64 tapped; /* the same on a device with an open packet socket: a tap's copy */
 };
 ABI_SIZE(cause_counter, 56);
 
 #define CAUSE_COUNTERS_MAX	256
-#define CAUSE_COUNTER_NONE	0 /* flagged, and no hook saw the data copied */
-#define CAUSE_COUNTER_FULL	1 /* for those for which there was no room */
+#define CAUSE_COUNTER_NONE	0 /* flagged, but no hook saw the data copied */
+#define CAUSE_COUNTER_FULL	1 /* copies for which no counter was free */
 #define CAUSE_COUNTERS_RESERVED 2
 
-/* Into what the time of a send is divided, and sums of these: the call, and its time on the CPU. */
+/* The stages of a send's time; then two sums, the call and its time on the CPU. */
 enum stage { STAGE_NUMBERS, STAGES, STAGE_WHOLE = STAGES, STAGE_ON_CPU, STAGE_SUMS };
 #define STAGES_ON_CPU STAGE_BLOCKED
 
-/* What a stage takes: time in ns, then the counters of a send. */
+/* Metrics of a stage: its time in ns, then the counters of a send. */
 #define STAGE_METRICS (1 + CALL_COUNTERS_MAX)
 #define STAGE_TIME    0
 
 /*
- * For each slot of calls and each metric: the sends that were divided. Of a stage, those in which
- * it occurred. A CPU has its own, but of many CPUs some share one, as it takes much memory.
+ * One for each slot of calls and each metric: the divided sends; of a stage, those in which it
+ * occurred. It takes much memory, so that on machines with many CPUs several CPUs share one.
  */
 #define STAGE_SHARES_MAX 32
 struct stage_slot {
@@ -256,29 +258,29 @@ struct stage_slot {
 };
 ABI_SIZE(stage_slot, 8 + STAGE_SUMS * (4 * 8 + COARSE_BUCKETS * 4));
 
-/* What is timed beside calls: a histogram each. */
+/* Times beside those of calls; each has a histogram. */
 enum span {
-	SPAN_COMPLETION, /* of a zero-copy send, from its beginning */
-	SPAN_READ,	 /* of an error queue: something was found, */
-	SPAN_READ_EMPTY, /* or nothing */
-	SPAN_WAKE_UP,	 /* of who waits for completions, */
-	SPAN_COPY_OUT,	 /* and copies to a receiver's memory: with --stages */
+	SPAN_COMPLETION, /* from the beginning of a zero-copy send to its completion */
+	SPAN_READ,	 /* read of an error queue that found a notification */
+	SPAN_READ_EMPTY, /* read that found nothing */
+	SPAN_WAKE_UP,	 /* wake-up of a thread that waits for completions */
+	SPAN_COPY_OUT,	 /* copy to a receiver's memory, with --stages */
 	SPANS,
 };
 
 /*
- * What zero-copy sends have the kernel pin, since the window opened. One for all CPUs: a cache line
- * is for sends, and one for completions, which mostly come on another CPU.
+ * Memory that zero-copy sends pinned, and freed, since the window opened. One for all CPUs: one
+ * cache line is for sends, and one for completions, which mostly come on another CPU.
  */
 struct pinned {
-	__u64 bytes; /* that they asked for */
-	__u64 pages; /* by the kernel's rule: see inflight.bpf.h */
+	__u64 bytes; /* that the sends requested */
+	__u64 pages; /* by the kernel's rule: see pages_of() */
 	__u64 freed_bytes __attribute__((aligned(64)));
 	__u64 freed_pages;
 } __attribute__((aligned(64)));
 ABI_SIZE(pinned, 2 * 64);
 
-/* Per CPU: the most that was pinned, on all of them, when it was this one that added to it. */
+/* Per CPU: the most that all CPUs together had pinned when this CPU added to it. */
 struct pinned_peak {
 	__u64 bytes;
 	__u64 pages;
@@ -287,14 +289,14 @@ struct pinned_peak {
 };
 ABI_SIZE(pinned_peak, 4 * 8);
 
-/* Stacks of --profile: so many, of so many functions each; kernel.perf_event_max_stack is 127. */
+/* Limits of --profile: stacks, and functions of a stack (kernel.perf_event_max_stack is 127). */
 #define PROFILE_STACKS_MAX 8192
 #define PROFILE_DEPTH_MAX  96
 
 struct profile_key {
 	__u64 hash; /* of the stack */
-	__u32 slot; /* 1 + that of the send under way; 0: none */
-	__u32 role; /* enum role, of the process */
+	__u32 slot; /* 1 + slot of calls of the send in progress; 0: none */
+	__u32 role; /* enum role of the process */
 };
 ABI_SIZE(profile_key, 16);
 
@@ -305,65 +307,64 @@ struct profile_stack {
 };
 ABI_SIZE(profile_stack, 16 + PROFILE_DEPTH_MAX * 8);
 
-/* How many zero-copy sends of a socket are followed at once: a power of two. */
+/* Zero-copy sends in flight that are followed per socket: a power of two. */
 #ifndef RING_SLOTS
 #define RING_SLOTS 256
 #endif
 
-/* On how many sockets at once others may send beside targets. */
+/* Sockets, at once, on which other processes send beside targets. */
 #define SHARED_MAX 1024
 
-/* What a thread is doing; lives as long as the thread. Two threads share no cache line. */
+/* The state of a thread, kept until it ends. Two threads share no cache line. */
 struct thread {
-	__u32 tid;	    /* whose this is; 0: nobody's. Of that process alone: a thread that */
-	__u32 tgid;	    /* execs may take its leader's id, and its own goes to a stranger */
-	__u64 start;	    /* ns; of the send under way */
-	__u64 sock;	    /* its socket; 0: no send under way */
-	__u64 notification; /* of io_uring, which completes it; 0: none */
-	__u64 size;	    /* bytes asked for, where known */
+	__u32 tid;	    /* thread id; 0: unused. Valid only with this process id, because */
+	__u32 tgid;	    /* a thread that execs takes its leader's id, and its own is reused */
+	__u64 start;	    /* ns; of the send in progress */
+	__u64 sock;	    /* socket of the send in progress; 0: none */
+	__u64 notification; /* of io_uring, which completes the send; 0: none */
+	__u64 size;	    /* requested bytes, where known */
 	__u16 kind;	    /* enum call_kind */
 	__u16 role;	    /* enum role */
-	__u32 plain_slot;   /* 1 + the slot of calls of a plain send, which has
-			       neither kind nor flags here; else 0 */
-	__u64 returned;	    /* the socket of the last send that returned: see send_over_tcp() */
-	__u64 counters[CALL_COUNTERS_MAX]; /* what they said when the send began, */
-	__u64 switches;			   /* how often the thread had left a CPU then, */
-	__u32 cpu;			   /* and which one it was on */
+	__u32 plain_slot; /* 1 + slot of calls of a plain send, which lacks kind and flags; or 0 */
+	__u64 returned;	  /* socket of the last send that returned: see length_over_tcp() */
+	__u64 counters[CALL_COUNTERS_MAX]; /* values when the send began */
+	__u64 switches;			   /* context switches of the thread until then */
+	__u32 cpu;			   /* CPU of the thread then */
 	__u32 counters_read;
-	__u64 reading; /* ns; when it began to read an error queue; 0: it does not */
-	__u64 copying; /* ns; the same of a receiver's copy */
-	__u32 flags;   /* the MSG_ flags of the send under way */
-	__u32 id;      /* of a zero-copy send, */
-	__u8 tracked;  /* if it is known, */
-	__u8 guessed;  /* and guessed; */
-	__u8 followed; /* and its slot of the ring was free */
-	__u8 has_sent; /* an earlier send of it was seen in this window */
-	__u8 before;   /* the send under way began before the window */
-	__u8 timed;    /* the send under way is in the sample; of a plain one start says so */
-	struct group_key owner; /* whom a zero-copy send under way is charged to */
+	__u64 reading; /* ns; begin of an error queue read; 0: none */
+	__u64 copying; /* ns; begin of a copy to the receiver's memory; 0: none */
+	__u32 flags;   /* MSG_ flags of the send in progress */
+	__u32 id;      /* send id of a zero-copy send */
+	__u8 tracked;  /* the id is known */
+	__u8 guessed;  /* the id is a guess */
+	__u8 followed; /* the send has a slot of the ring */
+	__u8 has_sent; /* the thread has sent in this window */
+	__u8 before;   /* the send in progress began before the window */
+	__u8 timed;    /* the send in progress is sampled; a plain one sets start instead */
+	struct group_key owner; /* group that the zero-copy send in progress is charged to */
 } __attribute__((aligned(64)));
 ABI_SIZE(thread, 192);
 
-/* Threads have a slot by the lower bits of their ids. A power of two. */
+/* The lower bits of a thread's id give its slot. A power of two. */
 #define THREAD_SLOTS 4096
 
-/* What is measured of a process: a set. */
+/* What is measured of a process; a set of bits. */
 enum role {
 	ROLE_NONE = 0,
 	ROLE_SENDER = 1,
 	ROLE_RECEIVER = 2,
 	ROLE_BOTH = ROLE_SENDER | ROLE_RECEIVER,
-	/* Of threads, in the kernel: */
-	ROLE_LASTING = 4,    /* it is kept as long as the thread lives */
-	ROLE_IO_WORKER = 8,  /* of io_uring */
-	ROLE_FULL_PATH = 16, /* full_path */
+	/* Only in the state of threads: */
+	ROLE_LASTING = 4,    /* the role is valid until the thread ends */
+	ROLE_IO_WORKER = 8,  /* a worker of io_uring */
+	ROLE_FULL_PATH = 16, /* full_path is set */
 };
 
-/* How a process that is measured is known. */
+/* How targets are recognized. */
 enum target_by {
-	TARGET_PROCESS, /* by the map of targets */
+	TARGET_PROCESS, /* by process id, in the map of targets */
 	TARGET_COMM,	/* by the name of its main thread */
-	TARGET_CGROUP,	/* by being in a control group, or below it */
+	TARGET_CGROUP,	/* by control group: in it, or below it */
 	TARGET_ALL,
 };
 
@@ -372,13 +373,13 @@ enum target_by {
 
 /* The gate of a window. */
 enum gate {
-	GATE_CLOSED, /* nothing counts */
+	GATE_CLOSED, /* nothing is counted */
 	GATE_OPEN,
-	GATE_CLOSING,	 /* sends that began before still count, */
-	GATE_CORRECTING, /* or only what is still to be said of completions that were counted */
+	GATE_CLOSING,	 /* only the returns and completions of earlier sends are counted */
+	GATE_CORRECTING, /* only flags of counted completions are corrected */
 };
 
-/* Code that frees a notification which it coalesced with an earlier one, */
+/* Address ranges of code that frees coalesced notifications, */
 #define COALESCE_RANGES 3
-/* and code that frees one which an application has read. */
+/* and of code that frees notifications that an application read. */
 #define READ_RANGES 3

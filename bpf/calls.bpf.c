@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Calls timed by the function itself, tcp_sendmsg: its whole time, lock wait included. Kprobes are
- * for kernels that refuse tracing programs, or preempt them.
+ * Times sends by hooks on tcp_sendmsg: the whole call, lock wait included. Kprobes are for kernels
+ * that refuse tracing programs, or preempt them.
  */
 #include "functions.bpf.h"
 #include "sends.bpf.h"
 
 /*
- * tcp_sendmsg begins; thread: the calling one, if it is in its slot. A function of its own, so that
- * what is not needed by plain sends stays out.
+ * tcp_sendmsg begins. thread: the calling thread's state if it is in its slot. A separate function,
+ * so that plain sends skip this code.
  */
 static __noinline int sendmsg_begin(struct thread *thread, struct sock *sk, struct msghdr *msg,
 				    __u32 flags, __u64 size)
@@ -17,7 +17,7 @@ static __noinline int sendmsg_begin(struct thread *thread, struct sock *sk, stru
 		thread = sender__get();
 	if (!thread)
 		return 0;
-	/* It locks the socket, up to tcp_sendmsg_locked. */
+	/* Until tcp_sendmsg_locked begins, it locks the socket. */
 	message_begin(thread, sk, msg, current_call(sk), flags, size,
 		      copy_is_hooked ? STAGE_LOCK : STAGE_UNACCOUNTED);
 	if (ids_guessed && has_send_id(thread, sk))
@@ -56,7 +56,7 @@ static __always_inline void sendmsg_returned(struct thread *thread, struct sock 
 		send_end(thread, ret);
 }
 
-/* The same, where the probe does not know by which socket. */
+/* Some return probes do not know the socket: the thread's state has it. */
 static __always_inline void any_returned(int ret)
 {
 	struct thread *thread = thread__returning();
@@ -80,8 +80,8 @@ int BPF_KRETPROBE(send_kretprobe, int ret)
 }
 
 /*
- * Before "tcp: Convert do_tcp_sendpages() to use MSG_SPLICE_PAGES" (6.5) sendfile and
- * splice hand TCP one page after the other, past tcp_sendmsg.
+ * Before "tcp: Convert do_tcp_sendpages() to use MSG_SPLICE_PAGES" (6.5), sendfile and splice hand
+ * each page to tcp_sendpage, not to tcp_sendmsg.
  */
 static __always_inline void sendpage_begin(struct sock *sk, __u64 size)
 {
@@ -96,7 +96,7 @@ ON_ENTRY(sendpage, "tcp_sendpage", sendpage_begin(sk, size), struct sock *sk, vo
 	 int offset, size_t size)
 ON_RESULT(sendpage, "tcp_sendpage", 5, int, any_returned(ret))
 
-/* msg_zerocopy_realloc returned: NULL where the send is refused. */
+/* msg_zerocopy_realloc returned; NULL: the send is refused. */
 static __always_inline void send_id_given(void *uarg)
 {
 	struct thread *thread = gate ? thread__peek() : NULL;
@@ -105,5 +105,5 @@ static __always_inline void send_id_given(void *uarg)
 		follow_send(thread, (struct sock *)thread->sock);
 }
 
-/* Three arguments come before the result, and in Linux 6.16 a fourth came to them. */
+/* Three arguments; four since Linux 6.16, where function_result() does not need their number. */
 ON_RESULT(send_id, "msg_zerocopy_realloc", 3, void *, send_id_given(ret))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Causes of copies: their counters, and the bits by which a copy of an skb leads to them through
- * the shared ubuf: docs/zerocopy.md.
+ * Counts the causes of copies. The bits in a ubuf's note name the counters of its copies:
+ * docs/zerocopy.md.
  */
 #pragma once
 
@@ -13,20 +13,20 @@
 #define NETIF_F_CSUM	      (1ULL << 1 | 1ULL << 3 | 1ULL << 4) /* IP, HW, IPV6 */
 #define IFF_LOOPBACK	      0x8
 #define CAUSE_BIT_ASSUMED     0x8000 /* counts only if the completion is flagged */
-#define CAUSE_BIT_LEFT	      0x4000 /* no cause: a device that leaves the machine got the data */
-#define CAUSE_BIT_TAPPED      0x2000 /* came in by a device that somebody listens to */
-#define CAUSE_BIT_LAST	      0x1000 /* no cause: the last device that got the data */
+#define CAUSE_BIT_LEFT	      0x4000 /* not a cause: data left the machine by a device */
+#define CAUSE_BIT_TAPPED      0x2000 /* the packet came in by a device with an open packet socket */
+#define CAUSE_BIT_LAST	      0x1000 /* not a cause: the last device that got the data */
 #define CAUSE_BITS_COUNTER    0x0fff
 #define CLAIM_TRIES	      16
 
 HASH(cause_index, CAUSE_COUNTERS_MAX, struct cause_key, __u32);
 
-/* A hash, because its insertion settles who may use an index. */
+/* A hash, because its insertion decides which CPU gets an index. */
 HASH(cause_infos, CAUSE_COUNTERS_MAX, __u32, struct cause_info);
 
 PERCPU_ARRAY(cause_counters, CAUSE_COUNTERS_MAX, struct cause_counter);
 
-/* Before 6.1 the bookkeeping of zero-copy sends was part of the general type. */
+/* Before 6.1 struct ubuf_info itself had these members. */
 struct ubuf_info___before_6_1 {
 	__u32 id;
 	__u16 len;
@@ -34,12 +34,15 @@ struct ubuf_info___before_6_1 {
 	__u32 bytelen;
 } __attribute__((preserve_access_index));
 
-/* No kernel of then has types to give: TYPED() stays out of it. */
+/* The old type is not read by TYPED(): kernels that have it lack bpf_rdonly_cast(). */
 #define UARG_READ(uarg, field)                                   \
 	(bpf_core_type_exists(struct ubuf_info_msgzc)            \
 		 ? READ((struct ubuf_info_msgzc *)(uarg), field) \
 		 : BPF_CORE_READ((struct ubuf_info___before_6_1 *)(uarg), field))
-/* In a union with a pointer, by which the verifier takes it. */
+/*
+ * Read by a helper: bytelen is in a union with a pointer, and the verifier takes a load for that
+ * pointer.
+ */
 #define UARG_BYTES(uarg)                                                    \
 	(bpf_core_type_exists(struct ubuf_info_msgzc)                       \
 		 ? BPF_CORE_READ((struct ubuf_info_msgzc *)(uarg), bytelen) \
@@ -50,7 +53,7 @@ struct ubuf_info___before_6_1 {
 		 : !BPF_CORE_READ_BITFIELD_PROBED((struct ubuf_info___before_6_1 *)(uarg), \
 						  zerocopy))
 
-/* The bookkeeping lives in the control block of the skb that will be the notification. */
+/* A ubuf lies in the control block of the skb that will become the notification. */
 static __always_inline struct sock *uarg_sock(void *uarg)
 {
 	struct sk_buff *skb = uarg - bpf_core_field_offset(struct sk_buff, cb);
@@ -58,16 +61,17 @@ static __always_inline struct sock *uarg_sock(void *uarg)
 	return READ(skb, sk);
 }
 
-/* As skb_shinfo() where pointers have 64 bits: end is an offset there. */
+/* Like skb_shinfo() of 64-bit kernels, where skb->end is an offset. */
 static __always_inline struct skb_shared_info *skb_shared(struct sk_buff *skb)
 {
 	return (void *)(READ(skb, head) + READ(skb, end));
 }
 
 /*
- * Where reading takes a helper, members that lie close together are read at once: asking costs more
- * than copying some dozen bytes. This is a member in a range that begins somewhere in the type. Its
- * place is opaque to clang, which would else subtract from a pointer: the verifier refuses that.
+ * Without typed reads each read is a helper call, which costs more than copying some dozen bytes.
+ * So members that lie close together are read at once. IN_RANGE is a member in a range that begins
+ * at an offset of the type. The asm hides its position from clang, which would otherwise subtract
+ * from a pointer; the verifier refuses that.
  */
 #define IN_RANGE(type, range, begin, member)                               \
 	({                                                                 \
@@ -78,11 +82,11 @@ static __always_inline struct skb_shared_info *skb_shared(struct sk_buff *skb)
 
 static __always_inline void *skb_uarg_by_range(struct sk_buff *skb)
 {
-	__u64 begin = bpf_core_field_offset(struct sk_buff, end) & ~7ULL; /* for the stack's sake */
+	__u64 begin = bpf_core_field_offset(struct sk_buff, end) & ~7ULL; /* aligned */
 	char range[24] __attribute__((aligned(8))) = {};
 	char shared[56] __attribute__((aligned(8))) = {};
 
-	/* An offset, with two pointers behind. */
+	/* skb->end, an offset, is followed by the pointers head and data. */
 	if (bpf_probe_read_kernel(range, sizeof(range), (void *)skb + begin) ||
 	    bpf_probe_read_kernel(shared, sizeof(shared),
 				  IN_RANGE(struct sk_buff, range, begin, head) +
@@ -95,7 +99,9 @@ static __always_inline void *skb_uarg_by_range(struct sk_buff *skb)
 	return IN_RANGE(struct skb_shared_info, shared, 0, destructor_arg);
 }
 
-/* The bookkeeping of the send whose user pages this skb carries, or NULL. The flag moved in 5.12.
+/*
+ * The ubuf of the send whose user pages this skb carries, or NULL. The flag was in tx_flags until
+ * 5.12.
  */
 static __always_inline void *skb_uarg(struct sk_buff *skb)
 {
@@ -107,7 +113,7 @@ static __always_inline void *skb_uarg(struct sk_buff *skb)
 	return READ(shared, flags) & SKBFL_ZEROCOPY_ENABLE ? READ(shared, destructor_arg) : NULL;
 }
 
-/* Zero-copy data seen in an skb. */
+/* Zero-copy data that a hook saw in an skb. */
 struct sighting {
 	__u64 sock;
 	__u32 generation;
@@ -116,8 +122,9 @@ struct sighting {
 };
 
 /*
- * What the bookkeeping of a send says, by how many it is shared too: it lives in the control block
- * of the skb that will be the notification, behind its socket.
+ * Reads from a ubuf its socket, its first send id, and its number of sends. The ubuf lies in the
+ * control block of the notification's skb, behind the skb's socket, so one helper call reads all
+ * three.
  */
 static __always_inline bool uarg__read(void *uarg, struct sighting *seen, __u32 *sends)
 {
@@ -144,7 +151,7 @@ static __always_inline bool uarg__read(void *uarg, struct sighting *seen, __u32 
 	return true;
 }
 
-/* NULL unless the skb carries zero-copy data of a socket that is watched, sent since then. */
+/* NULL unless the skb carries zero-copy data of a watched socket, sent since it is watched. */
 static __noinline struct zsock *sighted(struct sk_buff *skb, struct sighting *seen)
 {
 	void *uarg = skb_uarg(skb);
@@ -164,7 +171,7 @@ static __noinline struct zsock *sighted(struct sk_buff *skb, struct sighting *se
 	return s;
 }
 
-/* In place of the last device before, if there is one. */
+/* Replaces the last device of the note, if there is one. */
 static __always_inline void note__set_last_device(struct zsock *s, __u32 id, __u32 counter)
 {
 	if (!note__replace_bits(s, id, CAUSE_BIT_LAST, CAUSE_BIT_LAST, counter | CAUSE_BIT_LAST))
@@ -176,7 +183,7 @@ static __always_inline struct cause_counter *cause_counter__get(__u32 index)
 	return bpf_map_lookup_elem(&cause_counters, &index);
 }
 
-/* skbs: 1, or -1 to take one back. */
+/* skbs is 1, or -1 to undo an addition. */
 static __always_inline void cause_counter__add_skbs(__u32 index, const struct sighting *seen,
 						    __s64 skbs)
 {
@@ -187,12 +194,12 @@ static __always_inline void cause_counter__add_skbs(__u32 index, const struct si
 		return;
 	__sync_fetch_and_add(&counter->skbs, skbs);
 	__sync_fetch_and_add(&counter->bytes, skbs < 0 ? -seen->bytes : seen->bytes);
-	/* In the sender's time; else in a softirq or another thread. */
+	/* Copied inside the sender's call, not in a softirq or another thread. */
 	if (thread && thread->sock == seen->sock)
 		__sync_fetch_and_add(&counter->skbs_in_send, skbs);
 }
 
-/* Of two CPUs at once, one claims an index in vain. */
+/* If two CPUs do this at once, one of them occupies an index that stays unused. */
 static __noinline void cause_counter__claim_index(struct cause_info *info, struct net_device *dev)
 {
 	__u32 hash = info->key.cause * 31 + info->key.ifindex * 37 + info->key.netns * 41 +
@@ -211,7 +218,7 @@ static __noinline void cause_counter__claim_index(struct cause_info *info, struc
 	}
 }
 
-/* dev: whose name it gets if it is new. */
+/* A new counter gets the name of dev. */
 static __always_inline __u32 cause_counter__find_index(struct cause_info *info,
 						       struct net_device *dev)
 {
@@ -233,8 +240,8 @@ static __always_inline void cause_key__set_device(struct cause_key *key, struct 
 }
 
 /*
- * The first of a cause on a device, which is at this address. A global function of numbers: the
- * verifier goes through the loop once a program.
+ * Finds or creates the counter of a cause on the device at this address. A global function that
+ * takes only numbers: the verifier checks its loop once per program.
  */
 __noinline __u32 cause_counter__begin(__u32 cause, __u64 dev)
 {
@@ -244,7 +251,7 @@ __noinline __u32 cause_counter__begin(__u32 cause, __u64 dev)
 	return cause_counter__find_index(&info, (struct net_device *)dev);
 }
 
-/* Of this cause on a device; NULL: on none. */
+/* The counter of a cause on a device; dev may be NULL. */
 static __noinline __u32 cause_counter__index_of(__u32 cause, struct net_device *dev)
 {
 	struct cause_key key = {.cause = cause};
@@ -268,8 +275,9 @@ static __always_inline bool sighting__has_cause(struct zsock *s, const struct si
 }
 
 /*
- * A packet came in by a device. If others of its ubuf went on from there, this one will: the last
- * one (a retransmitted segment) may complete before that is seen.
+ * A packet came in by a device. If others of its ubuf were forwarded from there, it will be, too:
+ * the last packet (a retransmitted segment) may complete the ubuf before its own forwarding is
+ * seen.
  */
 static __always_inline bool sighting__goes_on(struct zsock *s, const struct sighting *seen,
 					      const struct cause_key *in, __u16 how)
@@ -278,11 +286,11 @@ static __always_inline bool sighting__goes_on(struct zsock *s, const struct sigh
 	       sighting__has_cause(s, seen, in, CAUSE_PACKET_TAP, how);
 }
 
-/* What completions count of the bits that copies left. */
+/* Completions count the causes that the bits of their notes name. */
 
 /*
- * Data that left this machine were not delivered on it: what came in was a copy, for a tap or of a
- * mirror.
+ * Data that left this machine were not delivered on it: the packet that came in was a copy, for a
+ * tap or from a mirror.
  */
 static __always_inline __u64 *flagged_sends(struct cause_counter *counter, __u32 bits, bool left)
 {
@@ -295,8 +303,9 @@ static __always_inline __u64 *flagged_sends(struct cause_counter *counter, __u32
 }
 
 /*
- * Counts sends for one cause; negative: corrects. 0 if the bits name none. A global function of
- * numbers: the verifier goes through it once, and not once a turn of a loop.
+ * Adds sends to one cause; a negative number corrects. Returns 0 if the bits name no cause. A
+ * global function that takes only numbers: the verifier checks it once, not in every turn of a
+ * loop.
  */
 __noinline int count_cause(__u32 bits, __s64 sends, __u32 flagged, __u32 left)
 {
@@ -314,7 +323,7 @@ __noinline int count_cause(__u32 bits, __s64 sends, __u32 flagged, __u32 left)
 	return 1;
 }
 
-/* The next bits of a note in these two words, which lose them. */
+/* Takes the next bits out of the two words of a note. */
 static __always_inline __u32 next_bits(__u64 *low, __u64 *high)
 {
 	__u32 bits = *low & 0xffff;
@@ -328,9 +337,10 @@ static __always_inline __u32 next_bits(__u64 *low, __u64 *high)
 }
 
 /*
- * A flagged copy that no hook observed counts for the last device that was handed the data. Sends
- * without a flag, a cause or an exit from this machine are unexplained. Returns whether one of the
- * causes counted. A global function of numbers: the verifier goes through the loops once a program.
+ * Adds sends to all causes that the bits name. A flagged completion without an observed copy counts
+ * for the last device that got the data. A completion without flag, cause or exit from this machine
+ * is unexplained. Returns whether a cause counted. A global function that takes only numbers: the
+ * verifier checks its loops once per program.
  */
 __noinline int count_cause_bits(__u64 low, __u64 high, __s64 sends, __u32 flagged)
 {
@@ -339,7 +349,7 @@ __noinline int count_cause_bits(__u64 low, __u64 high, __s64 sends, __u32 flagge
 	struct cause_counter *none;
 	int i;
 
-	/* Unrolled, they would take the stack that its callers need. */
+	/* Unrolled, the loops would take stack that the callers need. */
 #pragma clang loop unroll(disable)
 	for (i = 0; i < NOTE_BITS && (low_left || high_left); i++) {
 		bits = next_bits(&low_left, &high_left);
@@ -361,7 +371,7 @@ __noinline int count_cause_bits(__u64 low, __u64 high, __s64 sends, __u32 flagge
 	return counted;
 }
 
-/* Sends that completed, by the bits of their ubuf; negative: corrects. */
+/* Counts completed sends by the bits of their ubuf; a negative number corrects. */
 static __noinline void count_causes(struct zsock *s, const __u64 *bits, __s64 sends, __u64 bytes,
 				    bool flagged)
 {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The cause that a stack shows: pure, so that kernel programs and tests share it. The innermost
- * call site of the table wins; of several, the first row.
+ * Finds the cause that a stack shows. It has no side effects, so kernel programs and tests share
+ * it. The innermost frame in the table decides, and of several rows for it the first.
  */
 #pragma once
 
 #include "abi.h"
 
-/* How far out a second call site may be: the callers of classify_frame. */
+/* How many callers of a frame may be in outer: the caller arguments of classify_frame. */
 #define OUTER_FRAMES 3
 
-/* What a copier was called with: an enum copier, and a set of 1 << enum device_kind. */
+/* An enum copier, and the kinds of its device as a set of 1 << enum device_kind. */
 #define CLASSIFY_ASKED(copier, devices) ((copier) | (devices) << 8)
 
-/* Code, and whence it was called; 0 where the stack ends. */
+/* An address on the stack and its callers; 0 where the stack ends. */
 struct frame {
 	__u64 address;
 	__u64 callers[OUTER_FRAMES];
@@ -25,7 +25,7 @@ classify__within(__u64 address, const volatile struct address_range *range)
 	return address - range->from < range->to - range->from;
 }
 
-/* Is it called from outer, within a few frames? */
+/* Is one of the callers in outer? An empty outer always matches. */
 static inline __attribute__((always_inline)) int
 classify__outer(const struct frame *frame, const volatile struct address_range *outer)
 {
@@ -54,8 +54,8 @@ classify__frame(const volatile struct call_site *call_sites, __u32 count, const 
 }
 
 /*
- * classify__frame over a table: of the kernel programs a function of its own, which the
- * verifier goes through once, and not once a frame.
+ * classify__frame with its table. In kernel programs this is a global function, which the verifier
+ * checks once, not for every frame.
  */
 typedef __u32 (*classify_frame)(__u64 address, __u64 caller, __u64 second, __u64 third,
 				__u32 asked);

@@ -10,7 +10,7 @@
 #define TRIES			   8
 #define CALLERS			   12
 
-/* kallsyms addresses; 0 and empty ranges where it hides them. */
+/* Addresses from kallsyms; 0 and empty ranges where the kernel hides them. */
 const volatile __u64 sock_ofree_address = 0;
 const volatile struct address_range coalesce_ranges[COALESCE_RANGES] = {};
 /* Is notification_freed attached? It reads the flag of a coalesced notification. */
@@ -21,11 +21,11 @@ const volatile bool counted_in_queue = false;
 /* Does notification_freed count what applications read? */
 const volatile bool counts_reported = false;
 
-/* Every mechanism comes by here, once a send. */
+/* Counts completed sends. Every mechanism calls it once for each send. */
 static __noinline void completed(struct zsock *s, __u32 first, __u32 sends, __u32 in_window,
 				 __u32 copied)
 {
-	/* One after the other: a line of an interval may be read in between. */
+	/* The additions follow each other directly, because --interval may read between them. */
 	COUNT(completions, in_window);
 	COUNT(flagged, copied);
 	groups__count_completions(&s->owner, in_window, copied);
@@ -36,7 +36,7 @@ static __noinline void completed(struct zsock *s, __u32 first, __u32 sends, __u3
 		zsock__retire(s->sock);
 }
 
-/* Counts the sends from..to-1 that began before the window. */
+/* Counts those of the sends from..to-1 that began before the window. */
 static __always_inline void completed_earlier(const struct zsock *s, __u32 from, __u32 to)
 {
 	if (id_before(s->first, to))
@@ -45,7 +45,7 @@ static __always_inline void completed_earlier(const struct zsock *s, __u32 from,
 		COUNT(completions_before, to - from);
 }
 
-/* bytes: 0 where their share of them is not known. */
+/* bytes is 0 if the share of these sends is not known. */
 static __always_inline void count_ubuf(struct zsock *s, const struct note *note, __u32 in_window,
 				       __u64 bytes, bool copied)
 {
@@ -57,7 +57,7 @@ static __always_inline void count_ubuf(struct zsock *s, const struct note *note,
 	count_causes(s, note->words, in_window, bytes, copied);
 }
 
-/* The last reference to a ubuf goes. */
+/* The last reference to a ubuf is released. */
 static __always_inline void uarg_released(void *uarg)
 {
 	struct zsock *s = zsock__find((__u64)uarg_sock(uarg));
@@ -87,7 +87,7 @@ static __always_inline bool completions_count(void)
 ON_ENTRY(completion, "__msg_zerocopy_callback", if (completions_count()) uarg_released(uarg),
 	 void *uarg)
 
-/* Counts up to next: whoever succeeds counts the sends between. */
+/* Claims the sends up to next: the CPU that moves counted_to counts the sends between. */
 static __always_inline bool claim(struct zsock *s, __u32 next, __u32 *old)
 {
 	int i;
@@ -103,13 +103,13 @@ static __always_inline bool claim(struct zsock *s, __u32 next, __u32 *old)
 	return false;
 }
 
-/* Counts the causes of old..next-1, unless their own notifications will. */
+/* Counts the causes of the sends old..next-1, unless their own notifications will be seen. */
 static __always_inline void count_batch(struct zsock *s, __u32 old, __u32 next, __u32 tail_first,
 					__u32 sends, bool copied)
 {
 	bool coalesced_with = id_before(tail_first, old);
 	__u32 first = coalesced_with ? old : tail_first;
-	/* The first ubuf may have begun before its socket was watched. */
+	/* The first ubuf may have begun before its socket was watched: it need not be coalesced. */
 	bool coalesced = coalesced_with && old != s->first;
 	struct note note;
 
@@ -128,9 +128,10 @@ static __always_inline void count_batch(struct zsock *s, __u32 old, __u32 next, 
 #define UBUF_TURNS    256
 
 /*
- * Counts so many ubufs of ids from..to-1 by what their references left. Returns how many ids these
- * are, in the upper half, and how many of the window's sends are flagged. A global function of
- * numbers, and few ubufs: the verifier goes through it once, and once through each of its turns.
+ * Counts up to UBUFS_AT_ONCE ubufs of the ids from..to-1 by the notes that their references left.
+ * Returns the number of these ids in the upper half, and how many of the window's sends are
+ * flagged. A global function that takes only numbers, with a short loop: the verifier checks it
+ * once, but every turn of its loop.
  */
 __noinline __u64 count_some_ubufs(__u64 sock, __u32 from, __u32 to)
 {
@@ -153,8 +154,8 @@ __noinline __u64 count_some_ubufs(__u64 sock, __u32 from, __u32 to)
 }
 
 /*
- * The same of all. Sends of which no reference left a note take the notification's flag and count
- * as lost flags.
+ * Counts all ubufs of the ids. Sends whose references left no note take the notification's flag and
+ * count as lost flags.
  */
 static __always_inline __u32 count_ubufs(struct zsock *s, __u32 from, __u32 to,
 					 bool notification_copied)
@@ -176,8 +177,8 @@ static __always_inline __u32 count_ubufs(struct zsock *s, __u32 from, __u32 to,
 }
 
 /*
- * Counts from where the socket was counted to, to the end of the notification at the queue's tail.
- * False: that was done. by_reference: see reference_gone().
+ * Counts the sends from counted_to to the end of the notification at the queue's tail. Returns
+ * false if they are counted already. by_reference: see reference_gone().
  */
 static __noinline bool advance(struct zsock *s, const struct sock_extended_err *ee,
 			       bool by_reference)
@@ -187,7 +188,7 @@ static __noinline bool advance(struct zsock *s, const struct sock_extended_err *
 
 	if (!still_counts() || !claim(s, next, &old))
 		return false;
-	/* It is not known how many completed before the first of them. */
+	/* Without an earlier notification, the sends before this one's first are not known. */
 	completed_earlier(s, s->first - old == LONG_BEFORE ? ee->ee_info : old, next);
 	old = first_watched(s, old);
 	if (!id_before(old, next))
@@ -198,7 +199,7 @@ static __noinline bool advance(struct zsock *s, const struct sock_extended_err *
 		completed(s, old, next - old, sends, flagged);
 		return true;
 	}
-	/* First: a coalesced notification may be looking for this count. */
+	/* Keep the batch first: a coalesced notification may be looking for it. */
 	count_batch(s, old, next, ee->ee_info, sends, copied);
 	if (id_before(old, ee->ee_info)) {
 		__sync_fetch_and_add(&s->assumed, ee->ee_info - old);
@@ -208,7 +209,7 @@ static __noinline bool advance(struct zsock *s, const struct sock_extended_err *
 	return true;
 }
 
-/* Corrects what was counted of a notification's own sends. */
+/* Corrects the counts of a notification's own sends. */
 static __always_inline void correct_flags(struct zsock *s, const struct sock_extended_err *ee,
 					  bool is_notification)
 {
@@ -219,7 +220,10 @@ static __always_inline void correct_flags(struct zsock *s, const struct sock_ext
 			       (ee->ee_code & SO_EE_CODE_ZEROCOPY_COPIED) | is_notification << 1);
 }
 
-/* Are its sends counted with another notification's flag, or claimed, so that this is not known? */
+/*
+ * May the sends of a notification be counted with another's flag? They may also be claimed, but not
+ * counted yet.
+ */
 static __always_inline bool may_be_assumed(const struct zsock *s,
 					   const struct sock_extended_err *ee)
 {
@@ -227,8 +231,8 @@ static __always_inline bool may_be_assumed(const struct zsock *s,
 }
 
 /*
- * A notification was queued, or coalesced with the tail, whose flag stands for all until
- * notification_freed corrects that.
+ * A notification was queued, or coalesced with the tail. The tail's flag counts for all of its
+ * sends until notification_freed corrects it.
  */
 static __always_inline int queued(struct sock *sk, bool by_reference)
 {
@@ -237,7 +241,7 @@ static __always_inline int queued(struct sock *sk, bool by_reference)
 
 	if (!s || !last_notification(sk, &ee))
 		return 0;
-	/* One report a ubuf, unless the connection failed. */
+	/* Each ubuf is reported once, unless the connection failed. */
 	if (still_counts() && window__sends(s, ee.ee_data, ee.ee_data + 1) && !READ(sk, sk_err))
 		COUNT(ubufs_done, 1);
 	advance(s, &ee, by_reference);
@@ -259,7 +263,9 @@ int BPF_PROG(reference_reported, struct sock *sk)
 	return queued(sk, true);
 }
 
-/* Does nothing after the first, and its work where the kernel skipped that. */
+/*
+ * Attached twice: the second program does the work if the kernel skipped the first, else nothing.
+ */
 SEC("raw_tp/inet_sk_error_report")
 int BPF_PROG(reference_reported_again, struct sock *sk)
 {
@@ -292,8 +298,8 @@ static __always_inline bool is_dead(__u64 sock)
 }
 
 /*
- * A closed socket's skb never becomes a notification: it still holds the ubuf, which begins with a
- * pointer; a notification begins with zeros.
+ * The skb of a closed socket never becomes a notification and still holds the ubuf. A ubuf begins
+ * with a pointer, a notification with zeros.
  */
 static __always_inline bool is_notified_in_vain(struct sk_buff *skb, __u64 sock,
 						struct sock_extended_err *ee)
@@ -313,7 +319,7 @@ static __always_inline bool is_notified_in_vain(struct sk_buff *skb, __u64 sock,
 	return sends;
 }
 
-/* A reference to a ubuf goes (Linux 7): docs/zerocopy.md, Completion. */
+/* A reference to a ubuf is released (Linux 7): see Completion in docs/zerocopy.md. */
 static __always_inline int reference_gone(void *uarg, __u64 success)
 {
 	__u64 sock = (__u64)uarg_sock(uarg);
@@ -358,7 +364,10 @@ int BPF_PROG(reference_fentry_again, struct sk_buff *skb, void *uarg, __u64 succ
 	return reference_gone(uarg, success);
 }
 
-/* An application took an skb from an error queue: does it tell of a socket that is watched? */
+/*
+ * An application took an skb from an error queue. Returns the watched socket of which it is a
+ * notification, or NULL.
+ */
 static __always_inline struct zsock *dequeued_from(struct sk_buff *skb,
 						   struct sock_extended_err *ee)
 {
@@ -368,8 +377,9 @@ static __always_inline struct zsock *dequeued_from(struct sk_buff *skb,
 }
 
 /*
- * An application may read a notification before its report, which then does not find it. A program
- * of its own: older kernels would refuse the one below for it.
+ * An application may read a notification before the hook of its report looks for it in the queue:
+ * this program counts it then. It is separate from dequeued_fexit, which older kernels would
+ * otherwise refuse.
  */
 SEC("fexit/sock_dequeue_err_skb")
 int BPF_PROG(reference_dequeued, struct sock *sk, struct sk_buff *skb)
@@ -410,9 +420,10 @@ static __always_inline bool is_within(__u64 location, const volatile struct addr
 #define IS_READ(location)	is_within(location, read_ranges, READ_RANGES)
 
 /*
- * An skb freed by the code that made it was coalesced, and still holds its own flag; freed by the
- * code that reads a queue, an application got it. Mostly after notification_queued, on the same
- * CPU; but an application may be faster, or the kernel have skipped that.
+ * A notification's skb is freed. If the code that made it frees it, it was coalesced, and still has
+ * its own flag; if the code that reads the queue frees it, an application got it. Usually
+ * notification_queued ran before, on the same CPU; but an application may be faster, or the kernel
+ * may have skipped that program.
  */
 static __noinline void freed(struct sk_buff *skb, bool read)
 {
@@ -450,8 +461,8 @@ int BPF_PROG(notification_freed, struct sk_buff *skb, __u64 location)
 }
 
 /*
- * Innermost caller of interest, or 0. Read anew: the verifier would go through what follows once
- * for each index.
+ * The innermost caller in one of the ranges, or 0. The location is read from the stack again,
+ * because the verifier would otherwise check all that follows once per index.
  */
 static __always_inline __u64 caller_of_interest(const __u64 *stack)
 {
@@ -468,8 +479,8 @@ static __always_inline __u64 caller_of_interest(const __u64 *stack)
 }
 
 /*
- * Before "net: add location to trace_consume_skb()" (6.3) the stack has the location;
- * read only for skbs that an error queue is charged for.
+ * Before "net: add location to trace_consume_skb()" (6.3) only the stack has the location. It is
+ * read only for skbs that are charged to an error queue.
  */
 SEC("raw_tp/consume_skb")
 int BPF_PROG(notification_freed_in_stack, struct sk_buff *skb)

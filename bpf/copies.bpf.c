@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The functions by which the kernel copies zero-copy data: the stack leads to the cause. */
+/* Hooks the functions by which the kernel copies zero-copy data. The stack shows the cause. */
 #include "functions.bpf.h"
 #include "rx_pending.bpf.h"
 #include "taps.bpf.h"
@@ -10,7 +10,7 @@
 const volatile struct call_site call_sites[CALL_SITES_MAX] = {};
 const volatile __u32 call_site_count = 0;
 
-/* A set of 1 << enum device_kind. */
+/* Returns a set of 1 << enum device_kind. */
 static __always_inline __u32 device_kinds(struct net_device *dev)
 {
 	__u32 kinds = 1 << DEVICE_ANY;
@@ -32,8 +32,8 @@ __noinline __u32 cause_at(__u64 address, __u64 caller, __u64 second, __u64 third
 }
 
 /*
- * Where arm64 enters a function its caller is in the link register alone: a walk from
- * there goes by the frames, and leaves it out.
+ * At the entry of a function on arm64, only the link register has its caller: a stack walk follows
+ * the frames, and omits it.
  */
 #ifdef __TARGET_ARCH_arm64
 #define CALLER(ctx) \
@@ -51,7 +51,7 @@ static __always_inline void insert_caller(__u64 *stack, __u64 caller)
 	stack[1] = caller;
 }
 
-/* It is delivered here, unless it goes on or is a copy itself: not known yet. */
+/* A packet came in. Whether it is delivered, forwarded or a copy itself is not known yet. */
 static __always_inline void delivered(struct zsock *s, struct sk_buff *skb,
 				      const struct sighting *seen, const struct cause_key *key,
 				      __u32 counter, bool by_tap)
@@ -63,7 +63,7 @@ static __always_inline void delivered(struct zsock *s, struct sk_buff *skb,
 		note__add_bits(s, seen->id, bits);
 }
 
-/* What decides which counter a copy counts for. */
+/* The values that decide for which counter a copy counts. */
 struct copy_key {
 	__u64 stack[STACK_FRAMES];
 	__u32 asked; /* CLASSIFY_ASKED */
@@ -76,10 +76,10 @@ struct copy_cause {
 	__u32 counter;
 };
 
-/* Copies that were classified: a look-up instead of the table of causes for each frame. */
+/* Classified copies: one lookup replaces the search of the table for each frame. */
 HASH(copy_causes, 1024, struct copy_key, struct copy_cause);
 
-/* The first copy of its kind; any, where there is no room to keep that. */
+/* Classifies the first copy of its kind; if the map is full, every copy. */
 static __noinline void copy__classify(const struct copy_key *key, struct net_device *dev,
 				      struct copy_cause *out)
 {
@@ -88,7 +88,7 @@ static __noinline void copy__classify(const struct copy_key *key, struct net_dev
 	__builtin_memcpy(info.stack, key->stack, sizeof(info.stack));
 	out->cause = classify(info.stack, key->asked, cause_at);
 	info.key.cause = out->cause & ~CAUSE_BY_TAP;
-	/* Where the kernel hides its addresses, stacks cannot be distinguished. */
+	/* Where the kernel hides its addresses, all stacks look alike. */
 	if (info.key.cause == CAUSE_UNCLASSIFIED && call_site_count)
 		info.key.stack = hash_words(info.stack, STACK_FRAMES, STACK_FRAMES) >> 32;
 	info.key.netns = key->netns;
@@ -97,7 +97,9 @@ static __noinline void copy__classify(const struct copy_key *key, struct net_dev
 	bpf_map_update_elem(&copy_causes, key, out, BPF_ANY);
 }
 
-/* One skb's data are being copied. caller: 0 if it is in the stack. */
+/*
+ * The data of an skb are being copied. caller: the copier's caller if the stack omits it, else 0.
+ */
 static __noinline int copied(void *ctx, struct sk_buff *skb, enum copier copier, __u64 bytes,
 			     __u64 caller)
 {
@@ -132,7 +134,7 @@ static __noinline int copied(void *ctx, struct sk_buff *skb, enum copier copier,
 	return 0;
 }
 
-/* The programs of a function that copies the data of skb, where that is so and so many bytes. */
+/* The programs of a function that copies the data of skb if `copies` is true; bytes is how many. */
 #define COPIER(name, function, copier, copies, bytes, ...)                                        \
 	ON_ENTRY(name, function,                                                                  \
 		 if (sockets_watched() && (copies)) copied(ctx, skb, copier, bytes, CALLER(ctx)), \
@@ -142,7 +144,7 @@ COPIER(ubufs, "skb_copy_ubufs", COPIER_UBUFS, true, 0, struct sk_buff *skb)
 /* With scatter-gather the segments share the pages. */
 COPIER(segment, "skb_segment", COPIER_SEGMENT, !(features & NETIF_F_SG), 0, struct sk_buff *skb,
        __u64 features)
-/* Drivers pull headers from nearly every skb: only pulling all of the data is a copy. */
+/* Drivers pull the headers of nearly every skb: only a pull of all data is a copy. */
 COPIER(pull, "__pskb_pull_tail", COPIER_PULL, true, (__u32)pulled, struct sk_buff *skb, int pulled)
 COPIER(duplicate, "skb_copy", COPIER_DUPLICATE, true, 0, struct sk_buff *skb)
 
@@ -154,7 +156,7 @@ static __always_inline int cow(void *ctx, struct sk_buff **skb, __u64 caller)
 	return old ? copied(ctx, old, COPIER_COW, 0, caller) : 0;
 }
 
-/* The verifier does not let a program read a pointer to a pointer as an argument. */
+/* The verifier refuses to read an argument that is a pointer to a pointer. */
 SEC("fentry/skb_pp_cow_data")
 int cow_fentry(unsigned long long *ctx)
 {

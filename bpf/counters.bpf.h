@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Performance counters of a CPU, read when a send begins and when it ends. It counts only if its
- * thread stayed on its CPU all the while, without another in between. Interrupts are in it.
+ * Performance counters of a CPU, read when a send begins and when it ends. The send counts only if
+ * its thread stayed on that CPU without another thread in between. Interrupts are included.
  */
 #pragma once
 
 #include "state.bpf.h"
 
-/* How many are asked for; the loader removes all of this where it is 0. */
+/* How many are requested; the loader removes this code if it is 0. */
 const volatile __u32 call_counters = 0;
 
-/* Counter i of a CPU: element cpu * CALL_COUNTERS_MAX + i. The analyzer sizes it and fills it. */
+/*
+ * Counter i of a CPU is element cpu * CALL_COUNTERS_MAX + i. The analyzer sizes and fills the map.
+ */
 MAP(call_events, PERF_EVENT_ARRAY, 0, CALL_COUNTERS_MAX, __u32, __u32);
 
 static __always_inline __u64 times_switched(void)
@@ -45,7 +47,7 @@ static __always_inline void counters__begin(struct thread *thread)
 			thread->counters_read = false;
 }
 
-/* Leaves in the thread's state what the send took. */
+/* Stores the counts of the send in the thread's state. */
 static __always_inline void counters__end(struct thread *thread)
 {
 	__u64 value;

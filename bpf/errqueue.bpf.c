@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What it takes an application to read its error queue: the time in inet_recv_error. */
+/* Times an application's reads of its error queue, in inet_recv_error. */
 #include "functions.bpf.h"
 #include "inflight.bpf.h"
 
@@ -14,7 +14,7 @@ static __always_inline void read_begin(struct sock *sk)
 		thread->reading = bpf_ktime_get_ns();
 }
 
-/* ret is below 0 where nothing was found. */
+/* ret is negative if the queue was empty. */
 static __always_inline void read_end(int ret)
 {
 	__u64 now = bpf_ktime_get_ns();
@@ -28,12 +28,13 @@ static __always_inline void read_end(int ret)
 
 ON_ENTRY(read, "inet_recv_error", read_begin(sk), struct sock *sk)
 
-/* Four arguments came before the result, until Linux 7 took the last of them away. */
+/* Four arguments; three since Linux 7, where function_result() does not need their number. */
 ON_RESULT(read, "inet_recv_error", 4, int, read_end(ret))
 
 /*
- * Waking those who wait for completions, whatever thread the CPU is in: it is not left meanwhile,
- * or so rarely that a wrong time would be seen as one below zero.
+ * Times the wake-ups of threads that wait for completions, in the context of any thread. The start
+ * is kept per CPU: the function hardly ever changes its CPU, and a time from two CPUs is mostly
+ * negative and ignored.
  */
 PERCPU_ARRAY(wake_ups, 1, __u64);
 

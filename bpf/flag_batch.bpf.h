@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The last few counts of a socket that used the flag of the queue's tail: docs/zerocopy.md. */
+/*
+ * The last batches of a socket's completions that were counted with the flag of the queue's tail:
+ * docs/zerocopy.md.
+ */
 #pragma once
 
 #include "causes.bpf.h"
@@ -9,7 +12,7 @@ static __always_inline struct flag_batch *batch__at(struct zsock *s, __u32 turn)
 	return &s->batches[turn & (BATCHES - 1)];
 }
 
-/* bits: of the causes that it was counted for; NULL: for none yet. */
+/* bits: the causes that the batch is counted for; NULL: they are not counted yet. */
 static __always_inline void batch__set(struct flag_batch *b, bool flagged, const __u64 *bits)
 {
 	b->flagged = flagged;
@@ -19,8 +22,9 @@ static __always_inline void batch__set(struct flag_batch *b, bool flagged, const
 }
 
 /*
- * Sends from..to-1 were counted with this flag. Those before tail_first belong to notifications
- * that were not read. Another CPU may look for it at once: it is whole before it can be found.
+ * The sends from..to-1 were counted with this flag. Those before tail_first belong to notifications
+ * that were not read. Another CPU may look for the batch at once, so it is complete before it can
+ * be found.
  */
 static __always_inline void batch__add(struct zsock *s, __u32 from, __u32 tail_first, __u32 to,
 				       __u32 in_window, bool flagged, const __u64 *bits)
@@ -36,8 +40,8 @@ static __always_inline void batch__add(struct zsock *s, __u32 from, __u32 tail_f
 }
 
 /*
- * The turn of the latest count with this id. The verifier goes through what follows once: the turn
- * of the loop cannot be told from the result.
+ * Finds the latest batch with this id. The verifier checks the code that follows once, because the
+ * result does not show in which turn of the loop it was found.
  */
 static __always_inline bool batch__find(struct zsock *s, __u32 id, __u32 *turn)
 {
@@ -54,9 +58,9 @@ static __always_inline bool batch__find(struct zsock *s, __u32 id, __u32 *turn)
 }
 
 /*
- * How many of the sends from..to-1 were counted after a turn. Signs in place of branches: the
- * verifier has one way to go through, and a global function would look the socket up again, which
- * takes time that other CPUs must not have here.
+ * Counts the sends from..to-1 in batches since a turn. Sign arithmetic replaces branches, so the
+ * verifier checks one path only. A global function would look the socket up again, and take time in
+ * which other CPUs can interfere.
  */
 static __always_inline void batch__since(struct zsock *s, __u32 turn, __u32 from, __u32 to,
 					 __u32 *sends, __u32 *in_window)
@@ -76,18 +80,21 @@ static __always_inline void batch__since(struct zsock *s, __u32 turn, __u32 from
 }
 
 /*
- * A CPU claims ids before it keeps their count. Another that has a flag of theirs meanwhile leaves
- * a correction, and looks again; the first one looks for corrections after it kept its count. One
- * of the two finds the other's. False: there is no room.
+ * A CPU claims ids before it keeps their batch. If another CPU has a flag of these ids in between,
+ * it leaves a correction and looks for the batch again; the first CPU looks for corrections after
+ * it kept the batch. So one of them finds what the other left. Returns false if there is no room.
  */
 static __always_inline bool correction__leave(struct zsock *s, __u32 id, __u32 to, bool copied,
 					      bool is_notification)
 {
-	/* Of no send there is none: it is not 0. */
+	/* Never 0, because it has at least one send. */
 	__u64 correction = (__u64)id << 32 | (to - id) << 2 | is_notification << 1 | copied;
 	__u32 i;
 
-	/* First: who finds it 0 has kept a count that the second look sees. */
+	/*
+	 * Incremented first: a CPU that still reads 0 has kept its batch, and the second look finds
+	 * that.
+	 */
 	__sync_fetch_and_add(&s->corrections_left, 1);
 	for (i = 0; i < CORRECTIONS; i++)
 		if (!__sync_val_compare_and_swap(&s->corrections[i], 0, correction))
@@ -97,9 +104,10 @@ static __always_inline bool correction__leave(struct zsock *s, __u32 id, __u32 t
 }
 
 /*
- * A notification has the flag of its own sends, id..to-1, which were counted with others; sends
- * coalesced with it may have corrected theirs. One that is in the queue itself needs correction
- * only if a later one counted it. A count that is too old is not corrected.
+ * Corrects the counts of a notification's own sends, id..to-1, which were counted with another
+ * flag. Sends coalesced with it may have corrected theirs before. A notification that is in the
+ * queue itself needs a correction only if a later one's flag was used. Batches that are not kept
+ * any more are not corrected.
  */
 __noinline int flags__correct(__u64 sock, __u32 id, __u32 to, __u32 how)
 {
@@ -113,7 +121,10 @@ __noinline int flags__correct(__u64 sock, __u32 id, __u32 to, __u32 how)
 
 	if (!s)
 		return 0;
-	/* Other CPUs must have no time between finding a count and keeping its correction. */
+	/*
+	 * Read the note before: between finding a batch and keeping its correction, other CPUs must
+	 * have no time to interfere.
+	 */
 	note__read(s, id, &note);
 	has_note = !note__is_empty(&note);
 	if (!batch__find(s, id, &turn)) {
@@ -135,7 +146,7 @@ __noinline int flags__correct(__u64 sock, __u32 id, __u32 to, __u32 how)
 	all = window__sends(s, id, to);
 	sends = all - in_window_since;
 	was = *b;
-	/* Its note was taken when it was counted. */
+	/* The note was removed when the batch was counted. */
 	if (was.causes_counted && !has_note && b->tail_first == id) {
 		bits[0] = was.bits[0];
 		bits[1] = was.bits[1];
@@ -165,7 +176,10 @@ __noinline int flags__correct(__u64 sock, __u32 id, __u32 to, __u32 how)
 	return 0;
 }
 
-/* Makes the correction in this place, if its count is kept. A global function of numbers. */
+/*
+ * Applies the correction in this place if its batch is kept. A global function that takes only
+ * numbers.
+ */
 __noinline int correction__make(__u64 sock, __u32 place)
 {
 	struct zsock *s = zsock__find(sock);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Programs of a kernel function, by both mechanisms. What stands in SEC is one name of the
- * function; the plan says which the kernel has. body may use the function's arguments, which follow
- * it.
+ * Defines the programs of a kernel function for fentry and kprobes. SEC has one name of the
+ * function; the plan chooses the name that the kernel has. body may use the function's arguments,
+ * which follow it.
  */
 #pragma once
 
@@ -36,7 +36,7 @@
 		return 0;                   \
 	}
 
-/* The end of one whose result, behind so many arguments, body may use as ret. */
+/* Programs at the return of a function with so many arguments; body may use its result as ret. */
 #define ON_RESULT(name, function, arguments, type, body)          \
 	SEC("fexit/" function)                                    \
 	int BPF_PROG(name##_fexit)                                \

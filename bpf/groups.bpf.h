@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Sends in groups: those of --by, and zero-copy sends always by their receiver. What finds no room
- * is charged to the rest, so that sums stay exact.
+ * Groups sends: by the keys of --by, and zero-copy sends also by their receiver. Sends without room
+ * in a map are charged to its rest, so that sums stay exact.
  */
 #pragma once
 
 #include "state.bpf.h"
 
-/* A set of enum group_by; the loader removes all that is for it alone where it is 0. */
+/* A set of enum group_by; the loader removes the code of --by if it is 0. */
 const volatile __u32 group_by = 0;
 
-/* The analyzer sizes them, and has them allocated beforehand where the kernel wants that. */
+/* The analyzer sizes these maps, and preallocates them on kernels that require it. */
 struct group_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -23,7 +23,7 @@ struct group_map peers SEC(".maps");
 
 struct group groups_rest, peers_rest;
 
-/* No result is taken: Linux 5.10 cannot give one. */
+/* Ignores the operation's result, which Linux 5.10 cannot return. */
 static __always_inline void add(__u64 *field, __u64 n)
 {
 	__sync_fetch_and_add(field, n);
@@ -37,7 +37,7 @@ struct in6_addr___words {
 	} in6_u;
 } __attribute__((preserve_access_index));
 
-/* An IPv4 receiver of an IPv6 socket is the same receiver. */
+/* An IPv4 receiver of an IPv6 socket has the key of the IPv4 address. */
 static __always_inline void key__set_address(struct group_key *key, struct sock *sk)
 {
 	struct in6_addr___words *v6 =
@@ -57,15 +57,15 @@ static __always_inline void key__set_address(struct group_key *key, struct sock 
 	key->address[0] = READ(sk, __sk_common.skc_daddr);
 }
 
-/* NULL while a new route is looked for. */
+/* NULL while the kernel looks for a new route. */
 static __always_inline struct net_device *route_device(struct sock *sk)
 {
 	return READ(sk, sk_dst_cache, dev);
 }
 
 /*
- * What the current process's send on this socket, by this device, can be grouped by: of enum
- * group_by those asked for.
+ * Fills in those keys of enum group_by that are asked for, of the current process's send on this
+ * socket by this device.
  */
 static __always_inline void key__of(struct group_key *key, struct sock *sk,
 				    struct net_device *device, __u32 by)
@@ -108,7 +108,7 @@ static __always_inline bool same_address(const struct group *g, const struct gro
 	       g->address[3] == who->address[3];
 }
 
-/* Called by a process that sends: names are those of that moment. */
+/* Called in the context of the sender: the names are those of this moment. */
 static __noinline void group__make(bool of_peers, const struct group_key *key,
 				   const struct group_key *who, struct sock *sk)
 {
@@ -124,7 +124,7 @@ static __noinline void group__make(bool of_peers, const struct group_key *key,
 		bpf_map_update_elem(&groups, key, &fresh, BPF_NOEXIST);
 }
 
-/* sk: of a process that sends; NULL: none is made. */
+/* Creates a missing group if sk, the sending process's socket, is not NULL. */
 static __always_inline struct group *group__find(struct group_map *map, struct group *rest,
 						 const struct group_key *who, __u32 by,
 						 struct sock *sk)
@@ -138,8 +138,10 @@ static __always_inline struct group *group__find(struct group_map *map, struct g
 		group__make(map == &peers, &key, who, sk);
 		g = bpf_map_lookup_elem(map, &key);
 	}
-	/* Tested one by one: of two pointers clang would make one number, which the verifier
-	 * refuses. */
+	/*
+	 * Two tests: clang would combine the two pointers into a number, which the verifier
+	 * refuses.
+	 */
 	if (!g)
 		return rest;
 	if (sk && !same_address(g, who))
@@ -147,17 +149,17 @@ static __always_inline struct group *group__find(struct group_map *map, struct g
 	return g;
 }
 
-/* ERESTARTSYS and its kin: a signal came. */
+/* ERESTARTSYS and similar codes: a signal interrupted the send. */
 static __always_inline bool is_interrupted(long ret)
 {
 	return ret <= -512 && ret >= -516;
 }
 
-/* Beside MSG_ZEROCOPY; no flags of a message that are looked at. */
+/* Flags beside MSG_ZEROCOPY. Their bits are those of MSG_ flags that no code here reads. */
 #define SEND_IGNORED 1
-#define SEND_OWNED   2 /* the owner of its completion is known */
+#define SEND_OWNED   2 /* the owner of the send's completion is known */
 
-/* A send of a process, zero-copy or not. */
+/* Counts any send of a process. */
 static __always_inline void group__count_send(struct group *g, long ret, __u64 ns)
 {
 	add(&g->sends, 1);
@@ -173,7 +175,7 @@ static __always_inline void group__count_send(struct group *g, long ret, __u64 n
 		add(&g->interrupted, 1);
 }
 
-/* What it is beside that if it is zero-copy; of peers this alone is counted. */
+/* Counts what only zero-copy sends have; groups by receiver count only this. */
 static __always_inline void group__count_request(struct group *g, __u32 flags, long ret)
 {
 	add(&g->requests, 1);
@@ -185,7 +187,7 @@ static __always_inline void group__count_request(struct group *g, __u32 flags, l
 		add(&g->ignored, 1);
 }
 
-/* Makes room for a zero-copy send that begins: its completion, in an interrupt, cannot. */
+/* Creates the groups when a zero-copy send begins: its completion, in an interrupt, cannot. */
 static __always_inline void groups__make_room(const struct group_key *who, struct sock *sk)
 {
 	group__find(&peers, &peers_rest, who, BY_PEER, sk);
@@ -199,7 +201,7 @@ static __always_inline void group__count_completions(struct group *g, __u64 send
 	add(&g->copied, copied);
 }
 
-/* Sends that completed, and how many more of those that did are known to be copied. */
+/* Counts completed sends, and how many more completed sends are known to be copied. */
 static __noinline void groups__count_completions(const struct group_key *owner, __u64 sends,
 						 __u64 copied)
 {
@@ -210,7 +212,10 @@ static __noinline void groups__count_completions(const struct group_key *owner, 
 					 sends, copied);
 }
 
-/* Adds to one more field of completed sends, by its offset: unflagged copies can be corrected. */
+/*
+ * Adds to another member of completed sends, given by its offset. n is negative where unflagged
+ * copies are corrected.
+ */
 static __noinline void groups__add(const struct group_key *owner, __u32 field, __u64 n)
 {
 	add((void *)group__find(&peers, &peers_rest, owner, BY_PEER, NULL) + field, n);

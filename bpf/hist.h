@@ -24,7 +24,7 @@ struct hist {
 	__u64 buckets[HIST_BUCKETS];
 };
 
-/* Opaque to clang, which for BPF would else test the condition of a shift twice. */
+/* Hides the shift from clang, which for BPF would otherwise test its condition twice. */
 static inline __attribute__((always_inline)) __u32 hist_shift(__u32 v, __u32 by)
 {
 	v >>= by;
@@ -41,7 +41,7 @@ static const __u8 hist_bits[256] = {
 	HIST_BIT(6), HIST_BIT(6), HIST_BIT(7), HIST_BIT(7), HIST_BIT(7), HIST_BIT(7), HIST_BIT(7),
 	HIST_BIT(7), HIST_BIT(7), HIST_BIT(7)};
 
-/* The same of a word, which must not be 0. */
+/* Position of the highest set bit of a word, which must not be 0. */
 static inline __attribute__((always_inline)) __u32 hist_log2(__u32 v)
 {
 	__u32 bit = 0;
@@ -57,7 +57,7 @@ static inline __attribute__((always_inline)) __u32 hist_log2(__u32 v)
 	return bit + hist_bits[v & 0xff];
 }
 
-/* The bucket that holds v, where each power of two has 1 << sub_bits of them. */
+/* The bucket of v, where each power of two has 1 << sub_bits buckets. */
 static inline __attribute__((always_inline)) __u32 hist_bucket_of(__u64 v, __u32 sub_bits)
 {
 	__u32 shift = 0;
@@ -79,7 +79,7 @@ static inline __attribute__((always_inline)) __u32 hist_bucket(__u64 v)
 	return hist_bucket_of(v, HIST_SUB_BITS);
 }
 
-/* The smallest value that bucket i holds; for the number of buckets, HIST_LIMIT. */
+/* The smallest value of bucket i; for i equal to the number of buckets, HIST_LIMIT. */
 static inline __attribute__((always_inline)) __u64 hist_low_of(__u32 i, __u32 sub_bits)
 {
 	__u32 shift;
@@ -96,8 +96,9 @@ static inline __attribute__((always_inline)) __u64 hist_low(__u32 i)
 }
 
 /*
- * Not atomic: every writer has a histogram of its own. It keeps no count, which its buckets tell,
- * and a min of 0 is none yet, unless the first bucket says otherwise: hist__settle() settles both.
+ * Adds a value, not atomically: every writer has its own histogram. It does not keep count, which
+ * is the sum of the buckets; min is 0 until a value other than 0 comes. hist__settle() completes
+ * both.
  */
 static inline __attribute__((always_inline)) void hist_put(struct hist *h, __u64 v)
 {
@@ -108,11 +109,11 @@ static inline __attribute__((always_inline)) void hist_put(struct hist *h, __u64
 	if (v > h->max)
 		h->max = v;
 	h->sum += v;
-	if (bucket < HIST_BUCKETS) /* always; said for the BPF verifier */
+	if (bucket < HIST_BUCKETS) /* always true, but the verifier does not know it */
 		h->buckets[bucket]++;
 }
 
-/* The same of a histogram that is read as it is. */
+/* Adds a value to a histogram whose count and min are always complete. */
 static inline __attribute__((always_inline)) void hist_add(struct hist *h, __u64 v)
 {
 	__u64 min = h->count && h->min < v ? h->min : v;
@@ -123,9 +124,9 @@ static inline __attribute__((always_inline)) void hist_add(struct hist *h, __u64
 }
 
 /*
- * The same with wider buckets, at most 1/4 of their lower bound: for what has many histograms.
- * A bucket of it is a union of those above. CPUs may share one: then min and max can lag behind the
- * buckets.
+ * A histogram with wider buckets, at most 1/4 of their lower bound, where many are needed. Each
+ * bucket is a union of buckets of struct hist. CPUs may share one: min and max can then lag behind
+ * the buckets.
  */
 #define COARSE_SUB_BITS 2
 #define COARSE_BUCKETS	((HIST_MAX_BITS - COARSE_SUB_BITS + 1) << COARSE_SUB_BITS)
@@ -141,8 +142,8 @@ struct coarse_hist {
 static inline __attribute__((always_inline)) void coarse_hist_add(struct coarse_hist *h, __u64 v)
 {
 	/*
-	 * In memory, so that the BPF verifier forgets by which of many paths it was found: one
-	 * program fills many histograms.
+	 * In memory, so that the BPF verifier forgets which of many paths led here: one program
+	 * fills many histograms.
 	 */
 	volatile __u8 found = (__u8)hist_bucket_of(v, COARSE_SUB_BITS);
 	__u32 bucket = found;
@@ -153,6 +154,6 @@ static inline __attribute__((always_inline)) void coarse_hist_add(struct coarse_
 		h->max = v;
 	__sync_fetch_and_add(&h->count, 1);
 	__sync_fetch_and_add(&h->sum, v);
-	if (bucket < COARSE_BUCKETS) /* always; said for the BPF verifier */
+	if (bucket < COARSE_BUCKETS) /* always true, but the verifier does not know it */
 		__sync_fetch_and_add(&h->buckets[bucket], 1);
 }

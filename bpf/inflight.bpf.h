@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Zero-copy sends in flight: their time, what they pin, what is noted of their data. */
+/* Zero-copy sends in flight: their time, the memory they pin, and the notes about their data. */
 #pragma once
 
 #include "zsock.bpf.h"
 
 /* log2 of the page size, set by the analyzer. */
 const volatile __u32 page_shift = 12;
-/* Are completions counted by what references to their ubufs leave? See reference_gone(). */
+/* Are completions counted by the notes that references leave? See reference_gone(). */
 const volatile bool counts_references = false;
 
-/* Histograms that are no call's: enum span. */
+/* The histograms of enum span. */
 PERCPU_ARRAY(spans, SPANS, struct hist);
 
 static __always_inline void span__add(enum span span, __u64 ns)
@@ -22,8 +22,8 @@ static __always_inline void span__add(enum span span, __u64 ns)
 }
 
 /*
- * The same where an interrupt may add meanwhile: min and max can be stale then, which the analyzer
- * corrects. The sum is added by who has several.
+ * Adds to a histogram while an interrupt may add to it, too: min and max can then be stale, which
+ * the analyzer corrects. The caller adds to the sum, once for several sends.
  */
 static __always_inline void completion_took(struct hist *h, __u64 ns)
 {
@@ -37,21 +37,24 @@ static __always_inline void completion_took(struct hist *h, __u64 ns)
 		add(&h->buckets[bucket], 1);
 }
 
-/* What is pinned: charged as msg_zerocopy_realloc does, before it is known how much fits. */
+/*
+ * Pinned memory. It is charged as msg_zerocopy_realloc does, before it is known how much of a send
+ * is accepted.
+ */
 struct pinned pinned;
 
 PERCPU_ARRAY(pinned_peaks, 1, struct pinned_peak);
 
-/* As far as msg_zerocopy_realloc accounts: pages that a send may touch at worst. */
+/* The most pages that a send may touch: what msg_zerocopy_realloc charges. */
 static __always_inline __u64 pages_of(__u64 bytes)
 {
 	return (bytes >> page_shift) + 2;
 }
 
 /*
- * Kernels before 5.12 have no atomic operation with a result. The freed sum is read before the
- * pinned sum: their difference is what was pinned, or more by completions in between. By an older
- * freed sum it is more yet; only where it exceeds the peak is the cache line of completions read.
+ * Before 5.12 atomic operations have no result. The freed sum is read before the pinned sum: their
+ * difference is what was pinned, plus what completed in between. An older freed sum makes it larger
+ * still: the cache line of completions is read only where the difference exceeds the peak.
  */
 static __always_inline void pinned__charge(__u64 bytes)
 {
@@ -83,13 +86,13 @@ static __always_inline void pinned__free(__u64 bytes, __u64 pages)
 }
 
 /*
- * Notes: their bits are in the slot of the ubuf's first id, as long as that is its own and has
- * room; else, and with what references leave, in the map.
+ * A note is in the slot of its ubuf's first id, as long as the slot belongs to that id and has
+ * room. Otherwise, and for what references leave, it is in the map spill.
  */
 
 #define NOTE_KEY(s, id) ((struct note_key){(s)->sock, (s)->generation, id})
 
-/* Creates it where there is none; NULL: no room, which counts as lost. */
+/* Finds or creates the note; NULL: there is no room, which counts as lost. */
 static __noinline struct note *note__spilled(const struct zsock *s, __u32 id)
 {
 	struct note_key key = NOTE_KEY(s, id);
@@ -114,7 +117,7 @@ static __always_inline bool slot__has_bits_of(const struct slot *slot, __u32 id)
 	return slot->id == id && slot->bits[0] != NOTE_MOVED;
 }
 
-/* Where the bits of a ubuf are, and for how many there is room; NULL where there are none. */
+/* The bits of a ubuf's note, and for how many bits it has room; NULL: it has no note. */
 static __always_inline __u16 *note__bits(struct zsock *s, __u32 id, __u32 *room)
 {
 	struct note_key key = NOTE_KEY(s, id);
@@ -135,7 +138,7 @@ static __always_inline bool note__is_empty(const struct note *note)
 	return !note->words[0] && !note->words[1] && !note->sends;
 }
 
-/* What a note has; all is 0 where there is none. */
+/* Copies the note; all members are 0 if there is none. */
 static __noinline void note__read(struct zsock *s, __u32 id, struct note *out)
 {
 	struct note_key key = NOTE_KEY(s, id);
@@ -167,7 +170,7 @@ static __always_inline void note__take(struct zsock *s, __u32 id, struct note *o
 		note__remove(s, id);
 }
 
-/* Sets bits that are not set. False: there is no room. */
+/* Adds the bits unless they are there. Returns false if there is no room. */
 static __always_inline bool bits__set(__u16 *all, __u32 room, __u16 bits)
 {
 	volatile __u16 *place;
@@ -183,7 +186,7 @@ static __always_inline bool bits__set(__u16 *all, __u32 room, __u16 bits)
 	return false;
 }
 
-/* Replaces those that are value where mask is set. False: there are none. */
+/* Replaces all bits whose part in mask equals value. Returns false if there are none. */
 static __noinline bool note__replace_bits(struct zsock *s, __u32 id, __u16 mask, __u16 value,
 					  __u16 with)
 {
@@ -219,11 +222,11 @@ static __noinline void note__add_bits(struct zsock *s, __u32 id, __u16 bits)
 		COUNT(lost_cause_bits, 1);
 }
 
-/* Sends in flight. */
+/* The slots of sends in flight. */
 
 /*
- * A send gets the slot of its id, unless another's send is in flight there. Of a failed send with
- * the same id it takes the slot over.
+ * A send gets the slot of its id, unless another send in flight has it. It takes the slot over from
+ * a failed send with the same id.
  */
 static __noinline void slot__begin(struct zsock *s, struct thread *thread)
 {
@@ -232,8 +235,10 @@ static __noinline void slot__begin(struct zsock *s, struct thread *thread)
 
 	if (slot->id != thread->id) {
 		if (slot->start) {
-			/* Completions come nearly in the order of ids: a send far behind was not
-			 * seen to complete. */
+			/*
+			 * Completions follow roughly the order of ids: the completion of a send
+			 * that is far behind was missed.
+			 */
 			if ((__s32)(s->freed_to - slot->id) <= 4 * RING_SLOTS) {
 				COUNT(untimed, 1);
 				return;
@@ -258,8 +263,8 @@ static __noinline void slot__begin(struct zsock *s, struct thread *thread)
 #define SLOTS_AT_ONCE 8
 
 /*
- * So many slots of the sends that completed now. A global function of numbers, and few slots: the
- * verifier goes through it once, and once through each of its turns.
+ * Ends up to SLOTS_AT_ONCE slots of the sends that completed now. A global function that takes only
+ * numbers, with a short loop: the verifier checks it once, but every turn of its loop.
  */
 __noinline int slots__end_some(__u64 sock, __u32 first, __u32 sends, __u32 from, __u64 now)
 {
@@ -292,7 +297,7 @@ __noinline int slots__end_some(__u64 sock, __u32 first, __u32 sends, __u32 from,
 }
 
 /*
- * Sends completed. A slot ends whether the send in it counts or not, and its bits stay until they
+ * Ends the slots of completed sends, also of those that do not count. Their bits stay until they
  * are counted.
  */
 static __always_inline void slots__end(struct zsock *s, __u32 first, __u32 sends)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The path of packets from device to device. Where copying functions can be hooked, it
- * distinguishes forwarding from local delivery. Where they cannot, it infers copies; all but one of
- * these count only if the kernel flags the completion.
+ * Follows packets from device to device. Where copying functions can be hooked, this distinguishes
+ * forwarding from local delivery. Elsewhere it infers copies, which count only if the kernel flags
+ * the completion, except on devices without scatter-gather and by TCP Fast Open.
  */
 #include "rx_pending.bpf.h"
 #include "taps.bpf.h"
@@ -12,17 +12,22 @@
 #define SOF_TIMESTAMPING_TSONLY (1 << 11)
 #define IFF_BRIDGE_PORT		(1 << 9) /* of priv_flags */
 
-/* Does this kernel forward without a copy, so that a tap is what makes one? */
+/* Does this kernel forward without a copy? Then a forwarded packet is copied for a tap only. */
 const volatile bool forwards_uncopied = false;
-/* What is asked of a packet: to count it; whether it goes on; what copies it; whether it leaves. */
+/*
+ * What to do with packets: count them, follow forwarding, infer copies, see data leave the machine.
+ */
 const volatile bool counts_packets = false, follows_path = false, infers_copies = false,
 		    sees_exit = false;
 
-/* The port the load's connections go to, and which end of them sends: set before the gate opens. */
+/*
+ * The port of the load's connections, and whether the sender is the end that listens: set before
+ * the gate opens.
+ */
 volatile __u32 load_port;
 volatile __u32 sender_listens;
 
-#define TCP_OFFSET_BYTE 12 /* of the header: its length in words in the upper half */
+#define TCP_OFFSET_BYTE 12 /* in the header: its upper half is the header's length in words */
 
 static __always_inline bool is_of_load(struct sock *sk)
 {
@@ -33,7 +38,7 @@ static __always_inline bool is_of_load(struct sock *sk)
 	return bpf_ntohs(READ(sk, __sk_common.skc_dport)) == load_port;
 }
 
-/* Of stacked devices the first: the others get what it makes of the skb. */
+/* Is this the first of several stacked devices? The others get what it makes of the skb. */
 static __always_inline bool is_first_device(struct sk_buff *skb, struct sock *sk)
 {
 	struct dst_entry *route = READ(sk, sk_dst_cache);
@@ -41,7 +46,7 @@ static __always_inline bool is_first_device(struct sk_buff *skb, struct sock *sk
 	return !route || READ(route, dev) == READ(skb, dev);
 }
 
-/* Bytes of the application's data; 0 of a mere acknowledgement. */
+/* Bytes of application data; 0 in a pure acknowledgement. */
 static __always_inline __s32 payload(struct sk_buff *skb)
 {
 	unsigned char *head = READ(skb, head), *data = READ(skb, data);
@@ -52,7 +57,10 @@ static __always_inline __s32 payload(struct sk_buff *skb)
 	return (__s32)READ(skb, len) - (header + (words >> 4) * 4 - (__s32)(data - head));
 }
 
-/* skbs of a load's sends, as they are handed to a device, before segmentation: softirqs are off. */
+/*
+ * Counts the skbs of a load's sends as they are handed to a device, before segmentation. Softirqs
+ * are off.
+ */
 static __always_inline void count_packet(struct sk_buff *skb)
 {
 	struct sock *sk = READ(skb, sk);
@@ -72,15 +80,15 @@ static __noinline void assume(struct zsock *s, const struct sighting *seen, enum
 	note__add_bits(s, seen->id, counter | how);
 }
 
-/* Is it this skb's socket that sends by its device, and nobody who forwards it? */
+/* Does the skb's own socket send it by this device, so that nobody forwards it? */
 static __always_inline bool is_sent_by(struct sock *sk, struct sk_buff *skb)
 {
 	return READ(sk, sk_dst_cache, dev) == READ(skb, dev);
 }
 
 /*
- * Why a packet that goes on was copied when it came in. A router takes packets from their
- * socket (ip_rcv_core), a bridge does not, and copies nothing.
+ * Why a forwarded packet was copied when it came in. A router takes packets from their socket
+ * (ip_rcv_core). A bridge does not, and copies nothing.
  */
 static __always_inline enum cause cause_of_forwarded(const struct rx_pending *p, bool bridged,
 						     __u16 how)
@@ -91,9 +99,9 @@ static __always_inline enum cause cause_of_forwarded(const struct rx_pending *p,
 }
 
 /*
- * A packet that came in, and was counted as delivered, goes out again. What its socket sends by its
- * own device is a retransmission, in the same skb. A global function of numbers, as few packets
- * came in.
+ * A packet that came in, and was counted as delivered, goes out again. If its own socket sends it
+ * by its own device, it is a retransmission in the same skb. A global function that takes only
+ * numbers, because few packets came in.
  */
 __noinline int forwarded(__u64 packet, __u32 how, __u32 still_shared)
 {
@@ -124,8 +132,8 @@ __noinline int forwarded(__u64 packet, __u32 how, __u32 still_shared)
 #define TCP_SYN	       0x02
 
 /*
- * TCP Fast Open copies the data of a SYN (tcp_send_syn_data), and does not flag that. Counted at
- * the socket's own device, not at those below.
+ * TCP Fast Open copies the data of a SYN (tcp_send_syn_data) without a flag. It is counted at the
+ * socket's own device, not at those below.
  */
 static __always_inline void fast_open(struct zsock *s, struct sk_buff *skb,
 				      const struct sighting *seen)
@@ -140,7 +148,7 @@ static __always_inline void fast_open(struct zsock *s, struct sk_buff *skb,
 		assume(s, seen, CAUSE_FAST_OPEN, READ(skb, dev), 0);
 }
 
-/* Does the kernel make checksums for what this device sends? If so, why? */
+/* Why the kernel computes checksums for what this device sends, if it does. */
 static __always_inline enum cause cause_of_checksum(struct sk_buff *skb, struct net_device *dev,
 						    __u64 features)
 {
@@ -151,7 +159,7 @@ static __always_inline enum cause cause_of_checksum(struct sk_buff *skb, struct 
 	return CAUSE_UNCLASSIFIED;
 }
 
-/* netem's corrupt copies packets: it is the cause of a copy that nothing else explains. */
+/* netem's option corrupt copies packets: it is the cause of a copy that nothing else explains. */
 static __always_inline enum cause cause_of_queue(struct net_device *dev)
 {
 	static const char netem[] = "netem";
@@ -166,8 +174,8 @@ static __always_inline enum cause cause_of_queue(struct net_device *dev)
 }
 
 /*
- * What a device cannot do, the kernel does in software before it sends: without scatter-gather by a
- * copy of everything, most of it unflagged.
+ * What a device cannot do, the kernel does in software before it hands over the packet: without
+ * scatter-gather it copies all data, mostly without a flag.
  */
 static __always_inline void infer_device_copies(struct zsock *s, struct sk_buff *skb,
 						const struct sighting *seen)
@@ -183,7 +191,7 @@ static __always_inline void infer_device_copies(struct zsock *s, struct sk_buff 
 	cause = cause_of_checksum(skb, dev, features);
 	if (cause)
 		assume(s, seen, cause, dev, CAUSE_BIT_ASSUMED);
-	else if (!(READ(dev, flags) & IFF_LOOPBACK)) /* which needs no guess */
+	else if (!(READ(dev, flags) & IFF_LOOPBACK)) /* loopback is known without a guess */
 		note__set_last_device(s, seen->id,
 				      cause_counter__index_of(cause_of_queue(dev), dev));
 }
@@ -202,7 +210,7 @@ int BPF_PROG(packet_queued, struct sk_buff *skb)
 		return 0;
 	sk = READ(skb, sk);
 	opening = sk && READ(sk, __sk_common.skc_state) == TCP_SYN_SENT;
-	/* Beside the hooks of the copying functions no more is asked of its data. */
+	/* Where copying functions are hooked, only data of a connection attempt are looked at. */
 	s = infers_copies || opening ? sighted(skb, &seen) : NULL;
 	forwarded((__u64)skb, infers_copies ? CAUSE_BIT_ASSUMED : 0, infers_copies && s);
 	if (!s)
@@ -219,13 +227,13 @@ static __always_inline bool is_tun(struct net_device *dev)
 	const char *name = READ(dev, rtnl_link_ops, kind);
 	char kind[4] = {};
 
-	if (!name) /* neither loopback nor a NIC has one */
+	if (!name) /* loopback and NICs have none */
 		return false;
 	bpf_probe_read_kernel_str(kind, sizeof(kind), name);
 	return kind[0] == 't' && kind[1] == 'u' && kind[2] == 'n' && !kind[3];
 }
 
-/* A timestamp that is reported with the packet copies it. */
+/* Is a timestamp requested that the kernel returns with the packet? It copies the packet for it. */
 static __always_inline bool is_timestamped(struct sk_buff *skb)
 {
 	__u32 flags = READ(skb, sk, sk_tsflags);
@@ -279,7 +287,7 @@ int BPF_PROG(path_received, struct sk_buff *skb)
 		return 0;
 	}
 	tapped = is_tapped(dev);
-	/* A bridge forwards it, or hands it in again as come in by itself. */
+	/* A bridge forwards the packet, or hands it in again as received by the bridge itself. */
 	if (READ_BITFIELD(dev, priv_flags) & IFF_BRIDGE_PORT) {
 		if (tapped)
 			assume(s, &seen, CAUSE_PACKET_TAP, dev, CAUSE_BIT_ASSUMED);

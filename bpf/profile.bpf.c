@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Samples of the CPUs: which kernel functions a measured thread was in, and in which send. */
+/* Samples the CPUs: in which kernel functions a measured thread was, and in which send. */
 #include "state.bpf.h"
 
-/* Allocated beforehand: samples come in interrupts. The loader makes it only for --profile. */
+/* Preallocated, because samples come in interrupts. The loader creates it only for --profile. */
 HASH(profile_stacks, PROFILE_STACKS_MAX, struct profile_key, struct profile_stack);
 PERCPU_ARRAY(new_profile_stack, 1, struct profile_stack);
 
 /* Samples for whose stack there was no room. */
 volatile __u64 profile_lost;
 
-/* 0: the thread is in no send that counts. */
+/* Returns 0 if the thread is in no send that counts. */
 static __always_inline __u32 send_slot(const struct thread *thread)
 {
 	if (!thread || !thread->sock || thread->before)
@@ -19,7 +19,7 @@ static __always_inline __u32 send_slot(const struct thread *thread)
 	return 1 + CALL_SLOT(thread->kind, thread->flags & MSG_ZEROCOPY);
 }
 
-/* Fills in the kernel functions; none of a thread in user space. Returns their hash. */
+/* Reads the kernel functions on the stack; a thread in user space has none. Returns their hash. */
 static __always_inline __u64 read_stack(void *ctx, struct profile_stack *stack)
 {
 	long bytes = bpf_get_stack(ctx, stack->functions, sizeof(stack->functions), 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Reading the kernel's memory. From Linux 6.2 on a program can give an address its type: members
- * are then loads, 1 ns each, where bpf_probe_read_kernel() takes 35.
+ * Reads the kernel's memory. Since Linux 6.2 a program can give an address its type: members are
+ * then loads, which take 1 ns each; bpf_probe_read_kernel() takes 35.
  */
 #pragma once
 
@@ -23,7 +23,7 @@ extern void *bpf_rdonly_cast(const void *address, __u32 type) __weak __ksym;
 #define TYPED_PICK(p, a, b, c, which, ...) which
 #define TYPED_READ(...)			   TYPED_PICK(__VA_ARGS__, TYPED_3, TYPED_2, TYPED_1, none)(__VA_ARGS__)
 
-/* READ(sk, sk_dst_cache, dev): as BPF_CORE_READ; 0 where an address cannot be read. */
+/* READ(sk, sk_dst_cache, dev) works like BPF_CORE_READ. It is 0 if an address cannot be read. */
 #define READ(...) (reads_typed ? TYPED_READ(__VA_ARGS__) : BPF_CORE_READ(__VA_ARGS__))
 #define READ_BITFIELD(from, field)                                           \
 	({                                                                   \

@@ -3,8 +3,9 @@
 #include "inflight.bpf.h"
 
 /*
- * The receiver's copy, from skb to its memory. Other families use the same function. A TCP skb
- * belongs to its socket; its protocol field is not set where the queue was collapsed.
+ * Counts the receiver's copies from skbs to its memory. Other address families use the same
+ * function, so the skb's socket is checked; the skb's protocol is not set if the queue was
+ * collapsed.
  */
 static __always_inline void received(struct sk_buff *skb, int bytes)
 {
@@ -31,7 +32,7 @@ int BPF_KPROBE(receiver_copy_kprobe, struct sk_buff *skb, int offset, void *to, 
 	return 0;
 }
 
-/* How long it takes, for --stages. */
+/* Times these copies, for --stages. */
 static __always_inline void copy_begin(void)
 {
 	struct thread *thread = gate == GATE_OPEN ? thread__get() : NULL;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which limit refused a zero-copy send: the kernel's tests are made again, in its order. */
+/*
+ * Finds the limit that refused a zero-copy send, by the kernel's own checks in the kernel's order.
+ */
 #pragma once
 
 #include "inflight.bpf.h"
@@ -9,7 +11,7 @@
 #define RLIM_INFINITY  (~0UL)
 #define CAP_IPC_LOCK   14
 
-/* Of the whole machine, 0 if unknown; its namespaces have one each since Linux 6.9. */
+/* The machine's limit, 0 if unknown. Since Linux 6.9 each network namespace has its own. */
 const volatile __u32 optmem_max = 0;
 
 #define CACHE_LINE	   64
@@ -26,7 +28,7 @@ struct net___with_optmem {
 static __always_inline bool optmem_exhausted(struct sock *sk)
 {
 	struct net___with_optmem *net = (void *)READ(sk, __sk_common.skc_net.net);
-	/* SKB_TRUESIZE(0), what a notification is charged. */
+	/* SKB_TRUESIZE(0), the charge of a notification. */
 	__u32 size = CACHE_ALIGN(bpf_core_type_size(struct sk_buff)) +
 		     CACHE_ALIGN(bpf_core_type_size(struct skb_shared_info));
 	__u32 limit = optmem_max;
@@ -36,7 +38,7 @@ static __always_inline bool optmem_exhausted(struct sock *sk)
 	return limit && (__u32)READ(sk, sk_omem_alloc.counter) + size > limit;
 }
 
-/* The test of mm_account_pinned_pages(). */
+/* The check of mm_account_pinned_pages(). */
 static __always_inline bool memlock_exhausted(__u64 bytes)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -44,7 +46,7 @@ static __always_inline bool memlock_exhausted(__u64 bytes)
 	__u64 locked = READ(task, cred, user, locked_vm.counter), capabilities = 0;
 	struct cred *cred = (void *)READ(task, cred);
 
-	/* Before 6.3 these were an array of two words. */
+	/* Before 6.3 the capabilities were an array of two words. */
 	bpf_probe_read_kernel(&capabilities, sizeof(capabilities),
 			      (void *)cred + bpf_core_field_offset(struct cred, cap_effective));
 	return limit != RLIM_INFINITY && !(capabilities >> CAP_IPC_LOCK & 1) &&

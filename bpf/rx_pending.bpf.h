@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Packets in this machine's receive path, not yet known to be for a socket here or for another
- * device. What goes on is sent by the same CPU, in the same skb.
+ * Packets in this machine's receive path that may still go to a local socket or to another device.
+ * A forwarded packet is sent by the same CPU, in the same skb.
  */
 #pragma once
 
@@ -9,14 +9,14 @@
 
 #define RX_PENDING_SLOTS 256
 
-/* A slot for each hash of an skb's address; the next of the same hash takes it over. */
+/* The hash of an skb's address gives its slot; the next packet with this hash replaces it. */
 struct rx_pending {
 	__u64 skb;
 	__u64 dev;     /* that it came in by */
-	__u32 seq;     /* TCP's: the address alone may be another packet's by now */
-	__u32 counter; /* what was assumed, */
-	__u16 bits;    /* the bits that its ubuf got for that, */
-	bool tapped;   /* and whether by then a tap had got a copy */
+	__u32 seq;     /* TCP's sequence number, because the address may be reused */
+	__u32 counter; /* of the assumed cause */
+	__u16 bits;    /* that its ubuf's note got for it */
+	bool tapped;   /* by then a tap had got a copy */
 	struct sighting seen;
 };
 
@@ -24,7 +24,7 @@ PERCPU_ARRAY(rx_pending, RX_PENDING_SLOTS, struct rx_pending);
 
 static __always_inline struct rx_pending *rx_pending__slot(__u64 skb)
 {
-	/* skbs lie 256 bytes apart or so. */
+	/* skbs are about 256 bytes apart. */
 	__u32 slot = (skb >> 6 ^ skb >> 14) % RX_PENDING_SLOTS;
 
 	return bpf_map_lookup_elem(&rx_pending, &slot);
@@ -53,7 +53,7 @@ static __always_inline void rx_pending__remember(__u64 skb, const struct sightin
 	p->seen = *seen;
 }
 
-/* Forgets the packet, too; NULL: it was not remembered. */
+/* Returns the packet and forgets it; NULL: it was not remembered. */
 static __always_inline struct rx_pending *rx_pending__recall(__u64 skb)
 {
 	struct rx_pending *p = rx_pending__slot(skb);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* All programs, as one object: what a header has is there once. */
+/* All programs as one object, so that the maps and functions of each header exist once. */
 #include "threads.bpf.c"
 
 #include "calls.bpf.c"

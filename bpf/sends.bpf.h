@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a send cost and what became of it: the bodies that all mechanisms lead to. */
+/* Counts what a send cost and how it ended. The programs of all mechanisms call this. */
 #pragma once
 
 #include "causes.bpf.h"
@@ -13,10 +13,10 @@ PERCPU_ARRAY(calls, CALL_SLOTS, struct call_slot);
 
 PERCPU_ARRAY(errors, CALL_SLOTS *ERRNO_SLOTS, __u64);
 
-/* A random number below this one has a send timed, and divided; all are where it is 0. */
+/* A send is timed, and divided, if a random number is below this; 0: all sends are. */
 const volatile __u32 sampled_below = 0;
 
-/* Do its sends count, as long as it lives? */
+/* Do the thread's sends count until it ends? */
 static __always_inline bool is_lasting_sender(const struct thread *thread)
 {
 	return (thread->role & (ROLE_SENDER | ROLE_LASTING)) == (ROLE_SENDER | ROLE_LASTING);
@@ -30,7 +30,7 @@ static __always_inline struct thread *sender__get(void)
 	return thread && thread->role & ROLE_SENDER ? thread : NULL;
 }
 
-/* The thread may be in a send, which returned. */
+/* The state of a thread that returns, perhaps from a send. */
 static __always_inline struct thread *thread__returning(void)
 {
 	struct thread *thread = thread__in_slot();
@@ -43,11 +43,11 @@ static __always_inline bool is_sampled(void)
 	return !sampled_below || bpf_get_prandom_u32() < sampled_below;
 }
 
-/* A zero-copy send begins, with an id. */
+/* A zero-copy send begins, and gets an id. */
 
 /*
- * The route may have changed, and may be gone while a new one is looked for. A global function of
- * numbers, as it rarely changes.
+ * The route may have changed, or be missing while the kernel looks for a new one. A global function
+ * that takes only numbers, because the route rarely changes.
  */
 __noinline int zsock__set_owner(__u64 sock, __u64 device)
 {
@@ -69,9 +69,10 @@ __noinline int zsock__set_owner(__u64 sock, __u64 device)
 }
 
 /*
- * On a route without scatter-gather that is not forced on all sockets, the kernel copies at once
- * and flags it. So it does without a route: a send that opens a connection, whose first packet
- * settles the cause. A global function of numbers, as few routes are so.
+ * On a route without scatter-gather, unless all sockets are forced to use it, the kernel copies at
+ * once and flags the send. It does so, too, for a send without a route, which opens a connection:
+ * its first packet decides the cause. A global function that takes only numbers, because few routes
+ * are like this.
  */
 __noinline int copied_at_once(__u64 sock, __u32 id)
 {
@@ -90,8 +91,8 @@ __noinline int copied_at_once(__u64 sock, __u32 id)
 }
 
 /*
- * The send that this thread is in has an id. The socket is locked, unless ids are guessed: no other
- * send gets one meanwhile.
+ * The thread's send has this id. The socket is locked, so that no other send gets an id meanwhile,
+ * unless ids are guessed.
  */
 static __always_inline void id__given(struct zsock *s, struct thread *thread, struct sock *sk,
 				      __u32 id)
@@ -99,7 +100,7 @@ static __always_inline void id__given(struct zsock *s, struct thread *thread, st
 	struct net_device *device = route_device(sk);
 
 	if (!id__take(s, id))
-		return; /* which counts as untracked when it returns */
+		return; /* the send counts as untracked when it returns */
 	thread->id = id;
 	thread->tracked = 1;
 	if (s->shared)
@@ -108,13 +109,13 @@ static __always_inline void id__given(struct zsock *s, struct thread *thread, st
 		slot__begin(s, thread);
 	if (!(READ(sk, sk_route_caps) & NETIF_F_SG))
 		copied_at_once(s->sock, id);
-	/* By the same process and the same route as the last one: nothing is new. */
+	/* By the same process and route as the last send, the owner is the same. */
 	if (!device || s->device != (__u64)device || s->owner.tgid != current_tgid())
 		zsock__set_owner(s->sock, number_of(device));
 	thread->owner = s->owner;
 }
 
-/* Is a hook to see completions? The loader removes what is for them alone where none is. */
+/* Does a hook see completions? If not, the loader removes the code for them. */
 const volatile bool follows_completions = true;
 
 /* Is this a zero-copy send that has an id, or will get one? io_uring's have none. */
@@ -124,7 +125,7 @@ static __always_inline bool has_send_id(const struct thread *thread, struct sock
 	       zerocopy_enabled(sk);
 }
 
-/* The send that this thread is in got the socket's last id. */
+/* The thread's send got the socket's last id. */
 static __always_inline void follow_send(struct thread *thread, struct sock *sk)
 {
 	__u32 id = next_id(sk) - 1;
@@ -135,9 +136,9 @@ static __always_inline void follow_send(struct thread *thread, struct sock *sk)
 }
 
 /*
- * Before its socket is locked a send has no id: it is to get the socket's next one. That
- * is so unless another thread's send comes in between, which began before this one
- * returned: together they have these ids, but from then on none of that socket is timed.
+ * Before its socket is locked a send has no id, so the socket's next id is assumed. That is wrong
+ * if another thread's send comes in between: the two sends then have these two ids, but in which
+ * order is unknown, so from then on no send of the socket is timed.
  */
 static __noinline void follow_guessed_send(struct thread *thread, struct sock *sk)
 {
@@ -154,8 +155,8 @@ static __noinline void follow_guessed_send(struct thread *thread, struct sock *s
 }
 
 /*
- * The send failed: the kernel took its id back, and another may have it by now. Of guessed ids the
- * last is one too many.
+ * The send failed: the kernel took its id back and may have given it to another send. If ids are
+ * guessed, the last one is given back.
  */
 static __always_inline void id__taken_back(struct zsock *s, struct thread *thread)
 {
@@ -169,7 +170,7 @@ static __always_inline void id__taken_back(struct zsock *s, struct thread *threa
 		slot->start = 0;
 }
 
-/* Any send begins, outside: see account__begin(). */
+/* Any send begins; outside: see account__begin(). */
 static __always_inline void send_begin(struct thread *thread, struct sock *sk, enum call_kind kind,
 				       __u32 flags, __u64 size, enum stage outside)
 {
@@ -183,21 +184,21 @@ static __always_inline void send_begin(struct thread *thread, struct sock *sk, e
 	thread->timed = is_sampled();
 	if (full_path)
 		counters__begin(thread);
-	/* Completions of zero-copy sends are timed, all of them. */
+	/* All zero-copy sends have a start, because all their completions are timed. */
 	if (thread->timed || flags & MSG_ZEROCOPY)
 		thread->start = bpf_ktime_get_ns();
 	if (full_path)
 		account__begin(outside, thread->timed);
 }
 
-/* Is one syscall one send, whose beginning a hook can see? */
+/* Does the syscall make exactly one send, whose beginning a hook can see? */
 static __always_inline bool sends_once(enum call_kind kind)
 {
 	return kind == CALL_SENDTO || kind == CALL_SENDMSG || kind == CALL_WRITE ||
 	       kind == CALL_WRITEV;
 }
 
-/* A message begins to be sent. */
+/* The send of a message begins. */
 static __always_inline void message_begin(struct thread *thread, struct sock *sk,
 					  struct msghdr *msg, enum call_kind kind, __u32 flags,
 					  __u64 size, enum stage outside)
@@ -212,15 +213,15 @@ static __always_inline void message_begin(struct thread *thread, struct sock *sk
 	thread->notification = notification;
 }
 
-/* Is no more measured of the thread's sends than counts and times? */
+/* Are only counts and times measured of the thread's sends? */
 static __always_inline bool is_plain(const struct thread *thread)
 {
 	return (thread->role & ~ROLE_RECEIVER) == (ROLE_SENDER | ROLE_LASTING);
 }
 
 /*
- * The short way of most sends: plain ones without MSG_ZEROCOPY that TCP takes. What these need not
- * look at stays out of it.
+ * The fast path, for plain sends without MSG_ZEROCOPY that TCP accepts. It skips all that they do
+ * not need.
  */
 static __always_inline void plain_begin(struct thread *thread, struct sock *sk, enum call_kind kind)
 {
@@ -229,18 +230,18 @@ static __always_inline void plain_begin(struct thread *thread, struct sock *sk, 
 	thread->start = is_sampled() ? bpf_ktime_get_ns() : 0;
 }
 
-/* TCP took a send. */
+/* TCP accepted a send. */
 static __always_inline void count_accepted(struct call_slot *s, __u32 ret)
 {
 	struct sized_sends *of_size;
 
-	/* The mask changes nothing; it tells the verifier. */
+	/* The mask changes nothing; the verifier needs it. */
 	of_size = &s->sizes[size_class(ret) & (SIZE_CLASSES - 1)];
 	of_size->sends++;
 	of_size->bytes += ret;
 }
 
-/* A send without MSG_ZEROCOPY that TCP took. */
+/* Counts a send without MSG_ZEROCOPY that TCP accepted. */
 static __noinline void groups__count_plain(struct sock *sk, int ret, __u64 ns)
 {
 	struct group_key who;
@@ -249,7 +250,7 @@ static __noinline void groups__count_plain(struct sock *sk, int ret, __u64 ns)
 	group__count_send(group__find(&groups, &groups_rest, &who, group_by, sk), ret, ns);
 }
 
-/* False: the send is to end by send_end(). */
+/* Returns false if send_end() must end the send. */
 static __always_inline bool plain_end(struct thread *thread, int ret)
 {
 	__u32 slot = thread->plain_slot - 1;
@@ -287,8 +288,9 @@ static __always_inline void count_error(__u32 slot, int error)
 }
 
 /*
- * What is counted of a send: that it is zero-copy, and that it was accepted as a plain one. Then it
- * has no data, or its socket no SO_ZEROCOPY; io_uring's, with a notification, need none.
+ * The flags by which a send is counted: MSG_ZEROCOPY, and SEND_IGNORED if it was accepted as a
+ * plain send. That happens without data, or if the socket lacks SO_ZEROCOPY, which io_uring's sends
+ * with a notification do not need.
  */
 static __always_inline __u32 counted_flags(struct sock *sk, __u32 flags, __u64 notification,
 					   long ret)
@@ -301,8 +303,8 @@ static __always_inline __u32 counted_flags(struct sock *sk, __u32 flags, __u64 n
 }
 
 /*
- * One send of this thread returned. A zero-copy send is charged to the owner of its completion. A
- * global function of numbers: the verifier goes through it once a program.
+ * Counts a returned send in its groups. A zero-copy send is charged to the owner of its completion.
+ * A global function that takes only numbers: the verifier checks it once per program.
  */
 __noinline int groups__count_send(__u64 sock, __u32 flags, __s64 ret, __u64 ns)
 {
@@ -329,8 +331,8 @@ __noinline int groups__count_send(__u64 sock, __u32 flags, __s64 ret, __u64 ns)
 }
 
 /*
- * One send returned. ns is 0 where its start was not seen, or it is not in the sample. Returns
- * where it was counted.
+ * Counts a returned send. ns is 0 if its start was not seen, or if it is not sampled. Returns the
+ * slot in which it was counted.
  */
 static __noinline struct call_slot *count_send(__u32 slot, long ret, __u64 ns, __u32 flags)
 {
@@ -353,7 +355,7 @@ static __noinline struct call_slot *count_send(__u32 slot, long ret, __u64 ns, _
 	return s;
 }
 
-/* A zero-copy send returned that has no notification. */
+/* A zero-copy send without an io_uring notification returned. */
 static __always_inline void zerocopy_returned(struct thread *thread, struct sock *sk, __u32 flags,
 					      __s64 ret)
 {
@@ -365,7 +367,7 @@ static __always_inline void zerocopy_returned(struct thread *thread, struct sock
 	if (!follows_completions)
 		return;
 	if (thread->followed && ret > (long)thread->size)
-		COUNT(unsized, 1); /* it has more parts than were read */
+		COUNT(unsized, 1); /* it had more iovecs than were read */
 	if (!thread->tracked && !(flags & SEND_IGNORED) && ret > 0)
 		COUNT(untracked, 1);
 	if (failed || thread->guessed)
@@ -415,13 +417,18 @@ static __noinline void send_end(struct thread *thread, __s64 ret)
 	thread->followed = thread->guessed = thread->tracked = 0;
 }
 
-/* A send of which nothing is known but its return. A global function of numbers, as this is rare.
+/*
+ * Counts a send of which only the return was seen. A global function that takes only numbers,
+ * because it is rare.
  */
 __noinline int count_untimed(__u64 sock, int ret)
 {
 	struct sock *sk = (struct sock *)sock;
 	enum call_kind kind = current_call(sk);
-	/* Of io_uring and of 32-bit programs the flags are not known here; this error tells. */
+	/*
+	 * The flags of io_uring and of 32-bit programs are unknown here, but only a zero-copy send
+	 * fails with ENOBUFS.
+	 */
 	bool refused = ret == -ENOBUFS && zerocopy_enabled(sk);
 	struct pt_regs *regs = call_regs();
 	__u32 flags = counted_flags(sk, refused ? MSG_ZEROCOPY : call_flags(kind, regs), 0, ret);

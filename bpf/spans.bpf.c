@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Calls timed by tracepoints, where functions cannot be hooked: from the first pass of the copy
- * loop to the return; or, on the path of every syscall of the system, from sys_enter to sys_exit.
+ * Times sends by tracepoints, where functions cannot be hooked: from the first pass of the copy
+ * loop to the return; or from sys_enter to sys_exit, which runs at every syscall of the system.
  */
 #include "functions.bpf.h"
 #include "sends.bpf.h"
@@ -9,17 +9,19 @@
 #define AF_UNIX	      1
 #define IPPROTO_MPTCP 262
 
-/* Are sends timed by the first two of these? */
+/* Are sends timed by tcp_sendmsg_locked and sock_send_length? */
 const volatile bool times_by_tracepoint = false;
 /* May a send connect its socket? A load's connections are open before its window. */
 const volatile bool sends_connect = true;
-/* May there be a socket with another protocol over TCP, or one that is not TCP's? Not in .bss,
- * which is emptied between windows. */
+/*
+ * 1 if a socket may have another protocol over TCP, or one other than TCP. Not in .bss, which is
+ * emptied between windows.
+ */
 volatile __u32 others_seen = 1;
 
 /*
- * Not measured, but counted, so that nobody takes their absence for a finding: MPTCP's sends, whose
- * subflows tcp_sendmsg does not see, and zero-copy sends by further protocols.
+ * Counts sends that are not measured, so that the report can say they exist: MPTCP's, whose
+ * subflows tcp_sendmsg does not see, and zero-copy sends by other protocols.
  */
 static __always_inline void count_other(struct sock *sk, int ret)
 {
@@ -34,7 +36,7 @@ static __always_inline void count_other(struct sock *sk, int ret)
 		COUNT(mptcp_bytes, ret);
 }
 
-/* How many iovecs the syscall sends; 0 where that is not known. */
+/* The number of iovecs that the syscall sends; 0: not known. */
 static __always_inline __u64 call_iovecs(enum call_kind kind)
 {
 	struct pt_regs *regs = call_regs();
@@ -48,10 +50,10 @@ static __always_inline __u64 call_iovecs(enum call_kind kind)
 }
 
 /*
- * The first send that is seen of a thread may have begun before the window: part of it is sent
- * already, up to somewhere in an iovec or between two. It does not count, nor does what completes
- * of it. What io_uring sends for a thread waits for nothing, so that it began just now; a message
- * of which it sent a part before is not at its beginning.
+ * Did the send begin before the window? Only a thread's first seen send can have: its message is
+ * then at a position inside an iovec or behind the first one. Neither it nor its completions count.
+ * Sends by io_uring in the thread's own context do not wait, so they began just now, even if an
+ * earlier send took a part of their message.
  */
 static __always_inline bool began_before(struct thread *thread, struct msghdr *msg,
 					 enum call_kind kind)
@@ -63,14 +65,16 @@ static __always_inline bool began_before(struct thread *thread, struct msghdr *m
 		return false;
 	if (READ(msg, msg_iter.iov_offset))
 		return true;
-	/* A message of pages is not the syscall's: kTLS and sockmap make such ones of it. */
+	/*
+	 * A message of pages is not the syscall's own: kTLS and sockmap make such messages of it.
+	 */
 	return !(READ(msg, msg_flags) & MSG_SPLICE_PAGES) &&
 	       READ(msg, msg_iter.nr_segs) < call_iovecs(kind);
 }
 
 /*
- * The first pass of the loop of a send that is not a plain one. It has its id already:
- * msg_zerocopy_realloc came earlier.
+ * First pass of the loop, in a send that is not plain. msg_zerocopy_realloc has already given its
+ * id.
  */
 static __noinline void loop_begin(struct thread *thread, struct sock *sk, struct msghdr *msg,
 				  enum call_kind kind, __u32 flags)
@@ -82,7 +86,7 @@ static __noinline void loop_begin(struct thread *thread, struct sock *sk, struct
 	}
 }
 
-/* The same of a thread that was not in its slot, or whose sends were not seen before. */
+/* First pass of the loop, for a thread that has no slot, or whose sends were not seen before. */
 static __noinline void first_loop(struct sock *sk, struct msghdr *msg)
 {
 	struct thread *thread = sender__get();
@@ -100,7 +104,7 @@ static __noinline void first_loop(struct sock *sk, struct msghdr *msg)
 		loop_begin(thread, sk, msg, kind, READ(msg, msg_flags));
 }
 
-/* Fires once per pass of the loop; the first pass is the start. */
+/* Fires in each pass of the loop; the first pass is the start. */
 SEC("raw_tp/tcp_sendmsg_locked")
 int BPF_PROG(send_loop, struct sock *sk, struct msghdr *msg)
 {
@@ -125,7 +129,7 @@ int BPF_PROG(send_loop, struct sock *sk, struct msghdr *msg)
 	return 0;
 }
 
-/* No plain send that TCP took returned. */
+/* A send returned that plain_end() did not count. */
 static __noinline void length_end(struct thread *thread, struct sock *sk, int ret)
 {
 	if (!thread)
@@ -144,7 +148,7 @@ static __noinline void length_end(struct thread *thread, struct sock *sk, int re
 		count_other(sk, ret);
 		return;
 	}
-	/* One that the kernel accepted passed the loop: before the window, or unseen. */
+	/* A send that the kernel accepted passed the loop: before the window, or unseen. */
 	if (!thread->has_sent && ret > 0) {
 		thread->has_sent = true;
 		COUNT(returned_first, 1);
@@ -154,8 +158,9 @@ static __noinline void length_end(struct thread *thread, struct sock *sk, int re
 }
 
 /*
- * What another protocol sends over TCP (kTLS) does not come by tcp_sendmsg: beside the hooks of
- * that, it is counted here, untimed. What does come by it comes here next.
+ * Sends of another protocol over TCP (kTLS) do not call tcp_sendmsg. Where that is hooked, they are
+ * counted here, untimed. Sends that do call it were counted at their return, just before this:
+ * returned names their socket.
  */
 static __noinline void length_over_tcp(struct sock *sk, int ret)
 {
@@ -175,7 +180,7 @@ static __noinline void length_over_tcp(struct sock *sk, int ret)
 }
 
 /*
- * A send that failed before the loop, for want of zero-copy memory above all, has no start: it is
+ * A send that failed before the loop, mostly for lack of memory for zero-copy, has no start: it is
  * counted untimed.
  */
 SEC("raw_tp/sock_send_length")
@@ -197,10 +202,13 @@ int BPF_PROG(send_length, struct sock *sk, int ret)
 	return 0;
 }
 
-/* A socket gets another protocol over TCP, kTLS above all: from now on sends are looked at. */
+/*
+ * A socket gets another protocol over TCP, mostly kTLS: from now on length_over_tcp() looks at
+ * sends.
+ */
 ON_ENTRY(ulp, "tcp_set_ulp", others_seen = 1)
 
-/* A send begins that is not one of io_uring's: see message_begin(). */
+/* A send begins that is not io_uring's: see message_begin(). */
 static __always_inline void call_begin(struct thread *thread, struct sock *sk, enum call_kind kind,
 				       struct pt_regs *regs)
 {
@@ -209,8 +217,8 @@ static __always_inline void call_begin(struct thread *thread, struct sock *sk, e
 }
 
 /*
- * A send that connects first (TCP Fast Open) may put all its data into the SYN, and so never come
- * to the loop.
+ * A send that also connects (TCP Fast Open) may put all its data into the SYN, and never reach the
+ * loop.
  */
 static __noinline void send_connects(struct sock *sk)
 {
@@ -226,7 +234,7 @@ static __noinline void send_connects(struct sock *sk)
 		follow_send(thread, sk);
 }
 
-/* One that connects has the memory of one that is gone. */
+/* A connecting socket may have the memory of a closed one. */
 SEC("raw_tp/inet_sock_set_state")
 int BPF_PROG(socket_state, struct sock *sk, int before, int state)
 {
@@ -239,7 +247,7 @@ int BPF_PROG(socket_state, struct sock *sk, int before, int state)
 	return 0;
 }
 
-/* Nobody has it any more. What waits in its queue completes after this. */
+/* The socket is destroyed. Its queued data complete after this. */
 SEC("raw_tp/tcp_destroy_sock")
 int BPF_PROG(socket_gone, __u64 sock)
 {
@@ -260,7 +268,7 @@ int BPF_PROG(send_enter, struct pt_regs *regs, __u64 number)
 	struct thread *thread;
 	struct sock *sk;
 
-	if (!sends_once(kind)) /* those that make several sends are not seen */
+	if (!sends_once(kind)) /* syscalls that make several sends are not seen */
 		return 0;
 	thread = is_compat() ? NULL : sender__get();
 	if (!thread)

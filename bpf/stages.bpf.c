@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The hooks of the stages of a send: stages.bpf.h has what they do. */
+/* The hooks of the stages of a send. stages.bpf.h describes what they do. */
 #include "stages.bpf.h"
 #include "functions.bpf.h"
 
-/* The programs of a stage that is a function. */
+/* The programs of a stage that is one function. */
 #define STAGE(name, function, stage)                  \
 	ON_ENTRY(name, function, stage__begin(stage)) \
 	ON_EXIT(name, function, stage__end(stage))
@@ -65,7 +65,7 @@ int BPF_PROG(softirq_ends)
 	return 0;
 }
 
-/* Why the thread leaves its CPU. */
+/* Why does the thread leave its CPU? */
 static __always_inline enum stage why_off(struct account *a, bool preempted)
 {
 	if (preempted)
@@ -74,8 +74,8 @@ static __always_inline enum stage why_off(struct account *a, bool preempted)
 }
 
 /*
- * A thread that the kernel preempts, in cond_resched() too, would run on; one that is not waits for
- * something. Linux 5.18 alone had another argument in between.
+ * A preempted thread, also one in cond_resched(), could go on; another thread waits for something.
+ * Only Linux 5.18 had another argument after the first.
  */
 SEC("raw_tp/sched_switch")
 int BPF_PROG(thread_switched, __u64 preempted, struct task_struct *from, struct task_struct *to)

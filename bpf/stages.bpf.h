@@ -1,64 +1,66 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The time of a send, divided: each moment is charged to the innermost function that is hooked, so
- * that the parts add up to the whole. A softirq may run between reading a clock and charging what
- * it says, and a thread may lose its CPU there. Charged is therefore a thread's own time: its
- * clock, and its counters, stand still while it is away.
+ * Divides the time of a send: each moment is charged to the innermost hooked function, so that the
+ * parts add up to the whole. A softirq may run between reading a clock and charging the time, and
+ * the thread may lose its CPU there. So a thread is charged by its own clock and counters, which
+ * stop while it is away.
  */
 #pragma once
 
 #include "counters.bpf.h"
 
-/* Set by the loader; it removes all of this where it is false. */
+/* Set by the loader, which removes this code if it is false. */
 const volatile bool stages = false;
-/* tcp_sendmsg_locked is. */
+/* Is tcp_sendmsg_locked hooked? */
 const volatile bool copy_is_hooked = false;
 
 #define STAGE_DEPTH 8 /* a power of two */
 
-/* Functions that have begun and not ended, in a thread, or in a softirq that interrupts it. */
+/*
+ * Hooked functions that have begun and not ended, in a thread or in a softirq that interrupts it.
+ */
 struct stage_stack {
-	__u64 now[STAGE_METRICS];  /* in a map: the verifier forgets how it was read */
-	__u64 last[STAGE_METRICS]; /* when what lies below was charged */
+	__u64 now[STAGE_METRICS];  /* in a map, so that the verifier forgets how it was computed */
+	__u64 last[STAGE_METRICS]; /* when the stack was last charged */
 	__u32 depth;
-	__u8 stages[STAGE_DEPTH]; /* the first is what lies outside of all */
+	__u8 stages[STAGE_DEPTH]; /* stages[0] is the time outside of all hooked functions */
 };
 
-/* A send that is divided. */
+/* The time of a send that is divided. */
 struct account {
 	__u64 entered; /* ns; when the syscall began; 0: not seen */
-	__u64 entry;   /* ns; from there to the send */
+	__u64 entry;   /* ns; from the begin of the syscall to the send */
 	__u64 begun[STAGE_METRICS];
-	__u64 away[STAGE_METRICS]; /* what passed in softirqs and off the CPU, since then */
-	__u64 left[STAGE_METRICS]; /* what they said when the thread went away */
+	__u64 away[STAGE_METRICS]; /* spent in softirqs and off the CPU since the send began */
+	__u64 left[STAGE_METRICS]; /* the readings when the thread went away */
 	struct stage_stack own, softirq;
-	__u64 run_delay; /* ns that the thread had waited for a CPU when the send began */
+	__u64 run_delay; /* ns that the thread had waited for a CPU before the send */
 	__u32 times_away;
 	__u8 active;
 	__u8 in_softirq;
-	__u8 off; /* enum stage, while it is off the CPU; else 0 */
+	__u8 off; /* enum stage while the thread is off the CPU; else 0 */
 	__u64 sums[STAGE_METRICS][STAGE_SUMS];
 };
 
 /*
- * By thread id: of the thread that is switched to, which is not the current one, only tracing
- * programs could find the storage.
+ * By thread id, not in task storage: a raw tracepoint cannot find the storage of the thread to
+ * which the CPU switches, because it is not the current one.
  */
 GROWING_HASH(accounts, 16384, __u32, struct account);
 
-/* An account that is new: too large for a program's stack. */
+/* The initial value, too large for a program's stack. */
 static const struct account no_account;
 
 /*
- * Per CPU: its thread is in a send that is divided. Looked at first, because the hooks are on the
- * path of everybody, and of sends that are not in the sample.
+ * Per CPU: its thread is in a send that is divided. It is checked first, because these hooks run
+ * for all processes, and for sends that are not sampled.
  */
 PERCPU_ARRAY(dividing, 1, __u32);
 
-/* So many CPUs have one to themselves. */
+/* So many CPUs have stage_slots of their own. */
 const volatile __u32 stage_shares = 1;
 
-/* Element (share * metrics + metric) * CALL_SLOTS + slot. The analyzer sizes it. */
+/* The element is (share * metrics + metric) * CALL_SLOTS + slot. The analyzer sizes the map. */
 MAP(stage_slots, ARRAY, 0, CALL_SLOTS *STAGE_METRICS *STAGE_SHARES_MAX, __u32, struct stage_slot);
 
 static __always_inline struct account *account__peek(void)
@@ -76,7 +78,7 @@ static __always_inline void cpu__set_dividing(bool is)
 		*divides = is;
 }
 
-/* The account of the send that is under way; NULL: none is, or none that is divided. */
+/* The account of the thread's send, if the send is divided; else NULL. */
 static __always_inline struct account *account__under_way(void)
 {
 	__u32 *divides = FIRST_OF(dividing);
@@ -98,7 +100,7 @@ static __always_inline struct account *account__get(void)
 
 #define for_each_metric(m) for (m = 0; m < STAGE_METRICS && m <= call_counters; m++)
 
-/* What the clock and the CPU's counters say; a counter that cannot be read stands still. */
+/* Reads the clock and the CPU's counters; 0 for a counter that cannot be read. */
 static __always_inline void metrics__read(__u64 *now)
 {
 	__u32 cpu = bpf_get_smp_processor_id(), m;
@@ -113,7 +115,7 @@ static __always_inline void metrics__read(__u64 *now)
 
 #define READINGS 3
 
-/* The thread's own time, in one piece: read again if it went away meanwhile. */
+/* Reads the thread's own time. If the thread went away meanwhile, reads again. */
 static __always_inline void account__own_time(volatile struct account *a)
 {
 	__u64 *now = (__u64 *)a->own.now;
@@ -129,7 +131,7 @@ static __always_inline void account__own_time(volatile struct account *a)
 	}
 }
 
-/* Adds to what a stage took. The verifier knows no bound of a stage that was read. */
+/* Adds to a stage's sum. The verifier knows no bound for a stage that was read from memory. */
 static __always_inline void account__add_to(struct account *a, __u32 m, __u32 stage, __u64 passed)
 {
 	__asm__ volatile("" : "+r"(stage));
@@ -137,7 +139,7 @@ static __always_inline void account__add_to(struct account *a, __u32 m, __u32 st
 		a->sums[m][stage] += passed;
 }
 
-/* Charges the innermost stage of a stack with what passed since the last time. */
+/* Charges the innermost stage of a stack with what passed since the last charge. */
 static __always_inline void account__charge(struct account *a, struct stage_stack *s)
 {
 	__u32 stage = s->stages[s->depth & (STAGE_DEPTH - 1)], m;
@@ -151,7 +153,7 @@ static __always_inline void account__charge(struct account *a, struct stage_stac
 	}
 }
 
-/* The stack that the CPU is in, its innermost stage charged. */
+/* Charges the innermost stage of the stack in which the CPU is, and returns that stack. */
 static __always_inline struct stage_stack *account__charge_now(struct account *a)
 {
 	struct stage_stack *s = &a->own;
@@ -166,7 +168,7 @@ static __always_inline struct stage_stack *account__charge_now(struct account *a
 	return s;
 }
 
-/* The thread is in a send that is divided, and a function of it begins. */
+/* A hooked function begins within a divided send. */
 static __always_inline void stage__begin(enum stage stage)
 {
 	struct account *a = account__under_way();
@@ -179,7 +181,10 @@ static __always_inline void stage__begin(enum stage stage)
 		s->stages[++s->depth & (STAGE_DEPTH - 1)] = stage;
 }
 
-/* It ends, and with it those whose end was not seen. If its beginning was not, nothing does. */
+/*
+ * A hooked function ends. Inner ones whose end was not seen end with it; if its own beginning was
+ * not seen, nothing ends.
+ */
 static __always_inline void stage__end(enum stage stage)
 {
 	struct account *a = account__under_way();
@@ -196,12 +201,12 @@ static __always_inline void stage__end(enum stage stage)
 		s->depth = depth - 1;
 		break;
 	}
-	/* What tcp_sendmsg does afterwards is release the socket; before, it locks it. */
+	/* After tcp_sendmsg_locked, tcp_sendmsg releases the socket; before, it locks it. */
 	if (stage == STAGE_COPY)
 		s->stages[0] = STAGE_RELEASE;
 }
 
-/* All that the thread has ever waited for a CPU: preempted, or woken and not yet running. */
+/* How long the thread has waited for a CPU in all: preempted, or woken and not yet running. */
 static __always_inline __u64 run_delay(void)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -222,7 +227,7 @@ static __always_inline void stack__clear(struct stage_stack *s, enum stage outsi
 	s->stages[0] = outside;
 }
 
-/* A send is about to begin, of a syscall whose beginning a hook may have seen. */
+/* A send is about to begin, in a syscall whose beginning may have been seen. */
 static __always_inline void account__enter(void)
 {
 	struct account *a = stages ? account__peek() : NULL;
@@ -233,7 +238,10 @@ static __always_inline void account__enter(void)
 	a->entered = 0;
 }
 
-/* It begins; outside: the stage of what is outside of all hooks; divide: it is in the sample. */
+/*
+ * The send begins. outside: the stage of the time outside of all hooked functions; divide: the send
+ * is sampled.
+ */
 static __always_inline void account__begin(enum stage outside, bool divide)
 {
 	struct account *a;
@@ -265,7 +273,7 @@ static __always_inline void account__begin(enum stage outside, bool divide)
 	a->entry = 0;
 }
 
-/* It comes back, and softirq.now says when; stage, if any, is charged with all of it. */
+/* The thread returns at softirq.now. The time away is charged to stage, unless that is 0. */
 static __always_inline void account__return(struct account *a, __u32 stage)
 {
 	const __u64 *now = a->softirq.now;
@@ -273,7 +281,7 @@ static __always_inline void account__return(struct account *a, __u32 stage)
 
 	for_each_metric (m) {
 		a->away[m] += now[m] - a->left[m];
-		/* Off the CPU counters count others' work. */
+		/* Off the CPU, the counters count other threads. */
 		if (m == STAGE_TIME && stage)
 			account__add_to(a, m, stage, now[m] - a->left[m]);
 	}
@@ -281,8 +289,8 @@ static __always_inline void account__return(struct account *a, __u32 stage)
 }
 
 /*
- * The thread runs. If it went off the CPU, a switch to it was not seen, which happened on Linux
- * 6.18 once in thousands: what it has run since then counts as time off the CPU.
+ * The thread runs. If it is still marked as off the CPU, the switch to it was missed, as about once
+ * in thousands of switches on Linux 6.18: its time since then counts as off the CPU.
  */
 static __always_inline void account__resume(struct account *a)
 {
@@ -293,7 +301,7 @@ static __always_inline void account__resume(struct account *a)
 	a->off = 0;
 }
 
-/* What tcp_sendmsg_locked did itself was a copy, unless pages were taken as they are. */
+/* The rest of tcp_sendmsg_locked is a copy, unless the send took pages as they are. */
 static __always_inline void account__name_rest(struct account *a, bool pages)
 {
 	__u32 m;
@@ -306,7 +314,7 @@ static __always_inline void account__name_rest(struct account *a, bool pages)
 	}
 }
 
-/* A thread that was woken and had no CPU yet was no longer blocked. */
+/* A thread that was woken, but waited for a CPU, was not blocked any more. */
 static __always_inline void account__name_waits(struct account *a)
 {
 	__u64 *sums = a->sums[STAGE_TIME], waited = run_delay() - a->run_delay, more;
@@ -321,9 +329,9 @@ static __always_inline void account__name_waits(struct account *a)
 }
 
 /*
- * One metric of a send that has ended: what is in no stage is unaccounted. Time has a clock of its
- * own, which what was charged twice would exceed; the whole of a counter is the sum of its parts,
- * because while the thread is off the CPU it counts others' work.
+ * Sums up one metric of a send that has ended; what no stage has is unaccounted. Time is checked
+ * against its own clock. A counter's whole is the sum of its parts, because off the CPU it counts
+ * other threads.
  */
 static __always_inline void account__sum_up(struct account *a, __u32 m, __u64 whole)
 {
@@ -342,7 +350,7 @@ static __always_inline void account__sum_up(struct account *a, __u32 m, __u64 wh
 	sums[STAGE_ON_CPU] = whole > off ? whole - off : 0;
 }
 
-/* One histogram after the other in a loop: the verifier goes through all paths of each. */
+/* Adds each stage to its histogram, in a loop: the verifier checks all paths of each. */
 static __always_inline void account__add(const struct account *a, __u32 slot, __u32 m, long bytes)
 {
 	__u32 share = bpf_get_smp_processor_id() % stage_shares, stage;
@@ -358,7 +366,7 @@ static __always_inline void account__add(const struct account *a, __u32 slot, __
 			coarse_hist_add(&to->of[stage], a->sums[m][stage]);
 }
 
-/* The send ends. pages: it handed over pages, and copied nothing. */
+/* The send ends. pages: it handed over pages and copied nothing. */
 static __always_inline void account__end(__u32 slot, bool pages, long bytes)
 {
 	struct account *a;
@@ -373,7 +381,7 @@ static __always_inline void account__end(__u32 slot, bool pages, long bytes)
 	account__resume(a);
 	account__own_time(a);
 	account__charge(a, &a->own);
-	/* The thread's own time, and all that passed while it was away. */
+	/* The thread's own time, and the time away. */
 	whole = a->own.now[STAGE_TIME] + *(volatile __u64 *)&a->away[STAGE_TIME] -
 		a->begun[STAGE_TIME];
 	a->active = 0;

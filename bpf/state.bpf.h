@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* State that the concerns share: the gate, whose processes are measured, what a thread is doing. */
+/* State that all programs share: the gate, the processes to measure, what each thread is doing. */
 #pragma once
 
 #include "read.bpf.h"
@@ -24,12 +24,12 @@
 		__type(value, value_type);                    \
 	} name SEC(".maps")
 #define HASH(name, entries, key_type, value_type) MAP(name, HASH, 0, entries, key_type, value_type)
-/* Takes memory as it fills. The analyzer allocates it beforehand for older kernels. */
+/* Takes memory as it fills. The analyzer preallocates it on older kernels. */
 #define GROWING_HASH(name, entries, key_type, value_type) \
 	MAP(name, HASH, BPF_F_NO_PREALLOC, entries, key_type, value_type)
 #define PERCPU_ARRAY(name, entries, value_type) \
 	MAP(name, PERCPU_ARRAY, 0, entries, __u32, value_type)
-/* The first element, in a map of one a CPU this CPU's. */
+/* The first element; in a per-CPU map, that of this CPU. */
 #define FIRST_OF(map)                               \
 	({                                          \
 		__u32 first_ = 0;                   \
@@ -37,42 +37,39 @@
 	})
 
 /*
- * By the lower bits of the thread's id: finding it so takes a tenth of the instructions that task
- * storage or a hash take.
+ * Found by the lower bits of the thread id, which takes a tenth of the instructions of task storage
+ * or a hash.
  */
 struct thread threads[THREAD_SLOTS];
 
-/* Slot -> id of the thread that it is for: its insertion settles that. */
+/* Slot -> id of its thread; the insertion decides which thread gets the slot. */
 HASH(thread_owners, THREAD_SLOTS, __u32, __u32);
 
-/* Threads whose slot is another's, by id. */
+/* Threads whose slot another thread has, by id. */
 GROWING_HASH(more_threads, 65536, __u32, struct thread);
-/* If there never was one, none needs to be looked for. */
+/* While this is 0, more_threads is empty and need not be searched. */
 volatile __u32 more_threads_seen;
 
-/* How targets are known: set by the analyzer before loading. */
+/* How targets are recognized: set by the analyzer before loading. */
 const volatile __u32 target_by = TARGET_PROCESS;
 const volatile char target_comm[COMM_MAX] = {};
-/*
- * Is more asked for than counts and times: counters, stages? One look at this keeps the way of a
- * plain send free of looks at each.
- */
+/* Is more measured than counts and times: counters or stages? Plain sends check only this. */
 const volatile bool full_path = false;
 /* Is each target in tgid_filter? */
 const volatile bool tgids_filtered = false;
-/* The inode of the analyzer's PID namespace; 0: the initial one, whose ids helpers give. */
+/* Inode of the analyzer's PID namespace; 0: the initial one, whose ids the helpers return. */
 const volatile __u32 pid_namespace = 0;
 
 /* Process id, in the analyzer's PID namespace -> enum role */
 HASH(targets, 65536, __u32, __u32);
 
 /*
- * Where a byte is 0, no process whose id ends in these bits is a target: most others are known by
- * it, without a look-up. Bytes, because two CPUs may set neighbours at once.
+ * A byte of 0 means that no target's process id ends in these bits, which excludes most other
+ * processes without a lookup. Bytes, because two CPUs may set neighbours at once.
  */
 volatile __u8 tgid_filter[TGID_FILTER];
 
-/* The control group, if targets are known by it. */
+/* The control group, if targets are recognized by it. */
 MAP(target_cgroup, CGROUP_ARRAY, 0, 1, __u32, __u32);
 
 PERCPU_ARRAY(totals, 1, struct totals);
@@ -87,7 +84,7 @@ static __always_inline bool is_tcp(struct sock *sk)
 	return (family == AF_INET || family == AF_INET6) && READ(sk, sk_protocol) == IPPROTO_TCP;
 }
 
-/* FNV-1a, by words; most: as the verifier knows no bound of count. */
+/* FNV-1a, by words. most is the bound of count that the verifier needs. */
 static __always_inline __u64 hash_words(const __u64 *words, __u32 count, __u32 most)
 {
 	__u64 hash = 14695981039346656037ULL;
@@ -99,10 +96,9 @@ static __always_inline __u64 hash_words(const __u64 *words, __u32 count, __u32 m
 }
 
 /*
- * What the function of a fexit program returned: it lies behind the arguments. From
- * 5.17 on a helper finds it whatever their number, which was never another before.
- * volatile keeps the compiler from one load for both, by a pointer that the verifier
- * does not accept.
+ * The result of a fexit program's function, which follows the arguments. From 5.17 on a helper
+ * finds it, whatever the number of arguments, which no earlier kernel changed. volatile keeps the
+ * compiler from merging both reads into one, by a pointer that the verifier rejects.
  */
 static __always_inline __u64 function_result(unsigned long long *ctx, int arguments)
 {
@@ -115,8 +111,8 @@ static __always_inline __u64 function_result(unsigned long long *ctx, int argume
 }
 
 /*
- * The verifier of every kernel allows arithmetic with a number and not with a pointer, and before
- * Linux 5.12 global functions take only numbers.
+ * A pointer as a number: all verifiers allow arithmetic with numbers, not with pointers, and global
+ * functions take only numbers before Linux 5.12.
  */
 static __always_inline __u64 number_of(const void *pointer)
 {
@@ -127,12 +123,12 @@ static __always_inline __u64 number_of(const void *pointer)
 }
 
 /*
- * 0, which the verifier cannot know. Sums that start from a known 0 make it go through a loop once
- * for each way by which they can become another number.
+ * 0, but the verifier does not know it. If a sum starts from a known 0, the verifier checks a loop
+ * once for each way in which the sum can become another number.
  */
 volatile __u64 opaque_zero;
 
-/* Adds to a member of totals: atomic, because an interrupt on this CPU may add to it, too. */
+/* Adds to a member of totals, atomically: an interrupt on this CPU may add to it, too. */
 #define COUNT(member, n)                                      \
 	({                                                    \
 		struct totals *t_ = FIRST_OF(totals);         \
@@ -143,15 +139,15 @@ volatile __u64 opaque_zero;
 
 /*
  * Linux 5.15 has bpf_task_pt_regs(), and the current task as a typed pointer, whose members are
- * read without a helper. The loader settles this, so that the verifier of an older kernel never
- * sees the helpers that it lacks.
+ * read without a helper. The loader decides this, so that an older verifier never sees the helpers
+ * that it lacks.
  */
 static __always_inline bool has_typed_task(void)
 {
 	return bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs);
 }
 
-/* In the initial PID namespace: the thread's id, and the process's in the upper half. */
+/* Thread id and, in the upper half, process id, both in the initial PID namespace. */
 static __always_inline __u64 current_ids(void)
 {
 	struct task_struct *task;
@@ -167,7 +163,7 @@ static __always_inline __u32 current_tgid(void)
 	return current_ids() >> 32;
 }
 
-/* For hooks that every process passes; false: it may be a target. */
+/* For hooks that run for every process. False: the process may be a target. */
 static __always_inline bool is_bystander(void)
 {
 	return tgids_filtered && !tgid_filter[current_tgid() % TGID_FILTER];
@@ -176,8 +172,8 @@ static __always_inline bool is_bystander(void)
 #define PF_IO_WORKER 0x10
 
 /*
- * io_uring's workers (Linux 5.12) are threads of the process that never were in user
- * space: what stands for their registers is none.
+ * io_uring's workers (since Linux 5.12) are threads of the process that never were in user space,
+ * so they have no registers of a syscall.
  */
 static __always_inline bool is_io_worker(void)
 {
@@ -186,13 +182,13 @@ static __always_inline bool is_io_worker(void)
 	return READ((struct task_struct *)bpf_get_current_task(), flags) & PF_IO_WORKER;
 }
 
-/* Is this the state of that thread, and not of an earlier owner of its id? */
+/* Is this the state of that thread, not of an earlier one with its id? */
 static __always_inline bool thread__is_of(const struct thread *thread, __u64 ids)
 {
 	return thread->tid == (__u32)ids && thread->tgid == ids >> 32;
 }
 
-/* The calling thread's state, if it is in its slot: mostly that is all it takes. */
+/* The calling thread's state if it is in its slot, as it mostly is. */
 static __always_inline struct thread *thread__in_slot(void)
 {
 	__u64 ids = current_ids();
@@ -200,8 +196,10 @@ static __always_inline struct thread *thread__in_slot(void)
 
 	if (!thread__is_of(thread, ids))
 		thread = NULL;
-	/* Opaque to clang, which would else test the ids again: the verifier wants the pointer
-	 * tested. */
+	/*
+	 * Hides the pointer from clang, which would otherwise test the ids again; the verifier
+	 * wants a test of the pointer.
+	 */
 	__asm__ volatile("" : "+r"(thread));
 	return thread;
 }
@@ -217,7 +215,7 @@ static __always_inline struct thread *thread__beside_slot(void)
 	return thread && thread__is_of(thread, ids) ? thread : NULL;
 }
 
-/* The calling thread's state if it has one. */
+/* The calling thread's state, or NULL. */
 static __always_inline struct thread *thread__peek(void)
 {
 	struct thread *thread = thread__in_slot();
@@ -225,7 +223,7 @@ static __always_inline struct thread *thread__peek(void)
 	return thread || is_bystander() ? thread : thread__beside_slot();
 }
 
-/* Makes the calling thread's state: a function of its own has a stack of its own. */
+/* Creates the calling thread's state. A separate function has its own stack. */
 static __noinline void thread__make(__u32 role)
 {
 	__u32 tid = current_ids(), slot = tid % THREAD_SLOTS;
@@ -233,7 +231,7 @@ static __noinline void thread__make(__u32 role)
 	struct thread *own = &threads[slot];
 	__u32 *owner;
 
-	/* Found here: the verifier forgets what it knows of a key. */
+	/* Computed here: the verifier forgets the bound of slot once it is a map's key. */
 	__asm__ volatile("" : "+r"(own));
 	bpf_map_update_elem(&thread_owners, &slot, &tid, BPF_NOEXIST);
 	owner = bpf_map_lookup_elem(&thread_owners, &slot);
@@ -251,7 +249,7 @@ static __always_inline bool has_target_name(void)
 	char comm[COMM_MAX];
 	int i;
 
-	/* Mostly the first letter settles it. */
+	/* Usually the first letter decides. */
 	if (has_typed_task() && bpf_get_current_task_btf()->group_leader->comm[0] != target_comm[0])
 		return false;
 	BPF_CORE_READ_STR_INTO(&comm, task, group_leader, comm);
@@ -264,11 +262,11 @@ static __always_inline bool has_target_name(void)
 	return true;
 }
 
-#define PID_LEVELS 33 /* MAX_PID_NS_LEVEL, and the initial namespace */
+#define PID_LEVELS 33 /* MAX_PID_NS_LEVEL, plus the initial namespace */
 
 /*
- * The id of a task's process as the analyzer's PID namespace has it; 0: none there.
- * bpf_get_ns_current_pid_tgid() knows nothing of processes in namespaces below that one.
+ * The id of a task's process in the analyzer's PID namespace; 0: it has none there.
+ * bpf_get_ns_current_pid_tgid() does not know processes in namespaces below that one.
  */
 static __always_inline __u32 task_process_id(struct task_struct *task)
 {
@@ -315,7 +313,7 @@ static __always_inline __u32 current_role(void)
 	}
 }
 
-/* The send that a thread was in was not seen to return. */
+/* The return of the thread's send was not seen. */
 static __always_inline void thread__leave_send(struct thread *thread)
 {
 	if (!thread->before)
@@ -325,14 +323,14 @@ static __always_inline void thread__leave_send(struct thread *thread)
 	thread->followed = thread->guessed = thread->tracked = 0;
 }
 
-/* Is the thread's process a target, now? */
+/* The state of the thread, if its process is a target now; else NULL. */
 static __always_inline struct thread *thread__settle(struct thread *thread)
 {
 	__u32 role = current_role();
 
 	if (!role)
 		return NULL;
-	/* A process keeps its id as long as it lives; its name and its group it may change. */
+	/* A process keeps its id while it lives, but may change its name and its control group. */
 	if (target_by == TARGET_PROCESS || target_by == TARGET_ALL)
 		role |= ROLE_LASTING;
 	if (is_io_worker())
@@ -349,7 +347,7 @@ static __always_inline struct thread *thread__settle(struct thread *thread)
 	return NULL;
 }
 
-/* NULL unless the thread's process is a target. */
+/* The state of the calling thread; NULL unless its process is a target. */
 static __always_inline struct thread *thread__get(void)
 {
 	struct thread *thread = thread__in_slot();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which syscall the current task is in, and its arguments. One block per architecture. */
+/* The syscall that the current task is in, and its arguments. One block per architecture. */
 #pragma once
 
 #include "inflight.bpf.h"
@@ -38,7 +38,7 @@
 
 #define SYSCALLS 512 /* a power of two */
 
-/* By the number of the syscall; the others are CALL_OTHER. */
+/* By syscall number; all others are CALL_OTHER. */
 const volatile __u8 call_kinds[SYSCALLS] = {
 	[NR_SENDTO] = CALL_SENDTO,     [NR_SENDMSG] = CALL_SENDMSG,
 	[NR_SENDMMSG] = CALL_SENDMMSG, [NR_WRITE] = CALL_WRITE,
@@ -51,7 +51,7 @@ static __always_inline enum call_kind call_kind(__u64 nr)
 	return nr < SYSCALLS ? call_kinds[nr] : CALL_OTHER;
 }
 
-/* The MSG_ flags among the arguments of the syscall; 0 where it has none. */
+/* The MSG_ flags among the syscall's arguments; 0 if it has none. */
 static __always_inline __u32 call_flags(enum call_kind kind, struct pt_regs *regs)
 {
 	switch (kind) {
@@ -67,7 +67,7 @@ static __always_inline __u32 call_flags(enum call_kind kind, struct pt_regs *reg
 
 #define IOVECS_READ 16
 
-/* A global function of a number: the verifier goes through the loop once a program. */
+/* A global function that takes only numbers: the verifier checks its loop once per program. */
 __noinline __u64 iovecs_size(__u64 iovecs, __u64 count)
 {
 	struct iovec part;
@@ -82,7 +82,7 @@ __noinline __u64 iovecs_size(__u64 iovecs, __u64 count)
 	return size;
 }
 
-/* What sendmsg() was called with. */
+/* Reads the argument of sendmsg(). */
 static __noinline bool message__read(__u64 user, struct user_msghdr *message)
 {
 	return !bpf_probe_read_user(message, sizeof(*message), (void *)user);
@@ -97,7 +97,7 @@ static __always_inline __u64 message_size(__u64 user)
 		       : 0;
 }
 
-/* The bytes that the syscall asks to send; 0 where that takes more to know. */
+/* The bytes that the syscall requests to send; 0 for syscalls of which this is not read. */
 static __always_inline __u64 call_size(enum call_kind kind, struct pt_regs *regs)
 {
 	__u64 size = 0;
@@ -112,9 +112,8 @@ static __always_inline __u64 call_size(enum call_kind kind, struct pt_regs *regs
 #define THREAD_SIZE 16384
 
 /*
- * Before bpf_task_pt_regs(): the registers lie at the top of the task's kernel
- * stack. NULL where they do not look like those of a user, as with KASAN, which
- * doubles the stack.
+ * Without bpf_task_pt_regs(): the registers lie at the top of the task's kernel stack. Returns NULL
+ * if they do not look like user registers, as with KASAN, which doubles the stack.
  */
 static __always_inline struct pt_regs *stack_regs(void)
 {
@@ -126,8 +125,8 @@ static __always_inline struct pt_regs *stack_regs(void)
 }
 
 /*
- * Registers at the entry of the current task's syscall: they tell which it is without tracing all
- * syscalls of the system.
+ * Registers at the entry of the current task's syscall. They identify the syscall without tracing
+ * all syscalls of the system.
  */
 static __always_inline struct pt_regs *call_regs(void)
 {
@@ -136,7 +135,7 @@ static __always_inline struct pt_regs *call_regs(void)
 	return stack_regs();
 }
 
-/* The socket behind a file descriptor of the current task, NULL if it is none. */
+/* The socket of a file descriptor of the current task; NULL: not a socket. */
 static __always_inline struct sock *socket_of(int fd)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -155,9 +154,9 @@ static __always_inline struct sock *socket_of(int fd)
 }
 
 /*
- * Does the syscall of these registers send on this socket, and has not returned? x86 keeps -ENOSYS
- * in the place of the result until then. arm64 keeps the first argument there, which a result may
- * equal: eight bytes written to descriptor 8.
+ * Is the syscall of these registers still running, and does it send on this socket? On x86 the
+ * place of the result holds -ENOSYS until it returns. On arm64 it holds the first argument, which a
+ * result may equal: eight bytes written to descriptor 8.
  */
 static __always_inline bool is_in_syscall(struct pt_regs *regs, enum call_kind kind,
 					  struct sock *sk)
@@ -174,14 +173,14 @@ static __always_inline bool is_in_syscall(struct pt_regs *regs, enum call_kind k
 #endif
 }
 
-/* Has the task used io_uring? A null pointer where the kernel has none. */
+/* The task's io_uring context; NULL: none, or the kernel has no io_uring. */
 #define IO_URING_OF(task, read) \
 	(bpf_core_field_exists(((struct task_struct *)0)->io_uring) ? read(task, io_uring) : NULL)
 #define DIRECT_READ(from, member) ((from)->member)
 
 /*
- * Of a thread that is no worker of io_uring, and sends on this socket. If it has used io_uring,
- * that may send on the way out of any of its syscalls, or of an interrupt: then it is not the
+ * The syscall of a thread that is not a worker of io_uring and sends on this socket. If the thread
+ * uses io_uring, that may send whenever a syscall or an interrupt returns: then the send is not the
  * syscall's.
  */
 static __always_inline enum call_kind current_syscall(struct sock *sk)
@@ -212,8 +211,8 @@ static __always_inline enum call_kind current_call(struct sock *sk)
 }
 
 /*
- * Is the syscall a 32-bit program's, whose numbers and arguments are others? No number by which
- * these send is one by which others do.
+ * Is the syscall a 32-bit program's, with other numbers and arguments? No number of a sending
+ * syscall there is that of a sending syscall here.
  */
 static __always_inline bool is_compat(void)
 {

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Who listens to a device: packet sockets, as tcpdump's, get a copy of all that passes it. */
+/* Packet sockets, such as tcpdump's, get a copy of each packet of their device. */
 #pragma once
 
 #include "state.bpf.h"
 
-/* The kernel's list of packet taps of all devices and namespaces, up to 6.8; 0 where it has none,
- */
+/* The kernel's list of packet taps for all devices and namespaces, up to 6.8; else 0. */
 const volatile __u64 ptype_all_address = 0;
-/* and up to 6.15 what has it in it ("net: move ptype_all into (struct net_hotdata)"). */
+/* The structure with that list, up to 6.15 ("net: move ptype_all into (struct net_hotdata)"). */
 const volatile __u64 net_hotdata_address = 0;
 
 struct net_hotdata___with_taps {
@@ -24,7 +23,7 @@ static __always_inline bool has_entries(struct list_head *list)
 	return READ(list, next) != list;
 }
 
-/* Does somebody listen to all devices? */
+/* Is a packet socket open on all devices? */
 static __always_inline bool all_tapped(struct net___with_taps *net)
 {
 	struct net_hotdata___with_taps *hot = (void *)net_hotdata_address;
@@ -38,7 +37,7 @@ static __always_inline bool all_tapped(struct net___with_taps *net)
 	return ptype_all_address && has_entries((struct list_head *)ptype_all_address);
 }
 
-/* Does anybody get a copy of what passes this device? */
+/* Is a packet socket open on this device? */
 static __always_inline bool is_tapped(struct net_device *dev)
 {
 	return has_entries((void *)dev + bpf_core_field_offset(dev->ptype_all)) ||

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Threads and processes that begin and end. */
+/* Beginnings and ends of threads and processes. */
 #include "stages.bpf.h"
 
 /* Are the children of a target targets? */
 const volatile bool follows_children = false;
 
-/* The children of a target are targets. */
+/* Makes the children of a target targets. */
 SEC("raw_tp/sched_process_fork")
 int BPF_PROG(target_forked, struct task_struct *of, struct task_struct *child)
 {
@@ -34,7 +34,9 @@ static __always_inline void thread__end(struct thread *thread)
 		bpf_map_delete_elem(&thread_owners, &slot);
 }
 
-/* Ids of what ends may soon be another's. live is 0 when the last thread has gone. */
+/*
+ * Ids of an ended thread or process may soon be reused. live is 0 when the last thread has ended.
+ */
 SEC("raw_tp/sched_process_exit")
 int BPF_PROG(thread_gone)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Completions of io_uring's zero-copy sends, as it posts them; and copies, as the kernel reports
- * them to the notification, or, without that hook, as the program asked io_uring for reports.
+ * Counts completions of io_uring's zero-copy sends when io_uring posts them. Copies are known from
+ * the kernel's report to the notification or, without that hook, if the program asked io_uring to
+ * report them.
  */
 #include "uring.bpf.h"
 #include "functions.bpf.h"
@@ -52,6 +53,6 @@ static __always_inline void released(void *uarg, __u64 success)
 		n->copied = 1;
 }
 
-/* A bool argument has only eight bits that mean anything. */
+/* Only eight bits of a bool argument are defined. */
 ON_ENTRY(uring_copied, "io_tx_ubuf_complete", released(uarg, success), struct sk_buff *skb,
 	 void *uarg, __u64 success)

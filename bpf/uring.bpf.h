@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * io_uring's zero-copy sends (SEND_ZC, SENDMSG_ZC; Linux 6.0) have no send id and no error queue:
- * each has a notification, a request that completes when the kernel is done with the pages.
- * Notifications of one socket may be linked; the first, the head, then stands for all, gets their
- * copies, and completes with them ("io_uring/notif: implement notification stacking"). The unit is
- * a call of tcp_sendmsg: a send that the socket took in parts is several, with one notification.
+ * Zero-copy sends by io_uring (SEND_ZC, SENDMSG_ZC; since Linux 6.0) have no send id and no error
+ * queue. Each has a notification, a request that completes when the kernel no longer uses the
+ * pages. Notifications of one socket may be linked: the first, the head, then gets the copies of
+ * all, and all complete with it ("io_uring/notif: implement notification stacking"). The unit is a
+ * call of tcp_sendmsg: a send that the socket accepts in parts counts as several, with one
+ * notification.
  */
 #pragma once
 
 #include "groups.bpf.h"
 
-/* A head under way, by its address as a request. */
+/* A head in flight, by its address as a request. */
 struct notification {
 	struct group_key owner;
 	__u64 sends;  /* that the kernel accepted */
-	__u64 copied; /* is any of them known to be? */
+	__u64 copied; /* is any of them known to be copied? */
 };
 
 GROWING_HASH(notifications, 65536, __u64, struct notification);
 
-/* If there never was one, no completion of io_uring needs a look. */
+/* While this is 0, no completion of io_uring needs a lookup. */
 volatile __u32 notifications_seen;
 
 static __always_inline __u64 notification__of(void *uarg)
@@ -43,7 +44,7 @@ static __always_inline void notification__make(__u64 key, const struct notificat
 		COUNT(lost_notifications, 1);
 }
 
-/* A function of its own: most zero-copy sends have no notification, and this needs much stack. */
+/* A separate function: most zero-copy sends have no notification, and this needs much stack. */
 static __noinline __u64 notification__begin_send(__u64 key, struct sock *sk,
 						 struct group_key *owner)
 {
@@ -60,8 +61,8 @@ static __noinline __u64 notification__begin_send(__u64 key, struct sock *sk,
 }
 
 /*
- * The send may have been linked to another's notification meanwhile: the head then takes over its
- * counts. A global function of numbers, as most sends have no notification.
+ * If the send was linked to another notification meanwhile, the head takes over its counts. A
+ * global function that takes only numbers, because most sends have no notification.
  */
 __noinline int notification__end(__u64 key, __s64 ret)
 {
@@ -79,7 +80,7 @@ __noinline int notification__end(__u64 key, __s64 ret)
 			add(&n->sends, fresh.sends);
 			if (fresh.copied)
 				n->copied = 1;
-		} else { /* it began before the window */
+		} else { /* the head began before the window */
 			notification__make(head, &fresh);
 		}
 	}
@@ -89,15 +90,15 @@ __noinline int notification__end(__u64 key, __s64 ret)
 }
 
 /*
- * A zero-copy send begins: the address of its notification, 0 if it has none. Copies
- * may be made before it returns.
+ * A zero-copy send begins. Returns the address of its notification, 0 if it has none. The entry is
+ * created now, because copies may be made before the send returns.
  */
 static __always_inline __u64 notification__begin(struct msghdr *msg, struct sock *sk,
 						 struct group_key *owner)
 {
 	void *uarg = NULL;
 
-	/* Loaded in kernels that have none, too. */
+	/* The program is loaded on kernels without these types, too. */
 	if (bpf_core_field_exists(msg->msg_ubuf) && bpf_core_type_exists(struct io_notif_data))
 		uarg = READ(msg, msg_ubuf);
 	return uarg ? notification__begin_send(notification__of(uarg), sk, owner) : 0;

@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A socket on which a target asked for zero-copy. An event looks it up once, and passes the pointer
- * on. docs/zerocopy.md has who writes what, and when.
+ * A socket on which a target requested zero-copy. Each event looks it up once and passes the
+ * pointer on. docs/zerocopy.md lists who writes what, and when.
  */
 #pragma once
 
 #include "groups.bpf.h"
 
-/* No program sees which id a send gets: it is taken to be the socket's next. */
+/* If no program sees the id that a send gets, the socket's next one is assumed. */
 const volatile bool ids_guessed = false;
 
 #define SLOT_BITS  4
 #define NOTE_BITS  8
-#define NOTE_MOVED 0xffff /* in place of the first bits of a slot */
+#define NOTE_MOVED 0xffff /* replaces the first bits of a slot whose note is in spill */
 
-/* A send in flight, by the lower bits of its id; and what was seen of a ubuf that begins with it.
- */
+/* A send in flight, by the lower bits of its id; and the note of a ubuf that begins with it. */
 struct slot {
-	__u64 start; /* ns; 0: none is in flight here */
-	__u32 id;    /* of the last send that had the slot */
-	__u32 bytes; /* that it asked for */
+	__u64 start; /* ns; 0: no send in flight */
+	__u32 id;    /* of the last send in this slot */
+	__u32 bytes; /* that the send requested */
 	/* CAUSE_BIT_* and a cause counter's index; 0: unused */
 	union {
 		__u16 bits[SLOT_BITS];
@@ -27,33 +26,35 @@ struct slot {
 	};
 };
 
-/* What was seen of a ubuf that a slot has no room for. */
+/* The note of a ubuf that does not fit in a slot. */
 struct note {
 	union {
 		__u16 bits[NOTE_BITS];
 		__u64 words[2];
 	};
-	__u32 bytes; /* what each reference left */
-	__u16 sends; /* 0: none was seen to go */
+	__u32 bytes; /* of the ubuf, as its references left them */
+	__u16 sends; /* of the ubuf; 0: no reference was seen to be released */
 	__u16 flagged;
 };
 
 #define RING_MASK (RING_SLOTS - 1)
 
 #define BATCHES	    16 /* a power of two */
-#define CORRECTIONS 8  /* so, too */
+#define CORRECTIONS 8  /* also a power of two */
 
 /* Completions that were counted with the flag of the error queue's tail: flag_batch.bpf.h. */
 struct flag_batch {
 	__u32 from, tail_first; /* send ids */
-	__u32 sends;		/* from there on; 0: being written */
-	__u32 in_window;	/* of these, those that count */
-	__u32 flagged;		/* as copied */
-	__u32 causes_counted;	/* or not yet */
-	__u64 bits[2];		/* of the causes that they were counted for */
+	__u32 sends;		/* how many from there on; 0: being written */
+	__u32 in_window;	/* how many of these belong to the window */
+	__u32 flagged;		/* the flag with which they were counted */
+	__u32 causes_counted;	/* 0: their causes are not counted yet */
+	__u64 bits[2];		/* the note by which their causes were counted */
 };
 
-/* Words of 32 bits below the number of their block: which ids of a shared socket are the window's.
+/*
+ * The window's ids of a socket that others also use. A word has 32 ids as bits, below the number of
+ * their block.
  */
 #define SHARED_WORDS 256
 
@@ -62,39 +63,38 @@ struct shared_ids {
 };
 
 struct zsock {
-	__u64 sock;	  /* whose this is */
-	__u32 first;	  /* the window's first send id, */
-	__u32 next;	  /* and one past its last */
-	__u32 counted_to; /* up to here the error queue's completions were counted */
+	__u64 sock;	  /* address of the struct sock */
+	__u32 first;	  /* first send id of the window */
+	__u32 next;	  /* one past the window's last id */
+	__u32 counted_to; /* the error queue's completions are counted up to here */
 	__u32 freed_to;	  /* one past the last send seen to complete */
-	__s32 waiting;	  /* so many of the window's sends have not completed */
-	__u32 closed;	  /* forgotten when none waits any more */
+	__s32 waiting;	  /* sends of the window that have not completed */
+	__u32 closed;	  /* the entry is removed when no send is waiting */
 	__u32 generation; /* distinguishes it from another socket at the same address */
 	__u32 assumed;	  /* sends counted before their own notification was read */
-	__u32 under_way;  /* sends whose id was guessed */
-	__u32 shared;	  /* there were several of these at once: no guess is right */
+	__u32 under_way;  /* sends with a guessed id that have not returned */
+	__u32 shared;	  /* several sends were guessed at once: no guess is exact any more */
 	__u32 batch_turn;
-	__u32 is_shared;   /* others' sends took ids from it, too: */
-	__u32 shared_from; /* from here on, shared_ids has the window's */
+	__u32 is_shared;   /* other processes' sends took ids, too */
+	__u32 shared_from; /* from this id on, shared_ids has the window's */
 	__u32 corrections_left;
-	struct group_key owner; /* whom its completions are charged to: see groups.bpf.h */
-	__u64 device;		/* that its route led to then */
+	struct group_key owner; /* group that completions are charged to: see groups.bpf.h */
+	__u64 device;		/* of its route when owner was set */
 	struct flag_batch batches[BATCHES];
-	__u64 corrections[CORRECTIONS]; /* of counts that are not in batches yet: flag_batch.bpf.h
-					 */
+	__u64 corrections[CORRECTIONS]; /* whose batch is not kept yet: flag_batch.bpf.h */
 	struct slot ring[RING_SLOTS];
 };
 
-/* By the address of struct sock. */
+/* Key: the address of struct sock. */
 GROWING_HASH(sockets, 65536, __u64, struct zsock);
 
-/* A socket that is new: too large for a program's stack. */
+/* The value of a new entry: too large for a program's stack. */
 PERCPU_ARRAY(new_socket, 1, struct zsock);
 
-/* Of sockets from which others' sends take ids, too. */
+/* Sockets of which other processes' sends take ids, too. */
 GROWING_HASH(shared, SHARED_MAX, __u64, struct shared_ids);
 
-/* One that is new: too large for a program's stack. */
+/* The value of a new entry: too large for a program's stack. */
 static const struct shared_ids no_ids;
 
 struct note_key {
@@ -103,7 +103,7 @@ struct note_key {
 	__u32 id;
 };
 
-/* Notes of sends whose slot is another's, or that need more bits. */
+/* Notes of sends that have no slot, or need more bits than a slot has. */
 GROWING_HASH(spill, 65536, struct note_key, struct note);
 
 #define RETIRED 16 /* a power of two */
@@ -116,25 +116,25 @@ struct retired {
 
 PERCPU_ARRAY(retired, 1, struct retired);
 
-/* Which sockets are retired: its insertion settles who retires one. */
+/* Retired sockets; the insertion decides which CPU retires one. */
 GROWING_HASH(retired_once, 65536, __u64, __u8);
 
-/* Sockets in the map; without the retired ones; and how many there ever were. */
+/* Sockets in the map, those that are not retired, and all there ever were. */
 __u32 sockets_kept, sockets_live, generations;
 
-/* For hooks that every packet passes; false: no zero-copy send of a target is in flight. */
+/* For hooks that every packet passes. False: no target's zero-copy send is in flight. */
 static __always_inline bool sockets_watched(void)
 {
 	return gate && *(volatile __u32 *)&sockets_live;
 }
 
-/* The same for what is said of notifications, also of sockets that were just closed. */
+/* The same for hooks of notifications, which also concern sockets that have just been closed. */
 static __always_inline bool notifications_watched(void)
 {
 	return gate && *(volatile __u32 *)&sockets_kept;
 }
 
-/* When the gate allows only corrections, the window is over. */
+/* False if only corrections are allowed, because the window is over. */
 static __always_inline bool still_counts(void)
 {
 	return gate == GATE_OPEN || gate == GATE_CLOSING;
@@ -151,13 +151,13 @@ static __always_inline bool id_before(__u32 id, __u32 that)
 	return (__s32)(id - that) < 0;
 }
 
-/* A ubuf's first send may have begun before its socket was watched. */
+/* The first id of a ubuf that counts: the ubuf may have begun before its socket was watched. */
 static __always_inline __u32 first_watched(const struct zsock *s, __u32 id)
 {
 	return id_before(id, s->first) ? s->first : id;
 }
 
-/* The next zero-copy send of a socket gets this id. */
+/* The id of the socket's next zero-copy send. */
 static __always_inline __u32 next_id(struct sock *sk)
 {
 	return READ(sk, sk_zckey.counter);
@@ -185,7 +185,9 @@ static __always_inline int notification__read(struct sk_buff *skb, struct sock_e
 	return 0;
 }
 
-/* The last zero-copy notification in a socket's error queue. False if there is none. */
+/*
+ * Reads the last zero-copy notification in a socket's error queue. Returns false if there is none.
+ */
 static __always_inline bool last_notification(struct sock *sk, struct sock_extended_err *ee)
 {
 	void *queue = (void *)sk + bpf_core_field_offset(struct sock, sk_error_queue);
@@ -196,8 +198,8 @@ static __always_inline bool last_notification(struct sock *sk, struct sock_exten
 }
 
 /*
- * Which ids are the window's: those from first to next, as long as no other process sends on the
- * socket, too; from then on those whose bits are set. A newer block takes over an older one's word.
+ * The window's ids are those from first to next, as long as no other process sends on the socket.
+ * From then on they are those whose bits are set. A newer block replaces an older one in its word.
  */
 
 #define ID_BLOCK(id) ((id) >> 5)
@@ -208,7 +210,7 @@ static __always_inline __u64 *shared__word(struct shared_ids *ids, __u32 block)
 	return &ids->words[block & (SHARED_WORDS - 1)];
 }
 
-/* Sends that have not completed when their word is taken over are lost. */
+/* Sends that have not completed when their word is replaced are untracked. */
 static __always_inline void shared__evict(struct zsock *s, __u64 word)
 {
 	__u32 end = ((__u32)(word >> 32) + 1) << 5, waiting = (__u32)word;
@@ -222,7 +224,7 @@ static __always_inline void shared__evict(struct zsock *s, __u64 word)
 	__sync_fetch_and_add(&s->waiting, -__builtin_popcount(waiting));
 }
 
-/* The socket is locked, or ids are guessed and may be wrong. */
+/* The socket is locked, unless ids are guessed; guesses may be wrong. */
 static __always_inline void shared__add(struct zsock *s, struct shared_ids *ids, __u32 id)
 {
 	__u64 *word = shared__word(ids, ID_BLOCK(id)), old = *(volatile __u64 *)word;
@@ -248,8 +250,9 @@ static __always_inline __u32 ids_of_word(__u64 word, __u32 block, __u32 first, _
 #define WORDS_AT_ONCE 8
 
 /*
- * How many ids are the window's own, in so many words before block. A global function of numbers,
- * and few words: the verifier goes through it once, and once through each of its turns.
+ * How many of the ids first..last are the window's, in up to WORDS_AT_ONCE words, from block
+ * backwards. A global function that takes only numbers, with a short loop: the verifier checks it
+ * once, but every turn of its loop.
  */
 __noinline __u32 shared_sends_before(__u64 sock, __u32 first, __u32 last, __u32 block)
 {
@@ -265,7 +268,7 @@ __noinline __u32 shared_sends_before(__u64 sock, __u32 first, __u32 last, __u32 
 	return sends;
 }
 
-/* The same over all words: from the last, as the older may be gone. */
+/* The same over all words, from the last one, because older ones may have been replaced. */
 __noinline __u32 shared_sends(__u64 sock, __u32 first, __u32 last)
 {
 	__u32 blocks = (ID_BLOCK(last) - ID_BLOCK(first)) & (~0U >> 5);
@@ -293,7 +296,7 @@ static __noinline __u32 window__sends(const struct zsock *s, __u32 from, __u32 t
 	return sends + shared_sends(s->sock, id_before(from, end) ? end : from, to - 1);
 }
 
-/* Another process sends on the socket, too: from now on each id of the window's is noted. */
+/* The window's ids of a socket on which another process sends, too. */
 static __noinline struct shared_ids *shared__get(struct zsock *s)
 {
 	struct shared_ids *ids = bpf_map_lookup_elem(&shared, &s->sock);
@@ -304,23 +307,23 @@ static __noinline struct shared_ids *shared__get(struct zsock *s)
 	return bpf_map_lookup_elem(&shared, &s->sock);
 }
 
-/* Have others taken ids of the socket, so that this one is not the window's next? */
+/* Have other processes taken ids, so that this id is beyond the window's next? */
 static __always_inline bool others_came(const struct zsock *s, __u32 id)
 {
 	return id_before(*(volatile __u32 *)&s->next, id);
 }
 
 /*
- * An id is the window's from now on; false: there is no room to note that. A send that failed gave
- * its id back, and may not have returned yet: until then, next is one too many. Only sums change:
- * where ids are guessed, no lock keeps other CPUs away.
+ * Adds an id to the window's; false: there is no room for it. A failed send gave its id back but
+ * may not have returned yet: until then, next is one too high. Only sums change: where ids are
+ * guessed, no lock excludes other CPUs.
  */
 static __noinline bool id__take(struct zsock *s, __u32 id)
 {
 	__u32 next = *(volatile __u32 *)&s->next, ahead = 0;
 	struct shared_ids *ids;
 
-	/* A guess is made of two values that change meanwhile: a second look tells. */
+	/* A guess combines two values that may change in between, so they are compared twice. */
 	if (others_came(s, id) &&
 	    (!ids_guessed || others_came(s, next_id((struct sock *)s->sock)))) {
 		ahead = id - next;
@@ -340,7 +343,7 @@ static __noinline bool id__take(struct zsock *s, __u32 id)
 	return true;
 }
 
-/* One of the window's ids is not its own after all: the last. */
+/* Removes the last of the window's ids. */
 static __noinline void id__give_back(struct zsock *s)
 {
 	__u32 id = *(volatile __u32 *)&s->next - 1;
@@ -357,7 +360,7 @@ static __noinline void id__give_back(struct zsock *s)
 	__sync_fetch_and_add(&s->waiting, -1);
 }
 
-/* Sockets: how they are met, and forgotten. */
+/* How entries of sockets are created and removed. */
 
 #define LONG_BEFORE (1U << 20)
 
@@ -372,8 +375,8 @@ static __noinline void zsock__forget(__u64 sock)
 }
 
 /*
- * A closed socket has no send in flight. Its last notifications are freed right after: forgotten is
- * an earlier socket of this CPU.
+ * A closed socket has no send in flight. Its last notifications are freed right after this, so its
+ * entry is kept, and that of an earlier socket of this CPU is removed.
  */
 static __noinline void zsock__retire(__u64 sock)
 {
@@ -388,15 +391,15 @@ static __noinline void zsock__retire(__u64 sock)
 	place = &last->socks[last->turn++ & (RETIRED - 1)];
 	earlier = *place;
 	*place = sock;
-	/* A socket may have got the memory of an earlier one. */
+	/* A socket may have the memory of an earlier one. */
 	s = earlier == sock ? NULL : zsock__find(earlier);
 	if (s && s->closed && s->waiting <= 0)
 		zsock__forget(earlier);
 }
 
 /*
- * From now on the completions of a socket count, beginning with this id. A global function of
- * numbers, as sockets are rarely new.
+ * Counts the completions of a socket from this id on. A global function that takes only numbers,
+ * because sockets are rarely new.
  */
 __noinline int zsock__watch(__u64 sock, __u32 id)
 {
@@ -407,12 +410,18 @@ __noinline int zsock__watch(__u64 sock, __u32 id)
 	if (!fresh)
 		return 0;
 	fresh->sock = sock;
-	/* Up to there sends of before the window are known to be completed; else, long before. */
+	/*
+	 * Up to here, sends of before the window have completed; without a notification, long
+	 * before.
+	 */
 	fresh->counted_to = last_notification(sk, &ee) ? ee.ee_data + 1 : id - LONG_BEFORE;
 	fresh->first = fresh->next = fresh->freed_to = id;
-	/* No two sockets at one address have the same, though two CPUs may take one at once. */
+	/*
+	 * Sockets with one address never have the same number, though two CPUs may draw one at
+	 * once.
+	 */
 	fresh->generation = ++generations;
-	/* Where there is no room, its sends are untracked. */
+	/* If there is no room, the socket's sends are untracked. */
 	if (!bpf_map_update_elem(&sockets, &sock, fresh, BPF_NOEXIST)) {
 		__sync_fetch_and_add(&sockets_kept, 1);
 		__sync_fetch_and_add(&sockets_live, 1);
@@ -420,12 +429,15 @@ __noinline int zsock__watch(__u64 sock, __u32 id)
 	return 0;
 }
 
-/* The entry of a socket of which a zero-copy send gets this id. */
+/* The entry of a socket whose zero-copy send gets this id. */
 static __always_inline struct zsock *zsock__get(struct sock *sk, __u32 id)
 {
 	struct zsock *s = zsock__find((__u64)sk);
 
-	/* Not another socket, which is not closed itself, in the memory of one that was. */
+	/*
+	 * A closed entry is an earlier socket's with the same address, unless this socket is
+	 * closed, too.
+	 */
 	if (s && !(s->closed && (!id || READ(sk, __sk_common.skc_state) != TCP_CLOSE)))
 		return s;
 	if (s)

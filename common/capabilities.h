@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <sys/capability.h>
 
-/* Is it in this set of this process's? */
+/* Does this process have the capability in this set? */
 bool capabilities__has(cap_value_t value, cap_flag_t flag);
 
-/* Gives up all but these, of which it need not have all. 0 or -errno. */
+/* Drops all capabilities but these; it need not have all of these. 0 or -errno. */
 int capabilities__keep(const cap_value_t *values, int count);

@@ -15,8 +15,8 @@ struct json_object;
 void hist__merge(struct hist *to, const struct hist *from);
 
 /*
- * What programs filled: its buckets are its count, and settle its bounds, which can lag behind them
- * by what interrupted an addition.
+ * Completes a histogram that hist_put() or kernel programs filled: count is the sum of the buckets,
+ * which also bound min and max, because an interrupted addition can leave these behind.
  */
 void hist__settle(struct hist *h);
 

@@ -25,7 +25,7 @@ static void open_standard_streams(void)
 	}
 }
 
-/* Caught, not ignored: an ignored signal is inherited by every program that is started. */
+/* Caught, not ignored: started programs would inherit an ignored signal. */
 static void let_write_fail(int sig)
 {
 	(void)sig;
@@ -56,7 +56,7 @@ void program__begin(void)
 	on_exit(end, NULL);
 }
 
-/* Safe text, to be freed; NULL: no memory. */
+/* Safe text, which the caller frees; NULL: no memory. */
 __attribute__((format(printf, 1, 0))) static char *format_line(const char *format, va_list args)
 {
 	char *text, *line;
@@ -124,22 +124,25 @@ int program__open_output(const char *path, int flags)
 {
 	int fd, links = is_kernels(path) ? 0 : O_NOFOLLOW;
 
-	/* Reopening would need the permission of sudo's caller, and would have its own offset. */
+	/*
+	 * Not reopened: that would need the permission of sudo's caller, and the new descriptor
+	 * would have its own offset.
+	 */
 	if (!strcmp(path, "/dev/stdout"))
 		fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	else
 		fd = open(path, flags | O_WRONLY | O_CLOEXEC | O_NONBLOCK | links, 0666);
 	if (fd < 0)
 		return -errno;
-	if (strcmp(path, "/dev/stdout")) /* whose flags others share */
+	if (strcmp(path, "/dev/stdout")) /* other processes share its flags */
 		fcntl(fd, F_SETFL, flags & O_APPEND);
 	return fd;
 }
 
 const char *program__why(int err)
 {
-	return err == -EINVAL  ? "it is no regular file; remove it, or name another place"
-	       : err == -ELOOP ? "it is a symbolic link; remove it, or name another place"
+	return err == -EINVAL  ? "it is not a regular file; remove it, or choose another name"
+	       : err == -ELOOP ? "it is a symbolic link; remove it, or choose another name"
 	       : err == -ENXIO ? "nobody reads from it: start its reader first"
 			       : strerror(-err);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* How the programs end, fail and write. */
+/* How the programs end, report failures and write. */
 #pragma once
 
 #include <errno.h>
@@ -15,16 +15,15 @@ struct argp_state;
 #define STATUS_SYSTEM 3 /* this system cannot do it */
 
 /*
- * Why something did not work: one line for a person, and the exit status that
- * fits. Functions return a negative errno and leave the words here; the first
- * failure wins, because it explains the rest.
+ * A failure: one line for a person, and the exit status that fits. Functions return a negative
+ * errno and leave the words here; the first failure stays, because it explains the others.
  */
 struct failure {
 	int status; /* 0: nothing failed */
 	char text[256];
 };
 
-/* Returns err, so that a caller can return the call. */
+/* Returns err, so that a caller can write: return fail(...). */
 int failure__set(struct failure *f, int status, int err, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
@@ -32,21 +31,22 @@ int failure__set(struct failure *f, int status, int err, const char *format, ...
 void failure__adopt(struct failure *f, const struct failure *from);
 
 /*
- * To be called first in main: what is opened later must not become a standard stream, where those
- * are closed; a file that may not grow fails a write instead of ending the program; and at the
- * end a text that standard output did not take is said, and fails what had not failed yet.
+ * Must be the first call of main. If a standard stream is closed, no file that is opened later
+ * takes its place. A write beyond the file size limit fails instead of ending the program. At the
+ * end, text that standard output did not take is reported, and the program fails unless it has
+ * failed already.
  */
 void program__begin(void);
 
 /*
- * Prints a line on stderr, behind all of stdout, after the program's name, as safe text: what it
- * cites, such as an option's value or a file's name, may be anybody's.
+ * Prints a line on stderr, after all of stdout, with the program's name, as safe text: what it
+ * quotes, such as an option's value or a file name, may come from anybody.
  */
 void program__complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * The same of wrong usage, by argp, which ends the program with STATUS_USAGE; else, as where it is
- * fuzzed, EINVAL.
+ * The same for wrong usage. argp then ends the program with STATUS_USAGE; without argp's exit, as
+ * under a fuzzer, it returns EINVAL.
  */
 error_t program__refuse(const struct argp_state *state, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -55,31 +55,31 @@ error_t program__refuse(const struct argp_state *state, const char *format, ...)
 void program__die_by(int sig);
 
 /*
- * Opens a file that the user names for output, with O_CREAT or not. It follows no symbolic link at
- * the end, which another may have put there, but the kernel's own, such as /dev/stdout, and does
- * not wait for the reader of a FIFO. -errno.
+ * Opens a file that the user names for output, with or without O_CREAT. Follows no symbolic link in
+ * the last component, which another user may have put there, except the kernel's own, such as
+ * /dev/stdout. Does not wait for the reader of a FIFO. Returns -errno on failure.
  */
 int program__open_output(const char *path, int flags);
-/* What -errno of this means, or of opening a regular file, in words. */
+/* A message for -errno of output__open() or of opening a regular file. */
 const char *program__why(int err);
 
 /*
- * The same without making it, "-" being standard output: 0 with its descriptor, or -1 where there
- * is none yet and its folder takes one; so that nothing is measured in vain, and no empty file
- * left. -errno.
+ * Checks that a file can be written, without creating it; "-" is standard output. Returns 0 with
+ * its descriptor, or with -1 if the file does not exist and its folder is writable. So nothing is
+ * measured in vain, and no empty file is left. Returns -errno on failure.
  */
 int program__reach_output(const char *path, int flags, int *fd);
 
-/* Writes all of the text, whatever interrupts. 0 or -errno; part of it may then be written. */
+/* Writes all of the text despite interruptions. 0 or -errno; part of it may be written then. */
 int program__write_all(int fd, const char *text, size_t size);
 
-/* Seconds since then, by CLOCK_MONOTONIC. */
+/* Seconds since a time of CLOCK_MONOTONIC. */
 double elapsed_since(const struct timespec *then);
 
 /*
- * Copies text that others chose, such as a process's name: a byte that is not printable
- * ASCII becomes \xNN, so that a terminal does not obey it. What is safe stays as it is, so that a
- * line may pass through several programs. Always ends with a zero; what does not fit (four bytes a
- * character do) is cut. Returns out.
+ * Copies text that others chose, such as a process's name. A byte that is not printable ASCII
+ * becomes \xNN, so that a terminal does not obey it. Safe text is not changed, so it may pass
+ * through several programs. The result ends with a zero and is cut to the buffer (four bytes per
+ * character suffice). Returns out.
  */
 const char *safe_text(const char *text, char *out, size_t size);

@@ -10,7 +10,7 @@
 
 #include "common/units.h"
 
-/* Reads leading digits; *end is what follows them. */
+/* Reads leading digits; *end is what follows. */
 static int leading_digits(const char *text, unsigned long long *value, char **end)
 {
 	if (!isdigit((unsigned char)text[0])) /* strtoull takes blanks and signs */
@@ -20,7 +20,7 @@ static int leading_digits(const char *text, unsigned long long *value, char **en
 	return errno ? -ERANGE : 0;
 }
 
-/* "", B, and K, M or G, after which B or iB changes nothing. */
+/* "", B, or K, M, G, optionally followed by B or iB. */
 static int size_shift(const char *unit)
 {
 	static const char letters[] = "KMG";
@@ -134,7 +134,7 @@ const char *units__time_text(double ns)
 			   units[unit]);
 }
 
-/* Thousands are set off. */
+/* With commas between thousands. */
 const char *units__count_text(unsigned long long count)
 {
 	if (count < 1000)
@@ -156,7 +156,7 @@ int units__endpoint(const char *text, char *host, size_t room, char port[8])
 		text++;
 		length -= 2;
 	} else if (memchr(text, ':', length)) {
-		return -EINVAL; /* of an IPv6 address without brackets, which is the port? */
+		return -EINVAL; /* an IPv6 address without brackets: the port is ambiguous */
 	}
 	if (length >= room)
 		return -EINVAL;

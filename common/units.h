@@ -22,9 +22,9 @@ int units__duration(const char *text, double *seconds);
 int units__count(const char *text, unsigned long long *count);
 
 /*
- * Takes the next element of a comma-separated list. *cursor starts at the text
- * and is NULL once the last element was taken. Returns 1 and the element, 0 at
- * the end, -EINVAL for an empty or overlong element.
+ * Takes the next element of a comma-separated list. *cursor starts at the text and is NULL after
+ * the last element. Returns 1 with the element, 0 at the end, -EINVAL for an empty or too long
+ * element.
  */
 int units__next(const char **cursor, char item[UNITS_ITEM_MAX]);
 
@@ -32,15 +32,15 @@ int units__next(const char **cursor, char item[UNITS_ITEM_MAX]);
 int units__endpoint(const char *text, char *host, size_t room, char port[8]);
 
 /*
- * The formatters return one of UNITS_TEXTS buffers of this thread, each in its turn: enough for
- * the arguments of a printf, and nothing to keep. The first takes a format, and cuts.
+ * The formatters return one of UNITS_TEXTS buffers of this thread in turn: enough for the arguments
+ * of one printf. Nothing needs freeing. The first takes a format, and cuts long text.
  */
 const char *units__text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* "16K", "99999", "1M": what units__size() reads back as the same number. */
+/* "16K", "99999", "1M": units__size() reads it back as the same number. */
 const char *units__size_text(size_t bytes);
 
-/* "3.91 us", "412 ms": three digits and the unit that suits. */
+/* "3.91 us", "412 ms": three digits and a fitting unit. */
 const char *units__time_text(double ns);
 
 /* "1,234,567" */

@@ -12,13 +12,13 @@
 #define THREADS_MAX    1024
 #define INFLIGHT_MAX   65536
 
-/* How the two ends share the processors. */
+/* How the two ends share the CPUs. */
 enum pinning { PIN_AUTO, PIN_NONE };
 
-/* What connects the two ends; the second is a veth pair that the run creates (link.h). */
+/* What connects the two ends; LINK_VETH is a veth pair that the run creates (link.h). */
 enum load_link { OVER_LOOPBACK, OVER_VETH };
 
-/* Which fields of a data set make a message. */
+/* In which order messages draw fields of a data set. */
 enum pick { PICK_ORDER, PICK_RANDOM };
 
 #define RATE_MAX	1000000000ull
@@ -37,9 +37,9 @@ struct socket_options {
 };
 
 /*
- * What the two ends do: one streams messages to the other; or one asks, the other
- * answers with a message; or many short connections, each answered with the top
- * processes (server.h), then closed.
+ * What the two ends do: one end streams messages to the other; one end requests messages and the
+ * other answers; or many short connections are each answered with the top processes (server.h),
+ * then closed.
  */
 enum workload { WORKLOAD_STREAM, WORKLOAD_REQUEST, WORKLOAD_PROCINFO };
 
@@ -47,42 +47,42 @@ enum workload { WORKLOAD_STREAM, WORKLOAD_REQUEST, WORKLOAD_PROCINFO };
 enum client_model { CLIENT_THREADED, CLIENT_EPOLL };
 
 #define CONNECTIONS_MAX	   10000
-#define CONNECTIONS_THREAD 1024 /* above, the client needs no thread for each */
+#define CONNECTIONS_THREAD 1024 /* up to here, the client has a thread for each */
 
 /* One load: everything a single run of the generator needs. */
 struct load {
-	const char *variant; /* NULL: nothing is sent by one */
+	const char *variant; /* NULL: the workload has no variant */
 	size_t message_bytes;
-	unsigned int fields;	     /* message_bytes is spread over them as evenly as it goes */
-	size_t field_size;	     /* as given, until fields follow from it; 0: not given */
+	unsigned int fields;	     /* message_bytes is divided among them as evenly as possible */
+	size_t field_size;	     /* as given; later computed from fields; 0: not given */
 	unsigned int threads;	     /* one connection each */
-	unsigned int inflight;	     /* zero-copy: messages that may wait for their completion */
+	unsigned int inflight;	     /* zero-copy messages that may await completion */
 	unsigned long long messages; /* per thread; 0: the duration decides */
 	double duration_s;
 	double warmup_s;
 	bool verify;
 	enum pinning pinning;
-	size_t rcvlowat;     /* bytes that must wait before the receiver wakes */
-	const char *address; /* the receiver listens on it */
+	size_t rcvlowat;     /* bytes that wake the receiver */
+	const char *address; /* of the receiver */
 	unsigned int port;   /* 0: any free one */
 	const char *peer;    /* HOST:PORT of a receiver elsewhere, or NULL */
-	const char *key;     /* the file of what that receiver asks for, or NULL */
+	const char *key;     /* file with the key of that receiver, or NULL */
 	enum load_link link;
-	const char *netns;  /* named namespace of the receiver, or NULL */
+	const char *netns;  /* network namespace of the receiver, or NULL */
 	size_t working_set; /* bytes of the data set; 0: each message has its own fields */
 	enum pick pick;
 	unsigned long long seed; /* of PICK_RANDOM */
 	size_t align;		 /* of a field; 0: as malloc() does */
 	bool huge_pages;
 	bool registered;	 /* uring_zc: from registered buffers */
-	bool reuse_early;	 /* write to memory that the kernel may still send from */
+	bool reuse_early;	 /* write to memory from which the kernel may still send */
 	const char *file_dir;	 /* of sendfile's file; NULL: it is in memory */
-	unsigned long long rate; /* messages a second and thread; 0: as fast as it goes */
+	unsigned long long rate; /* messages per second and thread; 0: as fast as possible */
 	struct socket_options socket;
 	enum workload workload;
-	/* Of procinfo alone: */
+	/* Only for procinfo: */
 	const char *server_model; /* a name in serve_models */
-	unsigned int connections; /* at once */
+	unsigned int connections; /* open at once */
 	enum client_model client_model;
 	unsigned int backlog; /* of the listening socket */
 };
@@ -90,8 +90,8 @@ struct load {
 /* "threaded", "epoll". */
 const char *client_model_name(enum client_model model);
 
-/* Bytes of the longest of its fields. */
+/* The bytes of its longest field. */
 size_t load__longest_field(const struct load *load);
 
-/* How many pieces a message has for this variant: in a file, one. */
+/* The number of parts of a message for this variant: in a file, one. */
 unsigned int load__fields(const struct load *load);

@@ -45,12 +45,12 @@ struct arguments {
 	struct load_options load;
 	const char *json; /* "-": standard output */
 	int json_fd;
-	int control; /* -1: nobody drives us */
+	int control; /* -1: no driver */
 };
 
 const char *argp_program_version = "loadgen " SENDPATH_VERSION;
 
-/* loadgen runs one load; lists, which make a grid, are an error here. */
+/* A run of loadgen is one load: lists, which make a grid, are refused. */
 static error_t check_single(const struct load_options *o, struct argp_state *state)
 {
 	const char *list = o->variants.count > 1  ? "--variant"
@@ -68,7 +68,7 @@ static error_t check_single(const struct load_options *o, struct argp_state *sta
 		    : 0;
 }
 
-/* Before the run; an old file stays until then. */
+/* Checked before the run; an existing file is kept until the result is written. */
 static error_t open_json(struct arguments *a, struct argp_state *state)
 {
 	int err = a->json ? program__reach_output(a->json, 0, &a->json_fd) : 0;
@@ -116,7 +116,7 @@ static const struct argp loadgen_argp = {
 	.children = children,
 };
 
-/* Standard output may be shared, and may already contain other text. */
+/* Standard output may be shared, and may have other text already. */
 static int empty(int fd)
 {
 	return fd != STDOUT_FILENO && ftruncate(fd, 0) && errno != EINVAL ? -errno : 0;
@@ -220,7 +220,7 @@ static int run(struct arguments *a, struct control *control, struct failure *f)
 	return conclude(a, control, f, told);
 }
 
-/* A shell must see the signal that ended us. */
+/* A shell must see which signal ended the program. */
 int main(int argc, char **argv)
 {
 	static struct control control;

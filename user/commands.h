@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* First words of the command line. Each gets it from its own name on. */
+/* The commands: first words of the command line. Each gets the words from its own name on. */
 #pragma once
 
-/* Name, function, its line in --help. */
+/* Name, function, line in --help. */
 /* clang-format off */
 #define COMMANDS(of) \
-	of("doctor", doctor, "list what can be measured here, and what is missing") \
-	of("advise", advise, "does MSG_ZEROCOPY pay on this path, or for a program?") \
-	of("sweep", sweep, "run a grid of workloads, keep the records in a folder") \
-	of("report", analysis, "answer questions from records, as HTML with figures") \
+	of("doctor", doctor, "what can be measured here, and what is missing") \
+	of("advise", advise, "does MSG_ZEROCOPY pay on a path or for a program?") \
+	of("sweep", sweep, "run a grid of workloads, and keep the records") \
+	of("report", analysis, "answer questions from records, with figures") \
 	of("compare", analysis, "list what differs between two sets of records") \
 	of("table", analysis, "make one table of records: CSV or Parquet") \
 	of("exporter", exporter, "serve metrics of all sends to Prometheus") \
@@ -21,37 +21,37 @@ struct command {
 	int (*run)(int argc, char **argv);
 };
 
-/* help [COMMAND]: the same as COMMAND --help. */
+/* help [COMMAND]: does the same as COMMAND --help. */
 int help(int argc, char **argv);
 
-/* Measures all cells of a grid, into a folder. */
+/* Measures all configurations of a grid, and keeps the records in a folder. */
 int sweep(int argc, char **argv);
 
-/* Observes until it is ended, and has Prometheus read what was counted so far. */
+/* Observes until it is stopped, and serves the counts so far to Prometheus. */
 int exporter(int argc, char **argv);
 
 /*
- * Prints what can be measured here, by which hooks, and why not; per network
- * device whether zero-copy can work on it. Exit status 0 if sends can be timed,
- * 3 if not, 2 on wrong usage.
+ * Prints what can be measured here, with which hooks, and what is missing; for each network device,
+ * whether zero-copy can work. Exit status 0 if sends can be timed, 3 if not, 2 on wrong usage.
  */
 int doctor(int argc, char **argv);
 
-/* Makes records and a report of raw lines, likewise; needs no library. */
+/*
+ * Makes records and a report of raw lines, in Python without libraries. Returns only if it cannot.
+ */
 int derive(int argc, char **argv);
 
 /*
- * The commands that read records. Hands over to analysis/, as the user who called sudo and without
- * any capability. Returns an exit status only if it cannot.
+ * The commands that read records. Runs analysis/ as the user who called sudo, without any
+ * capability. Returns an exit status only if it cannot.
  */
 int analysis(int argc, char **argv);
 
 /*
- * Hands over to analysis/crosscheck/crosscheck.py, which counts the same sends by bcc, another
- * toolchain, that Debian installs for its own Python only. Returns an exit status only if it
- * cannot.
+ * Runs analysis/crosscheck/crosscheck.py, which counts the same sends with bcc, an independent
+ * toolchain that Debian installs for its own Python only. Returns an exit status only if it cannot.
  */
 int crosscheck(int argc, char **argv);
 
-/* Measures, as the front asks, whether zero-copy pays on a path, or for a program. */
+/* Measures, on the front's requests, whether zero-copy pays on a path or for a program. */
 int advise(int argc, char **argv);

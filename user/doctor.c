@@ -26,7 +26,10 @@ static json_object *hook_json(const struct plan_entry *entry, enum hook_id id)
 	return o;
 }
 
-/* Can sends be timed? A hook that only a load has use for is planned as for one. */
+/*
+ * Can sends be timed? Hooks that only a load uses are planned for a load, the others for an
+ * observation.
+ */
 static bool add_hooks(json_object *o)
 {
 	json_object *list = json_object_new_array();
@@ -55,7 +58,9 @@ static bool add_hooks(json_object *o)
 	return ok;
 }
 
-/* What takes privilege to be known; true: sends can be timed. The front has the rest and the words.
+/*
+ * Adds the facts that need privilege; true: sends can be timed. The front adds the rest, and words
+ * them.
  */
 static bool add_facts(json_object *o)
 {
@@ -71,7 +76,7 @@ static bool add_facts(json_object *o)
 	return add_hooks(o);
 }
 
-/* Loads and attaches one option of a hook. True if it works. */
+/* Loads and attaches one option of a hook. Returns whether it works. */
 static bool try_option(const struct features *features, enum hook_id id,
 		       const struct hook_option *option)
 {
@@ -116,7 +121,7 @@ static int no_such_hook(const char *name)
 	return STATUS_USAGE;
 }
 
-/* Tries every option of every hook, or of one: a table for programs. */
+/* Tries every option of every hook, or of one hook. Prints a table for programs. */
 static int list_hooks(const char *name)
 {
 	struct features *features;
@@ -166,7 +171,7 @@ static int tell(void)
 	ok = add_facts(o);
 	err = front__say(front, json__line(o));
 	if (!err)
-		json_object_put(front__hear(front, &err)); /* it has read all of it */
+		json_object_put(front__hear(front, &err)); /* it has read everything */
 	status = front__end(front, false);
 	front__free(front);
 	return err || status ? STATUS_FAILED : ok ? STATUS_OK : STATUS_SYSTEM;
@@ -180,9 +185,8 @@ int doctor(int argc, char **argv)
 		return list_hooks(argv[1] + strlen("--hooks="));
 	if (argc == 2 && !strcmp(argv[1], "--help")) {
 		puts("Usage: analyze doctor [--hooks[=NAME]]\n"
-		     "List what can be measured here, by which hooks, and what is missing. With "
-		     "--hooks,\n"
-		     "try every mechanism of every hook.");
+		     "List what can be measured here, with which hooks, and what is missing.\n"
+		     "--hooks tries every mechanism of every hook, or of one, and prints a table.");
 		return STATUS_OK;
 	}
 	if (argc > 1) {

@@ -20,11 +20,11 @@
 
 struct engine_cell {
 	const struct options *part;
-	struct load load; /* of an observation its duration alone */
-	size_t group;	  /* of configurations that differ in the variant or server model alone */
+	struct load load; /* for an observation, only its duration */
+	size_t group;	  /* equal if only the variant or server model differs */
 };
 
-/* Without the front no reader is left for results, and the command is ended. */
+/* Without the front nobody reads results: the run and the command end. */
 static bool interrupted(void *engine)
 {
 	const struct engine *e = engine;
@@ -35,7 +35,7 @@ static bool interrupted(void *engine)
 	return gone || signals__caught();
 }
 
-/* Of an observation there is one, whatever loads there could be. */
+/* An observation is one configuration, whatever its load options are. */
 static int add_cells(struct engine *e, const struct options *part, size_t group)
 {
 	const struct load_options *grid = &part->load;
@@ -67,7 +67,7 @@ static int make_cells(struct engine *e)
 	return err;
 }
 
-/* The load as the load generator's arguments say it, but where our socket is. */
+/* The load as the load generator's arguments, without the control socket. */
 static json_object *arguments_of(const struct load *load)
 {
 	json_object *list = json_object_new_array();
@@ -111,7 +111,7 @@ static json_object *begin_json(const struct engine *e)
 	json__add_string(o, "kernel", e->host->names.release);
 	json__add_string(o, "untraced", e->untraced);
 	json__add_truth(o, "observes", parts->target.given);
-	/* Where it has standard output, what is said for people goes to standard error. */
+	/* The command has standard output, so text for people goes to standard error. */
 	json__add_truth(o, "command_runs", e->child != NULL);
 	json__add_truth(o, "interval", parts->interval > 0);
 	json__add_truth(o, "sweep", parts->sweep.given);
@@ -122,7 +122,7 @@ static json_object *begin_json(const struct engine *e)
 	return o;
 }
 
-/* Without a front, for who asked for raw lines. The line is freed. */
+/* Sends the line to the front, or prints it if there is none. Frees the line. */
 static int say_line(struct engine *e, char *line)
 {
 	int err = line ? 0 : -ENOMEM;
@@ -135,7 +135,7 @@ static int say_line(struct engine *e, char *line)
 	return err;
 }
 
-/* Why this system cannot make the run; NULL: nothing is known against it. */
+/* Why this system cannot make the run; NULL: no reason is known. */
 static const char *obstacle(const struct engine *e, const struct load *load, char *why, size_t room)
 {
 	if (load__impossible(load, why, room))
@@ -145,7 +145,7 @@ static const char *obstacle(const struct engine *e, const struct load *load, cha
 	return NULL;
 }
 
-/* Makes the id of the run, too. */
+/* The context of the run's raw line, with a new run id. */
 static struct record_context context_of(struct engine *e, const struct run_request *q,
 					const struct timespec *started, char id[64])
 {
@@ -182,7 +182,7 @@ static int measure(struct engine *e, const struct run_request *q)
 		e->setup.tracing.target && e->setup.tracing.target->command ? e->child : NULL;
 	if ((e->setup.tracing.target ? run__observe : run__measure)(&r, &e->setup) && !r.error[0] &&
 	    !r.interrupted)
-		snprintf(r.error, sizeof(r.error), "the run failed without a word");
+		snprintf(r.error, sizeof(r.error), "the run failed without a message");
 	e->told_of_signal |= r.interrupted;
 	context = context_of(e, q, &r.started, id);
 	context.privilege = privilege__json();
@@ -190,7 +190,7 @@ static int measure(struct engine *e, const struct run_request *q)
 	if (!e->front && r.error[0])
 		log_error("%s", r.error);
 	status = r.error[0] ? r.exit_status : r.command_status;
-	if (!e->front && status) /* else it is the front's */
+	if (!e->front && status) /* with a front, the front decides the status */
 		e->status = status;
 	json_object_put(context.privilege);
 	run__free(&r);
@@ -314,7 +314,7 @@ static int serve(struct engine *e)
 	return err;
 }
 
-/* All runs in the order of the command line. */
+/* Makes all runs, in the order of the command line. */
 static int run_all(struct engine *e)
 {
 	struct run_request q = {};
@@ -334,7 +334,7 @@ int engine__run_alone(struct engine *e)
 	err = run_all(e);
 	session__free(&e->session);
 	free(e->cells);
-	if (err && err != -EIO) /* what standard output does not take is told at the end */
+	if (err && err != -EIO) /* a failed standard output is reported at the end of the program */
 		log_error("no raw line: %s", program__why(err));
 	return err ? STATUS_FAILED : e->status;
 }
@@ -352,7 +352,7 @@ int engine__serve(struct engine *e)
 		log_error("the front requested a run that the command line does not contain");
 		return STATUS_USAGE;
 	}
-	/* What it fails by it says itself. */
+	/* The front reports its own failures. */
 	if (!signals__caught() && (status < 0 || (err < 0 && !status)))
 		log_error("no report: the front (" SYSTEM_PYTHON ") %s",
 			  status < 0 || err == -EPIPE ? "ended early" : program__why(err));

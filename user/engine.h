@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Makes the runs that the front asks for. These are of the command line's configurations alone, by
- * number: whoever steers the front can have nothing measured that the command line does not say.
+ * Makes the runs that the front requests. The front can request only the command line's
+ * configurations, by number: whoever controls it cannot have anything else measured.
  *
  *   engine -> front  the options and configurations; then the raw line of each run, and lines of
  *                    --interval while its window is open
@@ -15,44 +15,44 @@
 #include "user/system/front.h"
 
 struct engine {
-	const struct options *parts; /* what may be measured; of the first are the other options */
+	const struct options *parts; /* the parts of a grid; other options are those of the first */
 	size_t part_count;
-	char **advise;		  /* the words of its command line; NULL: another command */
-	const char *untraced;	  /* why loads are not traced, where advise goes on without */
-	struct measurement setup; /* what all runs have in common */
-	struct child *child;	  /* the observed command, not yet let run; or NULL */
+	char **advise;		  /* the words of the command advise; NULL: another command */
+	const char *untraced;	  /* why loads are not traced, though advise continues */
+	struct measurement setup; /* the same for all runs */
+	struct child *child;	  /* the observed command, not started yet; or NULL */
 	const struct host *host;
-	struct front *front; /* NULL: none was started */
-	/* its own: */
+	struct front *front; /* NULL: there is no front */
+	/* private: */
 	struct engine_cell *cells;
 	size_t cell_count, runs;
 	int status;
-	bool told_of_signal; /* the front was */
+	bool told_of_signal; /* the front knows of the signal */
 	struct session session;
 };
 
-/* What one request asks for. */
+/* One request. */
 struct run_request {
 	size_t cell;
 	unsigned int repeat; /* from 1 */
-	bool ordered;	     /* at random, by this seed */
+	bool ordered;	     /* in random order, by this seed */
 	uint32_t seed;
-	double seconds; /* 0: as the command line says */
-	bool last;	/* no other follows */
+	double seconds; /* of the window; 0: as the command line says */
+	bool last;	/* no request follows */
 };
 
-/* False: it is no request of one of so many configurations. */
+/* Returns false if this is no request for one of so many configurations. */
 bool run_request__read(struct run_request *q, json_object *o, size_t cells);
 
 /*
- * Has the front parse the words of advise. False: it has nothing measured, and its end says the
- * exit status.
+ * Makes the front parse the words of advise. Returns false if it requests no measurement; then its
+ * exit status is the result.
  */
 bool engine__ask_advise(struct engine *e);
 
 /*
- * Until the front has reported all of it. Returns the exit status. Ends early by a signal:
- * signals__caught() then tells which.
+ * Makes runs until the front has reported all of them. Returns the exit status. Ends early on a
+ * signal, which signals__caught() then returns.
  */
 int engine__serve(struct engine *e);
 

@@ -37,7 +37,7 @@ static bool may_use_zerocopy(const struct options *o)
 	return false;
 }
 
-/* What was opened for runs, and must outlive them. */
+/* What is opened for all runs, and must outlive them. */
 struct resources {
 	struct counter_events *events, *call_counters;
 	struct features *features;
@@ -88,8 +88,8 @@ static int parse_call_counters(struct resources *h, const char *list)
 }
 
 /*
- * With all capabilities of the user, as if called by hand: an exec that gained some
- * would end the counters on it.
+ * Started with all of the user's capabilities, as by hand: an exec that gains some would close the
+ * counters.
  */
 static int start_command(struct resources *h, char *const *command)
 {
@@ -123,7 +123,7 @@ static int fail_with(int status, const char *why)
 	return status;
 }
 
-/* Loads of advise can do without: what their error queues report is told then. */
+/* The loads of advise need no tracing: it then uses the copies that their error queues report. */
 static int untraced(struct engine *e, struct resources *h, int status, const char *why)
 {
 	if (!e->advise || e->parts[e->part_count - 1].target.given)
@@ -142,7 +142,9 @@ static int probe(struct engine *e, struct resources *h)
 		return STATUS_OK;
 	if (privilege__lacking())
 		return untraced(e, h, STATUS_SYSTEM, privilege__lacking());
-	/* kallsyms shows addresses to the privileged only: before giving that up. */
+	/*
+	 * Read before privileges are dropped: kallsyms shows addresses only to privileged readers.
+	 */
 	err = features__probe(&h->features,
 			      may_use_zerocopy(e->parts) || e->parts->profile || e->parts->stages,
 			      reason, sizeof(reason));
@@ -190,7 +192,7 @@ static void skip(const char *why)
 	log_error("skipped: %s", why);
 }
 
-/* As the user who runs the load: not everybody may do everything. */
+/* Probed as the user who runs the load, who may lack permissions. */
 static int settle_variants(struct load_options *load)
 {
 	char why[256];
@@ -200,7 +202,7 @@ static int settle_variants(struct load_options *load)
 		       : STATUS_OK;
 }
 
-/* A sweep goes on where variants are missing. */
+/* A sweep continues without variants that are missing. */
 static int make_runs(struct engine *e, struct resources *h, struct options *o)
 {
 	int status = o->target.given || o->sweep.given || e->advise ? STATUS_OK
@@ -221,9 +223,9 @@ static int start_front(struct resources *h)
 							       : STATUS_OK;
 }
 
-#define DESCRIPTORS_MIN 128 /* of programs, maps, links and counters; a load has its own */
+#define DESCRIPTORS_MIN 128 /* for programs, maps, links and counters; a load has its own */
 
-/* What all of it takes for granted. */
+/* Every command needs /proc. */
 static int check_proc(void)
 {
 	return access("/proc/self/exe", F_OK)
@@ -245,7 +247,7 @@ static int check_descriptors(void)
 	return fail_with(STATUS_FAILED, text);
 }
 
-/* False: status is what to exit with. */
+/* Returns false if there is nothing to measure: status is the exit status. */
 static bool start(struct engine *e, struct resources *h, enum measuring what, int *status)
 {
 	*status = check_proc();
@@ -264,7 +266,7 @@ static bool start(struct engine *e, struct resources *h, enum measuring what, in
 	return !*status;
 }
 
-/* parts: to be freed. */
+/* Frees parts. */
 static int measure(struct options *parts, size_t count, enum measuring what, char **advise_words)
 {
 	struct resources resources = {};
@@ -281,7 +283,7 @@ static int measure(struct options *parts, size_t count, enum measuring what, cha
 	if (!status && engine.part_count)
 		status = what == MEASURE_EXPORTER ? exporter__run(parts, &engine.setup, engine.host)
 						  : make_runs(&engine, &resources, parts);
-	/* A command's status is ours; but not where a signal ended its report. */
+	/* A command's exit status becomes that of the program, unless a signal ended the report. */
 	if (resources.front && front__end(resources.front, false) < 0)
 		ends_by_itself = false;
 	let_go(&resources);
@@ -353,7 +355,7 @@ static bool is_program(const char *name)
 	return false;
 }
 
-/* A first word that is neither an option nor a command. */
+/* The first word is neither an option nor a command. */
 static int refuse_command(const char *word)
 {
 	const struct command *c = commands;
@@ -370,7 +372,7 @@ static int refuse_command(const char *word)
 	return STATUS_USAGE;
 }
 
-/* Of a command, or of a topic; argv[0] is not one of these. */
+/* Prints the help of a command or topic; argv[0] is neither. */
 static int show_help(const char *name)
 {
 	const struct command *c = name ? find_command(name) : NULL;

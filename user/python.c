@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The commands that are Python's. */
+/* Commands written in Python. */
 #include "user/commands.h"
 #include "user/system/files.h"
 #include "user/system/log.h"
@@ -12,13 +12,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Its libraries are in an environment of their own; without it Python says what is missing. */
-#define ENVIRONMENT ".venv/bin/python3" /* in analysis */
+/* The environment that has the libraries; without it, Python reports what is missing. */
+#define ENVIRONMENT ".venv/bin/python3" /* in analysis/ */
 #define FIRST_MAX   8
-/* No folder but its own, and no variable of the environment, tells Python where modules are. */
+/* Python finds modules only in its own folder, and ignores environment variables. */
 #define ISOLATED "-I"
 
-/* Becomes Python, with these words first: NULL after the last. */
+/* Replaces this process by Python with these words first; NULL after the last. */
 static int execute(const char *const *first, int argc, char **argv)
 {
 	char **words = calloc((size_t)argc + FIRST_MAX, sizeof(*words));
@@ -45,7 +45,7 @@ static int find_part(const char *part, char *path, size_t size)
 	return STATUS_SYSTEM;
 }
 
-/* As the user, and without privilege: what they read may be anybody's. */
+/* Runs as the user and without privilege, because anybody may have written what it reads. */
 static int hand_over(const char *script, bool needs_libraries, int argc, char **argv)
 {
 	char program[PATH_MAX], python[PATH_MAX + 64] = SYSTEM_PYTHON, folder[PATH_MAX];
@@ -76,7 +76,7 @@ int derive(int argc, char **argv)
 	return hand_over("analysis/derive/__main__.py", false, argc - 1, argv + 1);
 }
 
-/* Debian's Python with a script, and this program's path before its words. */
+/* Runs Debian's Python with a script, and this program's path before the other words. */
 static int execute_script(const char *script, int argc, char **argv)
 {
 	char program[PATH_MAX + 64], self[PATH_MAX];
@@ -85,7 +85,7 @@ static int execute_script(const char *script, int argc, char **argv)
 	if (length < 0 || find_part(script, program, sizeof(program)))
 		return STATUS_SYSTEM;
 	self[length] = 0;
-	/* -B: root would own the bytecode, in a user's folder. */
+	/* -B: otherwise root would write bytecode into a user's folder. */
 	return execute((const char *[]){SYSTEM_PYTHON, ISOLATED, "-B", program, self, NULL},
 		       argc - 1, argv + 1);
 }

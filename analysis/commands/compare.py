@@ -10,11 +10,11 @@ from analysis.files import replace
 from analysis.notes import clean, say
 from analysis.tables.options import COMPARE, add_options
 
-DESCRIPTION = """Compares the runs of B with those of A, load by load: says which settings
-changed (kernel, CPU, device and others) and which figures differ, with intervals. A figure is better or
-worse where its whole interval, corrected for all the comparisons made, is beyond the threshold,
-and the same where it is within. Exit status: 0 nothing is worse in B, 4 something is, 5 with
---strict something is inconclusive; 1 failed, 2 wrong usage."""
+DESCRIPTION = """Compares the runs of B with those of A, load by load. Lists which settings changed
+(kernel, CPU, device and others) and which metrics differ, with intervals. A metric is better or worse
+if its whole interval, corrected for the number of comparisons, is beyond the threshold, and the same
+if the interval is within. Exit status: 0 nothing is worse in B, 4 something is worse, 5 with --strict
+nothing is worse but something is inconclusive, 1 failed, 2 wrong usage."""
 
 REGRESSION, UNKNOWN = 4, 5
 

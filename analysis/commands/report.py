@@ -15,10 +15,10 @@ from analysis.report.build import build
 from analysis.report.write import write
 from analysis.tables.options import REPORT, add_options
 
-DESCRIPTION = """Answers questions from run records, with intervals, figures, and what would answer
-the rest: report.html, which holds all it needs, report.md, and figures/.
-Takes what analyze table takes (histograms and hooks are in records only) and what advise --json
-wrote, each a section of its own. docs/report.md tells how to read it."""
+DESCRIPTION = """Answers questions from run records, with intervals and figures, and names what would
+answer the open ones. Writes report.html, a self-contained page, report.md and figures/. Takes the
+same files as analyze table (only records have histograms and hooks), and files that advise --json
+wrote, each as a section. docs/report.md explains the report."""
 
 
 def add_arguments(parser):

@@ -9,10 +9,10 @@ from analysis.faults import USAGE, Fault
 from analysis.notes import clean, say
 from analysis.tables.options import TABLE, add_options
 
-DESCRIPTION = """Makes one table of run records, a row a run: of files, and of all .jsonl,
-.ndjson and .json files in folders, so that several machines' folders become one data set.
-Tables written with --parquet are taken too. docs/table.md describes the columns. Without
---csv, --parquet and --summary a terminal gets the summary, a pipe or file the table as CSV."""
+DESCRIPTION = """Makes one table of run records, one row per run, from files and from all .jsonl,
+.ndjson and .json files in folders, so that the folders of several machines become one data set.
+Takes tables written with --parquet, too. docs/table.md describes the columns. Without --csv,
+--parquet and --summary, a terminal gets the summary, and a pipe or file gets the table as CSV."""
 
 
 def add_arguments(parser):

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Count the same sends with bcc, another toolchain, and compare.
+"""Count the same sends with bcc, an independent toolchain, and compare the counts.
 
-Run as `analyze crosscheck [load options]`: starts a bcc program, then the analyzer
-with these options, and compares what the two counted in the load's processes: sends,
-bytes and errors exactly; the median time within a factor of two of the middle of the
-other's times where both measured the same span, since each side also times the other's
-program, else in the order in which the spans contain each other. Exit status: 0 the
-counts are equal and the medians as they must be, 1 something differs or failed, 2 wrong
-usage, 3 this system cannot run the check.
+Run as `analyze crosscheck [load options]`. Starts a bcc program, then the analyzer with these
+options, and compares what both counted in the load's processes. Sends, bytes and errors must be
+equal. If both measured the same span, the medians of the times may differ by a factor of two,
+because each side also times the other's program; otherwise a span that contains another must not
+have the lower median. Exit status: 0 counts are equal and medians are plausible, 1 something differs
+or failed, 2 wrong usage, 3 this system cannot run the check.
 
-bcc's side is written without looking at ours: kprobes on tcp_sendmsg where the kernel
-allows them, else raw tracepoints, which need no kernel types.
+The bcc program shares no code with the analyzer: it uses kprobes on tcp_sendmsg where the kernel
+allows them, otherwise raw tracepoints, which need no kernel types.
 """
 
 import collections

@@ -33,7 +33,7 @@ def parse(arguments):
     parser.add_argument("--json", metavar="FILE", help="append the records (-: to standard output, "
                         "instead of the report)")
     parser.add_argument("--details", action="store_true",
-                        help="print all that is known, not the answer alone")
+                        help="print everything, not only the answer")
     return parser.parse_args(arguments)
 
 

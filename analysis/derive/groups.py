@@ -32,7 +32,7 @@ def device(key, group):
 
 
 def zerocopy(run, group):
-    """Only a completion tells the last two: null where no hook sees any."""
+    """The last two are known only from completions: null where no hook sees any."""
     completions = run.hooked("completion")
     uring = run.hooks["io_uring completion"]
     unknown = run.hooked("io_uring completion") and not uring["by_report"]

@@ -13,7 +13,7 @@ KEPT = {context.name for context in CONTEXTS if context.functions}
 
 
 class Stages:
-    """Tells a stage by the innermost function that begins one, as the hooks do."""
+    """The stage of the innermost function that begins one, as the hooks have it."""
 
     def __init__(self, hooks):
         self.of = {**dict.fromkeys(LOCK, "lock"), **dict.fromkeys(RELEASE, "release")}

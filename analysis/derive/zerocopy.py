@@ -169,7 +169,7 @@ def cause_rows(run, causes):
 
 
 def skb_copies(run, causes):
-    """The copying functions tell what they copied; a packet's path tells only that it was."""
+    """The copying functions show how much was copied; a packet's path shows only that it was."""
     hook = run.hooks["skb copy"]
     if not run.hooked("skb copy") or hook["by_path"]:
         return {key: run.known("zerocopy", key, None, hook["reason"])
@@ -235,7 +235,7 @@ def error_queue(run):
 
 
 def told(run):
-    """Sends that the application was told were copied."""
+    """Sends that the error queue reported to the application as copied."""
     reason = "the load generator ended without a result"
     if run.observed:
         value = run.totals["errqueue_copied"] if run.hooked("error queue") else None

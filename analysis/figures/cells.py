@@ -63,7 +63,7 @@ def serving(runs: pl.DataFrame) -> pl.DataFrame:
 
 
 def send_spans(runs: pl.DataFrame) -> list[str]:
-    """What times of sends are of, the span that most runs have first. Only equal spans compare."""
+    """The spans of sends' times, the most frequent first. Only times with the same span are compared."""
     return runs["send_span"].drop_nulls().value_counts(sort=True)["send_span"].to_list()
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """How figures look: one colour, one shape and one dash for each name, in every figure.
 
-No name is told by colour alone. The colours differ in lightness too, so that they part in
+No name depends on colour alone. The colours differ in lightness too, so that they part in
 grey print and for the colour-blind; tests/analysis/test_palette.py measures it.
 
 Figures are drawn for white paper. A dark page replaces colours of the drawn SVG (dark_css), so

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""analyze doctor: what can be measured on a machine, and why not all. facts: the engine's line, and
-what needs no privilege to be known.
+"""analyze doctor: what can be measured on a machine, and what is missing. facts: the engine's line;
+this adds what needs no privilege.
 """
 
 import os
@@ -19,7 +19,7 @@ def _capabilities(facts):
     if facts["lacking"]:
         return f"not enough: {facts['lacking']}"
     return "enough to load BPF programs" + ("" if facts["syslog"] else (
-        "; without CAP_SYSLOG /proc/kallsyms hides where functions lie, and the flags of some "
+        "; without CAP_SYSLOG /proc/kallsyms hides function addresses, and the flags of some "
         "completions are lost"))
 
 
@@ -36,18 +36,18 @@ def _machine(facts):
     yield "BTF", _BTF[facts["btf"]]
     yield "lockdown", _lockdown(host.first_line("/sys/kernel/security/lockdown"))
     yield "capabilities", _capabilities(facts)
-    yield "PID namespace", ("a container's: process ids are those of it, processes elsewhere have none"
+    yield "PID namespace", ("a container's: only its processes have ids here"
                             if os.stat("/proc/self/ns/pid").st_ino != _INITIAL_PID_NAMESPACE
                             else "the initial one")
     yield "PMU", own["pmu"] or "none usable: cycles and cache misses are not supported"
     if own["governor"]:
         yield "governor", own["governor"]
     if "optmem_max" in own["settings"]:
-        yield "optmem_max", (f"{own['settings']['optmem_max']} bytes a socket: bounds zero-copy notifications "
-                             "waiting (ENOBUFS beyond)")
+        yield "optmem_max", (f"{own['settings']['optmem_max']} bytes per socket: limits waiting zero-copy "
+                             "notifications, then ENOBUFS")
     limit = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
     memlock = "unlimited" if limit == resource.RLIM_INFINITY else size(limit)
-    yield "memlock", f"{memlock} a user: bounds zero-copy data in flight, except for root"
+    yield "memlock", f"{memlock} per user: limits zero-copy data in flight, except root's"
 
 
 def _hook(hook):
@@ -57,7 +57,7 @@ def _hook(hook):
 
 
 def _stages(hooks):
-    """They are many, and nearly all alike: one reason stands for all that are not there."""
+    """One line for all stages: missing hooks nearly always share one reason."""
     there = [hook for hook in hooks if hook["mechanism"]]
     reason = next((hook["reason"] for hook in hooks if not hook["mechanism"] and hook["reason"]), "")
     return f"{len(there)} of their {len(hooks)} hooks" + (f"; of the others: {reason}" if reason else "")
@@ -79,14 +79,14 @@ def _hooks(facts):
 def zerocopy(device):
     """Can a zero-copy send through this device be one? An answer, and why."""
     if device["loopback"]:
-        return "no", "the kernel copies what a socket on this machine is to get"
+        return "no", "the kernel copies data for sockets on this machine"
     if device["driver"] == "tun":
         return "no", "tun and tap copy every packet"
     if not device["scatter_gather"]:
-        return "no", ("without scatter-gather the kernel copies everything, and tells the application "
-                      "of a part of it (ethtool -K DEV sg on)")
+        return "no", ("without scatter-gather the kernel copies everything, and flags only some of "
+                      "these copies (ethtool -K DEV sg on)")
     if not device["checksum"]:
-        return "no", ("without checksum offload the kernel must read and copies the data "
+        return "no", ("without checksum offload the kernel reads and copies the data "
                       "(ethtool -K DEV tx on)")
     if device["driver"] == "veth":
         return "depends", ("copied if the receiver is on this machine; not if a bridge forwards it to a "

@@ -10,8 +10,8 @@ import signal
 import stat
 
 _WHY = {
-    errno.EINVAL: "it is no regular file; remove it, or name another place",
-    errno.ELOOP: "it is a symbolic link; remove it, or name another place",
+    errno.EINVAL: "it is not a regular file; remove it, or choose another name",
+    errno.ELOOP: "it is a symbolic link; remove it, or choose another name",
     errno.ENXIO: "nobody reads from it: start its reader first",
 }
 

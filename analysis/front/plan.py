@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What a sweep runs and in what order: blocks, each of every configuration once, in an order that the
-seed tells, so that drift affects all alike.
+"""What a sweep runs, and in which order: each block has every configuration once, in a random order
+that follows from the seed, so that drift affects all equally.
 """
 
 SHARDS_MAX = 10000

@@ -57,7 +57,7 @@ class Progress:
         self.shown = False
 
     def end(self, timed, word):
-        """timed: it tells how long runs take; word: what came of it."""
+        """timed: its duration is used to estimate that of later runs; word: its outcome."""
         seconds = time.monotonic() - self.begun
         self.clear()
         self.done += 1

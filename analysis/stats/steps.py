@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What changes from one value of an axis to the next, in the same blocks: falls, rises, dips, and the
 counters that moved with them. judge.py decides; a series is one family. What moved together is
-correlation, and no cause is told.
+correlation, which shows no cause.
 """
 
 import dataclasses

@@ -325,7 +325,7 @@ CALLS = null(list_of(block(
         "type": "array", "minItems": 4, "maxItems": 4, "items": COUNT.schema}}),
         "`[low, high, sends, bytes]`, see [Sizes](#sizes)"),
     Key("errors", ERRORS, "`ERESTARTSYS`: a signal interrupted the send, and the kernel restarted "
-        "it or told the program EINTR"),
+        "it or returned EINTR"),
     Key("timed_one_in", integer(1), "one in so many sends is timed (`--sample`); 1: all", required=False),
     Key("wall_ns", null(HISTOGRAM), "kernel time of a send"),
     Key("cpu_ns", null(HISTOGRAM), "with `--stages`, the time on the CPU"),
@@ -572,7 +572,7 @@ PROFILE = null(block(
             "`send`, and apart `softirq`, are inside a send; `kernel` is other kernel code, `program` "
             "user space"),
         Key("stage", null(one_of(*(stage.name for stage in STAGES if stage.on_cpu))),
-            "of a send, told by the innermost function that begins a stage; null outside of sends"),
+            "of a send, by the innermost function that begins a stage; null outside of sends"),
         Key("functions", list_of(TEXT), "of the kernel, outermost first; empty of `kernel` and `program`"),
         Key("samples", integer(1), "with this stack"))), "the most frequent first")))
 

@@ -44,17 +44,17 @@ def add_options(parser, options, **more):
 # Of the path, which are options of a load; of the program that advise judges; and the front's alone.
 ADVISE_PATH = (
     CommandOption("peer", "HOST:PORT", "the receiver is loadgen serve there"),
-    CommandOption("key", "FILE", "the key that this receiver was given"),
+    CommandOption("key", "FILE", "file with the key of that receiver"),
     CommandOption("address", "ADDR", "the receiver is on this machine, at this address"),
     CommandOption("netns", "NAME", "the receiver is in this network namespace"),
     CommandOption("link", "veth", "over a veth pair that the run creates"),
-    CommandOption("fields", "N", "separate allocations a message has (default 8)"),
-    CommandOption("socket", "LIST", "options of the socket, as of a load"),
+    CommandOption("fields", "N", "separately allocated fields of a message (default 8)"),
+    CommandOption("socket", "LIST", "socket options, as for a load"),
 )
 ADVISE_PROGRAM = (
     CommandOption("pid", "LIST", "these processes"),
     CommandOption("comm", "NAME", "processes of this name"),
-    CommandOption("cgroup", "PATH", "processes of this control group and those below it"),
+    CommandOption("cgroup", "PATH", "processes of this control group or one below it"),
 )
 ADVISE_WATCHED = (
     CommandOption("watch", "T", "observe the program for T seconds (default 10s; a command: until it ends)"),
@@ -83,7 +83,7 @@ COMPARE = (
 )
 REPORT = (
     CommandOption("out", "DIR", "write there (default: the folder report in the first PATH, or beside it)"),
-    CommandOption("figures", "LIST", "formats of the figures (default svg,png,html)"),
+    CommandOption("figures", "LIST", "formats of the figures (default svg,png)"),
     CommandOption("title", "TITLE", "the title of the report (default: what it is about)"),
 )
 
@@ -116,7 +116,7 @@ OPTIONS = (
            "processes of this name",
            "The name is that of /proc/PID/comm. Processes that start later are included."),
     Option("cgroup", "PATH", "observed",
-           "processes of this control group and those below it",
+           "processes of this control group or one below it",
            "Control groups of version 2 only."),
     Option("all", "", "observed",
            "all processes"),
@@ -125,8 +125,8 @@ OPTIONS = (
            "It is created if missing. A folder takes only the sweep that it was created for, and one "
            "writer at a time.", ("text", "sweep.out")),
     Option("grid", "NAME", "sweep",
-           "start from the options of copies, sizes, servers or records",
-           "Options on the command line override them:", ("text", "sweep.grid")),
+           "use a named grid: copies, sizes, servers or records",
+           "Options on the command line override those of the grid:", ("text", "sweep.grid")),
     Option("order-seed", "N", "sweep",
            "seed of the order of runs (default: random)",
            "The plan and the records contain it.", ("text", "sweep.order_seed")),
@@ -152,8 +152,8 @@ OPTIONS = (
            "The exporter answers GET /metrics by HTTP, in the OpenMetrics format if the client accepts "
            "it, else in the text format 0.0.4. An IPv6 address stands in brackets. Port 0 is any free "
            "port, printed on standard error. Everybody who reaches the port can read the metrics. A "
-           "client has 2 seconds to ask and 5 in all; of more than 32 clients the oldest are "
-           "disconnected, those of the address with most of them first."),
+           "client has 2 seconds to send its request, and 5 in all. Of more than 32 clients, the oldest "
+           "of the address with the most is disconnected."),
     Option("allow-host", "NAME", "exporter",
            "also answer requests for this host name; may be repeated",
            "Requests for an IP address and for localhost are always answered, others get status 403: a "
@@ -184,7 +184,7 @@ OPTIONS = (
            "percentile of kernel time, failed and zero-copy sends, and the share that was copied. Lines "
            "go to standard error if standard output carries JSON or the output of a command. They add "
            "up to the report; the last line includes a remaining fraction of an interval."),
-    Option("repeat", "N", "measuring",
+    Option("repeat", "N", "details",
            "run everything N times, interleaved (default: enough to decide, 6 to 11)",
            "Interleaved is A B C A B C. A single configuration runs once. The default decides each comparison of a row: 6 repeats for one, 7 "
            "for 2, 8 for 4, 9 for 8, 10 for 24, 11 for 48. With --messages or --interval it is 1.",
@@ -200,12 +200,12 @@ OPTIONS = (
            "perf(1) counts it for the whole machine, by counters outside of the cores. What this machine "
            "lacks is \"not supported\". If only LLC misses can be counted, the report shows an "
            "estimate and says so.", ("flag", "memory")),
-    Option("stages", "", "measuring",
+    Option("stages", "", "details",
            "divide the kernel time of a send into its stages",
            "Stages are taking the lock, copying or pinning, transmitting, softirqs, waiting and others. "
            "Tracepoints alone show only softirqs and off-CPU time; samples show the rest, as with "
            "--profile.", ("flag", "stages")),
-    Option("profile", "[HZ]", "measuring",
+    Option("profile", "[HZ]", "details",
            "sample the kernel functions of sends",
            "HZ times a second, by default 997. Cycles sample where the machine counts them, else the CPU's "
            "clock, which misses code that runs with interrupts off. The report has the functions with "
@@ -227,7 +227,7 @@ OPTIONS = (
            "are included. Context switches and migrations would therefore always be 0, and are refused.",
            ("text", "call_counters")),
     Option("details", "", "details",
-           "print all that is known, not only the answer",
+           "print everything, not only the answer",
            "For each configuration: ranges, causes of copies, histograms, also of stages, counters, TCP.",
            ("flag", "details")),
     Option("wait-quiet", "[T]", "details",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""In which context --profile met a thread, told by the kernel functions of its stack."""
+"""The context in which --profile found a thread, from the kernel functions of its stack."""
 
 from typing import NamedTuple
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Where the time of a send goes: a bar each of the time on the CPU, to scale among loads of a size, then
-a table with what passed off the CPU below it.
+a table, with off-CPU time below it.
 """
 
 from tables.stages import STAGES

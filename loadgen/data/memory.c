@@ -11,8 +11,8 @@
 #include "loadgen/data/memory.h"
 #include "loadgen/load.h"
 
-#define HUGE_PAGE   (2u << 20) /* at most, of what transparent huge pages take */
-#define MALLOC_WORD 16u	       /* what malloc() aligns to, and keeps before each block */
+#define HUGE_PAGE   (2u << 20) /* the largest transparent huge page that is expected */
+#define MALLOC_WORD 16u	       /* malloc()'s alignment, and its header before each block */
 
 static size_t round_up(size_t n, size_t to)
 {
@@ -41,8 +41,10 @@ static double limit_of(const char *groups, const char *path, const char *name)
 	return bytes;
 }
 
-/* Each group above limits it, too. In a container the path may be the host's: the last is what
- * is mounted. */
+/*
+ * Each parent group has a limit, too. In a container, the path may be the host's: its last part is
+ * mounted.
+ */
 static double least_limit(const char *groups, char *path, const char *name)
 {
 	double least = limit_of(groups, "", name), here;
@@ -56,7 +58,7 @@ static double least_limit(const char *groups, char *path, const char *name)
 	return least;
 }
 
-/* "0::/path" is of version 2, "4:memory:/path" of version 1. */
+/* "0::/path" is version 2, "4:memory:/path" version 1. */
 static double group_limit(const char *groups, char *line)
 {
 	char memory[PATH_MAX], *controllers = strchr(line, ':'), *path;
@@ -104,7 +106,7 @@ int memory__check(double bytes, struct failure *f)
 		bytes / (1u << 30), have / (1u << 30));
 }
 
-/* A file without a name: it is gone with its last descriptor. */
+/* An unnamed file: it is gone with its last descriptor. */
 static int make_file(struct memory *m, const struct load *load, struct failure *f)
 {
 	const char *folder = load->file_dir, *where = folder ? folder : "memory (memfd)";
@@ -114,7 +116,7 @@ static int make_file(struct memory *m, const struct load *load, struct failure *
 		       : memfd_create("loadgen", MFD_CLOEXEC);
 	if (m->fd < 0)
 		return failure__set(f, STATUS_FAILED, -errno,
-				    "cannot make a file without a name in %s: %m; choose another "
+				    "cannot create an unnamed file in %s: %m; choose another "
 				    "--file-dir",
 				    where);
 	/* Allocated at once: on a full disk a later write would raise SIGBUS. */
@@ -124,7 +126,7 @@ static int make_file(struct memory *m, const struct load *load, struct failure *
 		   : 0;
 }
 
-/* Whole huge pages: begins at one, too. */
+/* Whole huge pages, which also begin at one. */
 static int map_huge(struct memory *m)
 {
 	size_t room = m->bytes + HUGE_PAGE;
@@ -193,7 +195,7 @@ void memory__unmap(struct memory *m)
 {
 	if (m->base)
 		munmap(m->base, m->bytes);
-	if (m->bytes && m->fd >= 0) /* all zero: there never was one */
+	if (m->bytes && m->fd >= 0) /* all zero: nothing was mapped */
 		close(m->fd);
 	*m = (struct memory){.fd = -1};
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Memory that messages are sent from, where malloc() does not do: aligned, in huge pages,
- * or a file's. */
+/*
+ * Memory for messages that malloc() cannot provide: aligned, in huge pages, or mapped from a file.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -10,26 +11,26 @@
 struct load;
 
 struct memory {
-	char *base; /* NULL: none */
+	char *base; /* NULL: nothing is mapped */
 	size_t bytes;
-	int fd; /* of the file that it maps, else -1 */
+	int fd; /* of the mapped file, else -1 */
 };
 
-/* Where one thing may begin after another of so many bytes: as with malloc(), or aligned. */
+/* The distance between objects of so many bytes: as from malloc(), or aligned. */
 size_t memory__stride(const struct load *load, size_t bytes);
 
 /*
- * Bytes that this process may have: the machine's, or what the nearest limit of its control
- * groups allows, of version 1 or 2, by /proc/self/cgroup and the folder of control groups.
+ * The memory that this process may use: the machine's, or the lowest limit of its control groups
+ * (version 1 or 2), from /proc/self/cgroup and the folder of control groups.
  */
 double memory__limit(const char *membership, const char *groups);
 
-/* Refuses a load that needs more than half of them; the message names the remedy. */
+/* Refuses a load that needs more than half of that; the message names the remedy. */
 int memory__check(double bytes, struct failure *f);
 
 /*
- * Zeroed, and there: no page of it is missing later. Of the load's it follows
- * huge_pages and, if the memory is to be a file, file_dir. 0 or a negative errno.
+ * Maps zeroed memory, all of whose pages are present. Of the load, it uses huge_pages and, if the
+ * memory is a file, file_dir. 0 or a negative errno.
  */
 int memory__map(struct memory *m, size_t bytes, const struct load *load, bool file,
 		struct failure *f);

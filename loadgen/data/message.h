@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * A message whose fields lie scattered: each one an allocation of its own, as in
- * a program that built them one by one.
- */
+/* A message whose fields are separate allocations, as in a program that built them one by one. */
 #pragma once
 
 #include <sys/uio.h>
@@ -17,26 +14,25 @@ struct message {
 	unsigned int count;
 	struct iovec *fields;
 	struct iovec *rest; /* scratch of message__rest() */
-	bool own;	    /* each field is an allocation that goes with the message */
+	bool own;	    /* the fields are allocations that are freed with the message */
 };
 
 /*
- * If bytes do not divide evenly, the first fields are one byte longer. Not its own: the fields'
- * lengths stand, where they lie is yet to be said. 0 or -ENOMEM.
+ * If bytes do not divide evenly, the first fields are one byte longer. Not own: only the lengths of
+ * the fields are set, the caller sets where they are. 0 or -ENOMEM.
  */
 int message__create(struct message *m, size_t bytes, unsigned int fields, bool own);
 void message__destroy(struct message *m);
 
-/* Fills the fields with the pattern of this message of this connection. */
+/* Fills the fields with the pattern of this message on this connection. */
 void message__fill(struct message *m, uint32_t connection, uint64_t number);
 
-/* What is left to send after the first done bytes; valid until the next call. */
+/* The rest of the message after the first done bytes; valid until the next call. */
 struct iovec *message__rest(struct message *m, size_t done, unsigned int *count);
 
 /*
- * A data set of any size that messages draw their fields from, so that not all of them
- * lie in a cache. All threads draw from the same; nobody writes to it, so a
- * message waits for nothing before it is sent again.
+ * A data set of any size from which messages draw their fields, so that not all fields fit in a
+ * cache. All threads share it and nobody writes to it, so a message can be sent again at once.
  */
 struct dataset {
 	struct memory memory;
@@ -44,13 +40,13 @@ struct dataset {
 	size_t stride; /* from one field to the next */
 };
 
-/* How this load picks; all zero without a data set. Pure: both ends ask. */
+/* How this load draws fields; all zero without a data set. Pure: both ends call it. */
 struct picker dataset__picker(const struct load *load);
 
-/* Without a data set its memory has no base; memory__unmap() ends it. */
+/* Without a data set, its memory has no base; memory__unmap() frees it. */
 int dataset__create(struct dataset *d, const struct load *load, struct failure *f);
 
-/* Points the message's fields at those that make this message of this connection. */
+/* Points the message's fields at the data-set fields of this message on this connection. */
 static inline __attribute__((always_inline)) void
 dataset__pick(const struct dataset *d, struct message *m, uint32_t connection, uint64_t number)
 {

@@ -20,13 +20,13 @@ static const struct argp_option own[] = {
 	{0},
 };
 
-/* A header has only a text; what ends a table has nothing. */
+/* A header has only a text; the end of a table has nothing. */
 static bool is_end(const struct argp_option *o)
 {
 	return !o->name && !o->key && !o->doc;
 }
 
-/* The rows of these groups, of all tables; until the next call. */
+/* The rows of these groups, from all tables; valid until the next call. */
 static const struct argp_option *collect_rows(const struct help *h, unsigned int groups)
 {
 	static struct argp_option rows[ROWS_MAX + 1];
@@ -129,8 +129,8 @@ size_t help__distance(const char *a, const char *b)
 }
 
 /*
- * The option that a word names, or is an unambiguous prefix of, up to its "=", or NULL; nearest is
- * the most like it.
+ * The option that a word names, or of which it is an unambiguous prefix up to "="; or NULL. nearest
+ * is the most similar option.
  */
 static const struct argp_option *find_option(const struct argp_option *rows, const char *word,
 					     const char **nearest)
@@ -173,7 +173,7 @@ static bool has_letter(const struct argp_option *rows, char letter)
 	return !is_end(rows);
 }
 
-/* getopt refuses them, too, but prints them as they are. */
+/* getopt refuses them, too, but prints them unescaped. */
 static void refuse_option(const struct help *h, const char *word, const char *nearest)
 {
 	program__complain("there is no option %.*s%s%s (--help%s lists them)",
@@ -199,7 +199,7 @@ void help__check_options(const struct help *h, int argc, char **argv)
 		if (strchr(argv[i], '=') ? !!option->arg
 					 : !option->arg || option->flags & OPTION_ARG_OPTIONAL)
 			continue;
-		/* The next word is its value. */
+		/* The value is the next word. */
 		if (option->arg && ++i < argc)
 			continue;
 		program__complain("option '--%s' %s an argument", option->name,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * --help[=TOPIC], --usage and --version, in the place of argp's own: there are more
- * options than fit a screen, so each is in a group, and each topic shows some groups.
- * The parser of a program that takes this in is run with ARGP_NO_HELP.
+ * --help[=TOPIC], --usage and --version, instead of argp's own. There are more options than fit on
+ * a screen, so each option is in a group, and each topic shows some groups. A program that includes
+ * this parser runs it with ARGP_NO_HELP.
  */
 #pragma once
 
@@ -20,7 +20,7 @@ enum help_group {
 	HELP_EXPORTER,
 	HELP_MEASURING,
 	HELP_DETAILS,
-	HELP_ABOUT = -1, /* argp shows negative ones last */
+	HELP_ABOUT = -1, /* negative: argp shows these last */
 };
 
 struct help_topic {
@@ -30,27 +30,27 @@ struct help_topic {
 };
 #define HELP_BIT(group) (1u << ((group)&31))
 
-/* The argp child; its input is a struct help. */
+/* An argp child; its input is a struct help. */
 struct help {
-	const struct help_topic *topics;   /* NULL: of a program without the options of a load */
+	const struct help_topic *topics;   /* NULL: the program has no options of a load */
 	const struct argp_option *options; /* of the program, beside those of a load */
-	const char *usage; /* a format: %1$s is the program's name; argp's has no first words */
+	const char *usage; /* a format: %1$s is the program's name; argp's shows no commands */
 	const char *doc;   /* as in an argp */
 };
 extern const struct argp help_argp;
 
 /*
- * Ends the program with 2 and one line where a word begins as an option that there is not, or as
- * several, and names the one that was likely meant; or where it has no argument that it needs, or
- * one that it does not take: argp's own line is no safe text, and a second one follows it.
+ * Ends the program with status 2 and one line if a word is an unknown or ambiguous option, and
+ * suggests the one that was likely meant; or if a value is missing or not expected. argp's own line
+ * is not safe text, and a second line follows it.
  */
 void help__check_options(const struct help *h, int argc, char **argv);
 
 #define HELP_WORD_MAX 31
-/* How many letters have to be put in, taken out or changed to make a word of another. */
+/* How many letters must be inserted, deleted or changed to turn one word into the other. */
 size_t help__distance(const char *a, const char *b);
 
-/* Of every program that makes a load. */
+/* For every program that runs a load. */
 #define HELP_TOPICS_OF_A_LOAD                                                   \
 	{"load", HELP_BIT(HELP_LOAD) | HELP_BIT(HELP_MESSAGES),                 \
 	 "What is sent, from what memory, and when."},                          \

@@ -12,7 +12,7 @@
 
 #define FIRST_KEY 0x4c00
 
-/* Default of --inflight: messages of so many bytes in total, within these bounds. */
+/* The default of --inflight: messages of so many bytes in total, within these bounds. */
 #define INFLIGHT_BYTES (1u << 20)
 #define INFLIGHT_FEW   32u
 #define INFLIGHT_MANY  1024u
@@ -136,7 +136,7 @@ int row__each(const char *value, struct refusal *r,
 			return err;
 	}
 	r->said = value;
-	return more ? refuse_value(r, "give elements with commas between, none of them empty") : 0;
+	return more ? refuse_value(r, "separate elements by single commas") : 0;
 }
 
 /* The rows and the headers of their groups. */
@@ -156,7 +156,7 @@ bool load_options__given(const struct load_options *o, const char *name)
 	return o->given[find_row(name) - load_rows];
 }
 
-/* Of an element of a list. */
+/* The value of an element of a list. */
 static size_t size_of(const struct load_row *row)
 {
 	return row->type == ROW_BYTES  ? sizeof(size_t)
@@ -164,7 +164,7 @@ static size_t size_of(const struct load_row *row)
 				       : sizeof(unsigned int);
 }
 
-/* A list: the row's own parsing reads each element, which is then copied out of the load. */
+/* Reads a list: the row's own parser reads each element into the load, from where it is copied. */
 struct list_parser {
 	const struct load_row *row;
 	struct load load;
@@ -184,7 +184,7 @@ static int append_element(void *to, const char *item, struct refusal *r)
 	return err;
 }
 
-/* A repeated option replaces the list, as any other is replaced. */
+/* A repeated option replaces the earlier list, like any other option. */
 static int set(struct load_options *o, const struct load_row *row, const char *value,
 	       struct refusal *r)
 {
@@ -232,7 +232,10 @@ int load_options__set(struct load_options *o, const char *name, const char *valu
 static const char *const varied[] = {"variant", "server-model", "connections",
 				     "threads", "size",		"link"};
 
-/* Puts what lists have for a cell into a load. How many cells there are. */
+/*
+ * Copies the values of a configuration from the lists into a load, and returns the number of
+ * configurations.
+ */
 static size_t fill_cell(const struct load_options *o, size_t n, struct load *load)
 {
 	enum row_of others = load->workload == WORKLOAD_PROCINFO ? OF_MESSAGES : OF_CONNECTIONS;
@@ -254,7 +257,7 @@ static size_t fill_cell(const struct load_options *o, size_t n, struct load *loa
 	return cells;
 }
 
-/* With a bound on their number alone, small messages would wait for acknowledgements. */
+/* With only a bound on their number, small messages would wait for acknowledgements. */
 static unsigned int default_inflight(size_t message_bytes)
 {
 	size_t messages = INFLIGHT_BYTES / message_bytes;
@@ -264,7 +267,7 @@ static unsigned int default_inflight(size_t message_bytes)
 	return messages < INFLIGHT_MANY ? (unsigned int)messages : INFLIGHT_MANY;
 }
 
-/* Takes from a load what its variant, one of several, does not have. */
+/* Removes from a load what its variant, one of several, does not use. */
 static void fit(struct load *load)
 {
 	unsigned int flags = variants__find(load->variant)->flags;

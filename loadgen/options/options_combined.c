@@ -24,7 +24,7 @@ static bool any_veth(const struct load_options *o)
 	return false;
 }
 
-/* In the order in which they are looked at; %s: what was said. */
+/* Checked in this order; %s is the option. */
 static int check_pairs(const struct load_options *o, struct refusal *r)
 {
 	const struct load *l = &o->load;
@@ -40,7 +40,7 @@ static int check_pairs(const struct load_options *o, struct refusal *r)
 		{procinfo && o->stream_given,
 		 "--%s does not apply to --workload procinfo: leave it out", o->stream_given},
 		{request && l->peer, "--peer %s: works with --workload stream only", l->peer},
-		/* A sender that waits for more than one request would wait for ever. */
+		/* A sender that waits for more than one request would wait forever. */
 		{request && l->rate, .words = "--rate: with --workload request the "
 					      "receiver sets the pace, leave one out"},
 		{request && l->socket.more,
@@ -84,10 +84,10 @@ static int check_pairs(const struct load_options *o, struct refusal *r)
 		{l->file_dir && !find_flag(o, SEND_FILE),
 		 "--file-dir %s: only --variant sendfile sends from a file", l->file_dir},
 		{l->socket.more && find_flag(o, SEND_FLAGLESS),
-		 .words = "--socket more: write, writev and sendfile take no flags, leave out "
-			  "more, or them"},
+		 .words = "--socket more: write, writev and sendfile take no flags: leave out "
+			  "more, or these variants"},
 		{!l->working_set && l->pick == PICK_RANDOM,
-		 .words = "--pick random: from what? give --working-set too"},
+		 .words = "--pick random: give --working-set too, to draw from"},
 		{l->working_set && l->reuse_early,
 		 .words = "--reuse-early: a --working-set is never written to, leave one of them "
 			  "out"},
@@ -132,7 +132,10 @@ const char *load__impossible(const struct load *load, char *why, size_t room)
 		refuse(&r,
 		       "--client-model threaded with --connections %u: give at most %d, or epoll",
 		       load->connections, CONNECTIONS_THREAD);
-	/* The receiver frees its memory; a receiver elsewhere reports that too rarely. */
+	/*
+	 * The receiver's progress frees its memory, and a receiver elsewhere reports that too
+	 * rarely.
+	 */
 	else if (!m && load->peer && variants__find(load->variant)->flags & SEND_BORROWS)
 		refuse(&r,
 		       "--variant %s with --peer %s: only a receiver on this machine can say when "
@@ -189,7 +192,7 @@ static int resolve_fields(struct load_options *o, struct refusal *r)
 	return 0;
 }
 
-/* A network may come with a receiver's place: no option has to name it then. */
+/* The environment may name the receiver's address; then no option has to. */
 static int default_ends(struct load_options *o, char *why, size_t room)
 {
 	const char *address = getenv("SENDPATH_ADDRESS"), *netns = getenv("SENDPATH_NETNS");

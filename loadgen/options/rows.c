@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The options of a load, a row each, and what few of them need besides. Pure. */
+/* The options of a load, one row each, and the functions that some rows need. Pure. */
 #include <netdb.h>
 #include <stdio.h>
 #include <string.h>
@@ -175,11 +175,11 @@ const struct load_row load_rows[] = {
 	 OF_MESSAGES, "bytes of a message, 64 to 16M (default 16K)",
 	 "message_bytes", ",%sB", "16K", "256, 4K or 1M", LISTED(sizes)},
 	{"fields", "N", ROW_UNSIGNED, AT(fields), 1, FIELDS_MAX, HELP_MESSAGES, OF_MESSAGES,
-	 "separate allocations a message has (default 8)", "fields", ",%sf", .usual = "8"},
+	 "separately allocated fields of a message (default 8)", "fields", ",%sf", .usual = "8"},
 	{"field-size", "B", ROW_BYTES, AT(field_size), 1, MESSAGE_MAX, HELP_MESSAGES, OF_MESSAGES,
 	 "bytes of a field: size = fields x field-size", .such = "256, 4K or 1M"},
 	{"threads", "LIST", ROW_UNSIGNED, AT(threads), 1, THREADS_MAX, HELP_LOAD, OF_MESSAGES,
-	 "sending threads, a connection each (default 1)", "threads", ",%st", "1",
+	 "sending threads, one connection each (default 1)", "threads", ",%st", "1",
 	 LISTED(threads)},
 	{"inflight", "N", ROW_UNSIGNED, AT(inflight), 1, INFLIGHT_MAX, HELP_MESSAGES, OF_MESSAGES,
 	 "zero-copy messages in flight (default: 1 MiB worth)", .key = "inflight"},
@@ -204,9 +204,9 @@ const struct load_row load_rows[] = {
 	 "measure for 10s, 0.5, 200ms (default 5)", "duration_s", .usual = "5",
 	 .means = ends_by_time},
 	{"messages", "N", ROW_COUNT, AT(messages), 1, 1ULL << 60, HELP_MESSAGES, OF_ALL,
-	 "send N messages a thread, instead of --duration", .key = "messages_per_thread"},
+	 "send N messages per thread, instead of --duration", .key = "messages_per_thread"},
 	{"verify", NULL, ROW_FLAG, AT(verify), 0, 0, HELP_MESSAGES, OF_MESSAGES,
-	 "have the receiver check every byte", .key = "verify"},
+	 "let the receiver check every byte", .key = "verify"},
 	{"working-set", "B", ROW_BYTES, AT(working_set), MESSAGE_MIN, WORKING_SET_MAX,
 	 HELP_MESSAGES, OF_MESSAGES, "draw fields from a data set of this size",
 	 "working_set_bytes", ",set%s", .such = "4K or 1M"},
@@ -245,7 +245,7 @@ const struct load_row load_rows[] = {
 	{"peer", "HOST:PORT", ROW_TEXT, AT(peer), 0, 0, HELP_ENDS, OF_MESSAGES,
 	 "the receiver is loadgen serve there", .set = set_peer},
 	{"key", "FILE", ROW_TEXT, AT(key), 0, 0, HELP_ENDS, OF_MESSAGES,
-	 "the key that the receiver at --peer was given", .key = NULL},
+	 "file with the key of the receiver at --peer", .key = NULL},
 	{"pin", "auto|none", ROW_WORD, AT(pinning), 0, 0, HELP_ENDS, OF_ALL,
 	 "CPUs: half for each end, or any (default auto)", .words = pins},
 	{.name = NULL},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One row declares one option of a load. Parsing, help, range errors, the arguments of the
- * load generator, the record's block load and the name of a cell follow from it.
+ * One row declares one option of a load. Parsing, help, range errors, the load generator's
+ * arguments, the record's block load and the name of a configuration follow from it.
  */
 #pragma once
 
@@ -23,7 +23,7 @@ enum row_type {
 /* The workloads that an option belongs to. */
 enum row_of { OF_ALL, OF_MESSAGES, OF_CONNECTIONS };
 
-/* Where the words of a refusal go, and what is refused. */
+/* The buffer for the words of a refusal, and what is refused. */
 struct refusal {
 	char *why;
 	size_t room;
@@ -33,20 +33,20 @@ struct refusal {
 struct load_row {
 	const char *name, *arg; /* arg NULL: a flag */
 	enum row_type type;
-	size_t at;		      /* in struct load */
-	unsigned long long low, high; /* of seconds, low 1: above 0 */
+	size_t at;		      /* offset in struct load */
+	unsigned long long low, high; /* bounds; of seconds, low 1 means above 0 */
 	int group;		      /* enum help_group */
 	enum row_of of;
 	const char *help;
-	const char *key;	  /* in the record's block load; NULL: not a plain value */
-	const char *cell;	  /* in the name of a cell, %s: the value; NULL: not there */
-	const char *usual;	  /* the default; NULL: 0 */
-	const char *such;	  /* bytes: examples */
+	const char *key;	  /* key in the record's block load; NULL: it has none of its own */
+	const char *cell;	  /* in a configuration's name, %s is the value; or NULL */
+	const char *usual;	  /* the default in words; NULL: 0 */
+	const char *such;	  /* of bytes: examples of valid values */
 	bool power_of_two;	  /* bytes */
 	const char *const *words; /* of ROW_WORD; NULL after the last */
-	size_t list;		  /* in struct load_options: a load_list; 0: not a list */
-	bool (*means)(const struct load *load); /* NULL: always; whether the load uses the value */
-	/* Special parsing of a value, and of words for a whole list, which it returns true for. */
+	size_t list;		  /* offset in struct load_options of its load_list; or 0 */
+	bool (*means)(const struct load *load); /* does this load use the value? NULL: always */
+	/* Reads a value, or, returning true, words that stand for a whole list. */
 	int (*set)(struct load *load, const char *value, struct refusal *r);
 	bool (*all)(struct load_options *o, const char *value);
 };
@@ -54,7 +54,10 @@ struct load_row {
 /* In the order of the record. A row without a name ends each table. */
 extern const struct load_row load_rows[], socket_rows[];
 
-/* -EINVAL, so that a caller can return the call; the second begins with option and value. */
+/*
+ * Both return -EINVAL, so that a caller can return the call; the second puts option and value
+ * first.
+ */
 int refuse(struct refusal *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 #define refuse_value(r, format, ...) \
 	refuse(r, "--%s %s: " format, (r)->option, (r)->said, ##__VA_ARGS__)

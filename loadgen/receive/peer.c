@@ -13,15 +13,14 @@
 
 #define TIMEOUT_MS 5000
 #define TRIES	   8
-#define ALIVE_NS \
-	5000000000ULL /* after it the peer gets a message, so that it does not give us up */
-#define TICK_US 20000 /* processor time may be counted by ticks */
+#define ALIVE_NS   5000000000ULL /* so often the peer gets a message, which keeps the session */
+#define TICK_US	   20000	 /* CPU time may be counted in ticks */
 
 struct agent {
-	const struct receiver_process *r; /* whose listener is the conversation with the peer */
+	const struct receiver_process *r; /* its listener is the conversation with the peer */
 	const struct peer *peer;
 	struct failure *f;
-	struct request asked; /* the last one whose reply is awaited; numbered 0: none */
+	struct request asked; /* the last request that awaits its reply; number 0: none */
 	uint32_t number;      /* of the last request */
 	uint64_t said_ns;
 	uint64_t time_us[2], time_ns; /* the last CPU time that it reported, and when */
@@ -32,13 +31,13 @@ static int fail_peer(const struct peer *p, int err, const char *why, struct fail
 	return failure__set(f, STATUS_FAILED, err, "--peer %s: %s", p->name, why);
 }
 
-/* It was not reached, sent no message, or one of another version. */
+/* The peer was not reached, or answered nothing, or with another version. */
 static int explain(const struct peer *p, const struct wire_message *m, int err, struct failure *f)
 {
 	if (err == -EPROTO)
 		return failure__set(
 			f, STATUS_FAILED, err,
-			"--peer %s: it speaks version %u, we speak %u: install the same "
+			"--peer %s: it speaks version %u, this program %u: install the same "
 			"version on both machines",
 			p->name, m->version, WIRE_VERSION);
 	return failure__set(f, STATUS_FAILED, err, "--peer %s: %s: does loadgen serve run there?",
@@ -56,7 +55,7 @@ static int disbelieve(const struct peer *p, const char *what, struct failure *f)
 			    what);
 }
 
-/* Says something, signed or not, and reads its reply, signed alike. */
+/* Sends a message, signed or not, and reads its reply, signed alike. */
 static int exchange(const struct peer *p, int fd, struct wire_message *said, const uint8_t *secret,
 		    struct wire_message *answer, struct failure *f)
 {
@@ -77,7 +76,7 @@ static int exchange(const struct peer *p, int fd, struct wire_message *said, con
 	return 0;
 }
 
-/* Each end proves to the other that it has the key, for this load. */
+/* Each end proves that it has the key, for this load. */
 int peer__greet(struct peer *p, int fd, const struct load *load, struct failure *f)
 {
 	struct picker picker = dataset__picker(load);
@@ -110,10 +109,10 @@ int peer__greet(struct peer *p, int fd, const struct load *load, struct failure 
 	return err;
 }
 
-/* One that has many strangers may close the connection of who had no time yet to say who it is. */
+/* A receiver with many pending connections may close one that had no time to identify itself. */
 int peer__open(struct peer *p, struct listener *l, const struct load *load, struct failure *f)
 {
-	struct load plain = *load; /* what is set on sockets is for the messages' */
+	struct load plain = *load; /* socket options are for the connections of the load */
 	struct failure why = {0};
 	char host[256], port[8];
 	int err = units__endpoint(load->peer, host, sizeof(host), port);
@@ -144,7 +143,7 @@ int peer__introduce(const struct peer *p, int fd, unsigned int slot, uint32_t co
 	return exchange(p, fd, &said, p->secret, &answer, f);
 }
 
-/* Is this a possible count of a slot's receiver, given what was sent? */
+/* Can a slot's receiver have counted this, given what was sent? */
 static bool possible(const struct receiver_process *r, const struct slot *slot,
 		     const struct wire_state *s)
 {
@@ -174,8 +173,8 @@ static const char *publish(struct agent *a, const struct request *q)
 }
 
 /*
- * The peer's process has a thread for each connection and one more: since its last report it
- * cannot have used more time than passed for each, by our clock.
+ * The peer's process has one thread per connection and one more. Since its last report, each cannot
+ * have used more CPU time than passed by our clock.
  */
 static bool is_later(struct agent *a, const uint64_t *time_us)
 {
@@ -190,7 +189,7 @@ static bool is_later(struct agent *a, const uint64_t *time_us)
 	return true;
 }
 
-/* Applies a reply. Names its impossible part, or NULL. */
+/* Applies a reply. Returns what is impossible in it, or NULL. */
 static const char *believe(struct agent *a, const struct wire_message *m)
 {
 	const struct request *q = &m->q;
@@ -219,7 +218,7 @@ static void hear(struct agent *a, struct wire_message *m)
 		disbelieve(a->peer, lie, a->f);
 }
 
-/* Passes it on. Other replies may come before its own; that to STATE comes when it will. */
+/* Passes a request on. Other replies may come before its own; the reply to STATE comes later. */
 static void ask(struct request *q, void *agent)
 {
 	struct agent *a = agent;

@@ -13,10 +13,10 @@
 #include "loadgen/system/listener.h"
 
 /*
- * A message's size, within bounds: large enough that a system call costs little beside
- * the copy, and that what comes during one is taken by it; small enough that what is
- * copied stays near, and that the window opens again soon. Those of many connections
- * together are bounded, too: 64 KiB each is what is left to the most that there may be.
+ * The receive buffer: a message's size, within bounds. Large enough that a system call costs little
+ * beside the copy and takes what arrives during another; small enough that copied data stay in the
+ * cache and the window reopens soon. The buffers of many connections together are bounded, too:
+ * with the most connections, each has 64 KiB.
  */
 #define BUFFER_MIN	 (512u << 10)
 #define BUFFER_MAX	 (1u << 20)
@@ -29,13 +29,13 @@ struct connection {
 	int fd;
 	struct slot *slot;
 	size_t room;
-	bool empty; /* nothing waits, as far as is known */
+	bool empty; /* as far as known, no data wait */
 	_Alignas(4096) char buffer[];
 };
 
 /*
- * A blocking recv() would use the SO_RCVLOWAT that was set when it began; poll() sees
- * of a new one. What came less than asked for was all there was.
+ * A blocking recv() would use the SO_RCVLOWAT of the time when it began; poll() notices a new one.
+ * A recv() that returned less than requested has emptied the queue.
  */
 static ssize_t receive_some(struct connection *c)
 {
@@ -54,7 +54,7 @@ static ssize_t receive_some(struct connection *c)
 	return n;
 }
 
-/* What was asked before the phase waited for its beginning: that is not in its time. */
+/* Requests sent before the phase began are not in its time. */
 static void count_request(struct slot *s, uint64_t asked_ns)
 {
 	uint64_t phase = atomic_load(&s->begin_ns);
@@ -66,7 +66,7 @@ static void count_request(struct slot *s, uint64_t asked_ns)
 	hist_add(&s->requests, now_ns() - (asked_ns > phase ? asked_ns : phase));
 }
 
-/* MSG_NOSIGNAL as the sender's end may be gone; 64 bytes find room in any send buffer. */
+/* MSG_NOSIGNAL, because the sender may be gone; any send buffer has room for 64 bytes. */
 static bool request_message(struct connection *c, uint64_t *asked_ns)
 {
 	static const char request[REQUEST_BYTES];
@@ -134,8 +134,8 @@ int receiver_process__start(const struct receiver_process *p, int fd, unsigned i
 }
 
 /*
- * Connections from elsewhere are closed: only our sender's counts. If that never
- * comes, who asked gives up waiting, and ends this process.
+ * Connections from elsewhere are closed: only our sender's counts. If that never comes, the sender
+ * stops waiting and ends this process.
  */
 static int accept_from(int listener, unsigned int port)
 {

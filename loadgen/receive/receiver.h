@@ -13,42 +13,44 @@ struct listener;
 struct load;
 struct peer;
 
-/* Bytes that it has for buffers, here. */
+/* The memory that the receiver uses for buffers, on this machine. */
 double receiver__need(const struct load *load);
 
 /*
- * Forks it; must be called before there are threads. Closes l in the caller. With
- * load->peer what is forked is the peer's agent here, and l and peer are of peer__open().
+ * Forks the receiver; must be called before there are threads. Closes l in the caller. With
+ * load->peer, the child is the peer's agent on this machine, and l and peer are of peer__open().
  */
 int receiver__start(struct child *r, struct listener *l, struct slot *slots,
 		    const struct load *load, const struct peer *peer, const struct cpus *cpus,
 		    struct failure *f);
 
-/* Has it take the connection that comes from this port, for this slot. */
+/* Makes the receiver take the connection that comes from this port, for this slot. */
 int receiver__adopt(struct child *r, unsigned int slot, unsigned int port, struct failure *f);
 
 /*
- * MARK has a connection's thread sleep until so many bytes wait (SO_RCVLOWAT), as a receiver in
- * bulk does: else each arrival wakes it, at the sender's expense. 1: any, and at once. STATE has a
- * receiver on another machine reply once it received so many bytes. Any thread may call it. 0
+ * MARK makes a connection's thread sleep until so many bytes wait (SO_RCVLOWAT), as a bulk receiver
+ * does; otherwise each arrival wakes it, at the sender's expense. 1: at once. STATE makes a
+ * receiver on another machine reply once it has received so many bytes. Any thread may call this. 0
  * or -errno.
  */
 int receiver__request(struct child *r, enum request_type type, unsigned int slot, uint64_t bytes);
 
-/* In that process, or in one that serves senders elsewhere. */
+/* State of the receiving process, or of one that serves senders on other machines. */
 struct receiver_process {
 	int channel; /* to the parent */
 	int listener;
 	struct slot *slots;
 	unsigned int slot_count;
-	struct pattern_stream stream; /* how each begins */
+	struct pattern_stream stream; /* initial value of each connection's check */
 	bool verify;
-	bool asks;  /* for each message (slot.h) */
+	bool asks;  /* it requests each message (slot.h) */
 	bool marks; /* REQUEST_MARK may come */
 };
 
-/* Receives on a connected socket in a thread of its own, to be joined or detached, which closes
- * it. 0 or -errno. */
+/*
+ * Receives on a connected socket in a new thread, which closes the socket. The thread must be
+ * joined or detached. 0 or -errno.
+ */
 int receiver_process__start(const struct receiver_process *p, int fd, unsigned int slot,
 			    uint32_t connection, pthread_t *thread);
 

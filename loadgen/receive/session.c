@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Pending connections, which have not sent a request yet, and the session of one sender. One
- * thread serves them all without blocking: a pending connection has an entry in a table of fixed
- * size for a short time, and is sent two messages at most. A connection that arrives when the
- * table is full replaces the oldest. So unauthenticated clients cannot keep a sender out for
- * long, or use more than the table. Each connection of the sender's load has a thread;
- * no message of the sender can start more.
+ * Pending connections, which have not identified themselves, and the session of one sender. One
+ * thread serves all without blocking. A pending connection has an entry in a table of fixed size
+ * for a short time, and gets two messages at most. If the table is full, a new connection replaces
+ * the oldest. So unauthenticated clients cannot exclude a sender for long, or use more than the
+ * table. Each connection of the sender's load has a thread; no message of the sender can start
+ * more.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -25,19 +25,19 @@
 #include "loadgen/system/log.h"
 
 #define PENDING_MAX 64
-#define ADDRESS_MAX 16		    /* of them from one address, when all places are taken */
-#define PENDING_NS  2000000000ULL   /* from its being accepted to its last message */
-#define HALF_NS	    5000000000ULL   /* for the rest of a sender's message, and to read a reply */
-#define TICK_MS	    100		    /* how often that is looked at; after no descriptor was free */
-#define SILENT_NS   30000000000ULL  /* a sender that lives says something each 5 s */
-#define IDLE_NS	    120000000000ULL /* and sends something in this time */
+#define ADDRESS_MAX 16		    /* pending ones from one address when the table is full */
+#define PENDING_NS  2000000000ULL   /* from accept to a complete message */
+#define HALF_NS	    5000000000ULL   /* for the rest of a sender's message, or reading a reply */
+#define TICK_MS	    100		    /* times are checked so often; also a wait for descriptors */
+#define SILENT_NS   30000000000ULL  /* a live sender sends a message every 5 s */
+#define IDLE_NS	    120000000000ULL /* and data within this time */
 
 struct caller {
-	int fd;		   /* -1: the place is free */
-	uint64_t since_ns; /* it was accepted; of the sender: nothing was under way */
+	int fd;		   /* -1: the entry is free */
+	uint64_t since_ns; /* accepted; of the sender: its last message was complete */
 	struct sockaddr_storage address;
 	char name[ADDRESS_NAME];
-	struct wire_message said; /* so much of it came */
+	struct wire_message said; /* the message so far */
 	size_t got;
 	bool challenged;
 	uint8_t secret[SECRET_BYTES];
@@ -47,18 +47,18 @@ struct session {
 	struct receiver_process process;
 	uint32_t number; /* of the last request */
 	uint64_t begin_ns, heard_ns, moved_ns, looked_ns;
-	uint64_t received;	 /* when it moved last */
-	bool taken[THREADS_MAX]; /* there is a thread */
+	uint64_t received;	 /* when its received bytes last grew */
+	bool taken[THREADS_MAX]; /* the slot has a thread */
 	pthread_t threads[THREADS_MAX];
 };
 
 struct server {
 	int listener, stop;
-	int event; /* an eventfd, written when a connection may have what is asked of it */
-	bool full; /* no descriptor was free */
+	int event; /* an eventfd, written when a slot may have what STATE awaits */
+	bool full; /* descriptors ran out */
 	const struct session_limits *limits;
 	const struct key *key;
-	struct caller sender; /* who has the session */
+	struct caller sender; /* the one that has the session */
 	struct session session;
 	struct caller each[PENDING_MAX];
 };
@@ -74,7 +74,7 @@ static void leave(struct caller *c, const char *how, const char *why)
 	c->fd = -1;
 }
 
-/* Sends the message back as its reply, signed or not. */
+/* Sends the message back as its own reply, signed or not. */
 static int reply(int fd, struct wire_message *m, const uint8_t *secret)
 {
 	m->q.type |= WIRE_REPLY;
@@ -90,7 +90,7 @@ static void refuse(struct caller *c, const char *why)
 	leave(c, "refused", why);
 }
 
-/* No other thread opens files meanwhile, so a descriptor that a thread closed was not reused. */
+/* No other thread opens files meanwhile, so a closed descriptor was not reused. */
 static void end_session(struct server *s, const char *why)
 {
 	const struct receiver_process *p = &s->session.process;
@@ -108,7 +108,7 @@ static void end_session(struct server *s, const char *why)
 	slot__unmap(p->slots, p->slot_count);
 }
 
-/* A free entry; else the oldest one, of the same address if that has many. */
+/* A free entry, else the oldest one; the oldest of the same address if that has many. */
 static struct caller *make_place(struct server *s, const struct sockaddr_storage *address)
 {
 	struct caller *oldest[2] = {0}; /* of all, and of the same address */
@@ -157,7 +157,7 @@ static const char *challenge(const struct server *s, struct caller *c)
 	wire__random(m.proof);
 	if (reply(c->fd, &m, NULL))
 		return "it reads nothing";
-	wire__agree(s->key, &c->said, &m, c->secret); /* as it was completed */
+	wire__agree(s->key, &c->said, &m, c->secret); /* the message as both ends know it */
 	return NULL;
 }
 
@@ -198,7 +198,7 @@ static const char *prepare_session(struct server *s, const struct request *proof
 	return NULL;
 }
 
-/* The end of the previous session is processed first, so that the next sender need not retry. */
+/* Ends a finished session first, so that the next sender need not retry. */
 static const char *begin(struct server *s, struct caller *c)
 {
 	struct pollfd closed = {.fd = s->sender.fd, .events = POLLRDHUP};
@@ -239,11 +239,11 @@ static const char *join(struct server *s, struct caller *c)
 	session->taken[slot] = true;
 	if (reply(c->fd, &c->said, s->sender.secret))
 		shutdown(c->fd, SHUT_RDWR);
-	c->fd = -1; /* the thread's */
+	c->fd = -1; /* its thread closes it */
 	return NULL;
 }
 
-/* Why it is refused, or NULL. */
+/* Why a message is refused, or NULL. */
 static const char *hear(struct server *s, struct caller *c)
 {
 	switch (c->said.q.type) {
@@ -260,17 +260,17 @@ static const char *hear(struct server *s, struct caller *c)
 	}
 }
 
-/* Answers STATE of a slot: for the last time once the bytes have arrived or never will. */
+/* Answers STATE of a slot, for the last time once the bytes have arrived or never will. */
 static int answer(struct server *s, unsigned int slot, bool late)
 {
 	struct slot *from = &s->session.process.slots[slot];
-	bool ended = atomic_load(&from->ended); /* before what came until then */
+	bool ended = atomic_load(&from->ended); /* read before received, which then is final */
 	struct wire_state state = {.received = atomic_load(&from->received)};
 	bool last = ended || state.received >= atomic_load(&from->wanted);
 	struct wire_message m = {
 		.q = {.type = REQUEST_STATE, .slot = slot, .err = ended ? -EPIPE : 0}};
 
-	if (last) { /* before, its thread checks what is not counted as received yet */
+	if (last) { /* until then its thread checks data that do not count as received yet */
 		state.found = from->verified.found;
 		atomic_store(&from->wanted, 0);
 	}
@@ -278,7 +278,7 @@ static int answer(struct server *s, unsigned int slot, bool late)
 	return last || late ? reply(s->sender.fd, &m, s->sender.secret) : 0;
 }
 
-/* Executes a request and replies to it. -EBADMSG: it is not signed; -EPROTO: it is impossible. */
+/* Executes a request and replies. -EBADMSG: not signed; -EPROTO: impossible. */
 static int handle(struct server *s, struct wire_message *m)
 {
 	struct receiver_process *p = &s->session.process;
@@ -290,12 +290,12 @@ static int handle(struct server *s, struct wire_message *m)
 		return -EPROTO;
 	s->session.heard_ns = now_ns();
 	switch (q->type) {
-	case REQUEST_STATE: /* who asks for a second one does not wait for answers */
+	case REQUEST_STATE: /* a sender with a second STATE pending does not wait for answers */
 		if (atomic_exchange(&p->slots[q->slot].wanted, q->values[0]))
 			return -EPROTO;
 		return answer(s, q->slot, false);
 	case REQUEST_MARK:
-		if (!p->marks) /* a blocked receiver would not notice it */
+		if (!p->marks) /* a blocked receiver would not notice the mark */
 			return -EPROTO;
 		/* fall through */
 	case REQUEST_CPU_TIME:
@@ -319,7 +319,7 @@ static void listen_to(struct server *s, struct caller *c)
 		      err == -EBADMSG ? "not a sender of ours" : "its first message is too short");
 		return;
 	}
-	snprintf(text, sizeof(text), "it speaks version %u, we speak %u", c->said.version,
+	snprintf(text, sizeof(text), "it speaks version %u, this program %u", c->said.version,
 		 WIRE_VERSION);
 	why = err ? text : hear(s, c);
 	if (why)
@@ -338,7 +338,7 @@ static void listen_to_sender(struct server *s)
 		end_session(s, err == -EPIPE ? "" : strerror(-err));
 }
 
-/* The events to wait for, and the timeout in ms; ends a connection whose time is over. */
+/* Collects the events to wait for, and the timeout in ms; ends connections whose time is over. */
 static int prepare(struct server *s, struct events *e)
 {
 	bool room = wire__has_room(s->sender.fd, 0);
@@ -367,7 +367,7 @@ static int prepare(struct server *s, struct events *e)
 	return timeout;
 }
 
-/* Why the session must end, by elapsed time and received bytes, or NULL. */
+/* Why the session must end, by time or received bytes, or NULL. */
 static const char *look_at(struct session *s, const struct session_limits *limits, uint64_t now)
 {
 	uint64_t received = 0;
@@ -389,7 +389,7 @@ static const char *look_at(struct session *s, const struct session_limits *limit
 	return NULL;
 }
 
-/* Answers the requests that can be answered now. */
+/* Answers all STATE requests that can be answered now. */
 static void go_on(struct server *s)
 {
 	const struct receiver_process *p = &s->session.process;
@@ -406,7 +406,7 @@ static void go_on(struct server *s)
 		else if (wire__has_room(s->sender.fd, 0))
 			err = answer(s, i, late);
 		else
-			eventfd_write(s->event, 1); /* to come back */
+			eventfd_write(s->event, 1); /* come back for the rest */
 	if (err || why)
 		end_session(s, why ? why : strerror(-err));
 }
@@ -442,7 +442,7 @@ int session__serve(int listener, int stop, const struct session_limits *limits,
 	err = s->event < 0 ? -errno : 0;
 	for (unsigned int i = 0; i < PENDING_MAX; i++)
 		s->each[i].fd = -1;
-	fcntl(listener, F_SETFL, O_NONBLOCK); /* who waited may be gone when it is accepted */
+	fcntl(listener, F_SETFL, O_NONBLOCK); /* a client may be gone when it is accepted */
 	while (!err && !e.stop.revents) {
 		int timeout = prepare(s, &e);
 

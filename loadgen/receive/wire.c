@@ -32,7 +32,7 @@ int key__read(struct key *k, const char *path, struct failure *f)
 		return failure__set(f, STATUS_USAGE, err, "--key %s: %s", path, strerror(-err));
 	if (s.st_mode & (S_IRWXG | S_IRWXO))
 		return failure__set(f, STATUS_USAGE, -EPERM,
-				    "--key %s: others may read it: chmod 600 %s", path, path);
+				    "--key %s: other users may read it: chmod 600 %s", path, path);
 	k->bytes = (size_t)n - (n && k->of[n - 1] == '\n');
 	if (k->bytes < KEY_MIN)
 		return failure__set(f, STATUS_USAGE, -EINVAL,

@@ -38,14 +38,16 @@ struct receiver_process;
 #define WIRE_TEXT    64
 #define SECRET_BYTES 32
 
-/* Beside those of child.h. */
+/* Beside the types of child.h. */
 enum wire_type { WIRE_CONTROL = 16, WIRE_PROOF, WIRE_DATA };
 
-#define WIRE_REPLY     (1u << 31) /* of a type: so that no request passes for its own reply */
+#define WIRE_REPLY     (1u << 31) /* of a reply's type: no request can pass for its own reply */
 #define WIRE_CHALLENGE (WIRE_CONTROL | WIRE_REPLY)
 
-/* The values of CONTROL and PROOF, whose slot is how many connections there will be; CHALLENGE has
- * whether it has a key, DATA a connection's identity. */
+/*
+ * The values of CONTROL and PROOF, whose slot is the number of connections. CHALLENGE has whether
+ * the receiver has a key, DATA a connection's identity.
+ */
 enum { LOAD_MESSAGE_BYTES, LOAD_FLAGS, LOAD_FIELDS, LOAD_PICKED_FROM, LOAD_SEED };
 
 #define WIRE_VERIFY (1u << 0)
@@ -53,28 +55,28 @@ enum { LOAD_MESSAGE_BYTES, LOAD_FLAGS, LOAD_FIELDS, LOAD_PICKED_FROM, LOAD_SEED 
 #define WIRE_MARKS  (1u << 2) /* MARK may come */
 
 /*
- * The values of a reply to STATE; its err says that nothing more will come. It comes each
- * WIRE_LOOK_MS, as a slow connection must be seen to move; the last one once so many bytes were
- * received as STATE requests. One STATE per slot is pending. Replies have no number: a repeated one
- * is harmless, and counts never decrease.
+ * The values of a reply to STATE; its err says that nothing more will come. The receiver replies
+ * every WIRE_LOOK_MS, so that a slow connection is seen to move, and finally once the bytes that
+ * STATE requests have arrived. One STATE per slot is pending. Replies have no number: a repeated
+ * one is harmless, and counts never decrease.
  */
 #define WIRE_LOOK_MS 500
 struct wire_state {
 	uint64_t received;
-	struct pattern_verdict found; /* zero but in the last one */
+	struct pattern_verdict found; /* zero except in the last reply */
 };
 
 /* As on the wire, except for byte order. */
 struct wire_message {
 	char magic[4];
-	uint16_t version; /* with magic: another protocol or version shows by these alone */
+	uint16_t version; /* with magic, enough to recognize another protocol or version */
 	uint16_t zero;
 	struct request q;
-	char text[WIRE_TEXT];	     /* why it is refused, or the receiver's machine */
-	uint8_t proof[SECRET_BYTES]; /* a nonce, or the signature of what is before */
+	char text[WIRE_TEXT];	     /* why a request is refused, or the receiver's machine */
+	uint8_t proof[SECRET_BYTES]; /* a nonce, or the signature of all members before it */
 };
 
-/* The key of both ends of a session: the bytes of a file that others may not read. */
+/* The key of a session's ends: the bytes of a file that other users may not read. */
 #define KEY_MIN 16
 #define KEY_MAX 4096
 
@@ -83,68 +85,68 @@ struct key {
 	uint8_t of[KEY_MAX];
 };
 
-/* All of the file but a last newline. 0 or a negative errno with words. */
+/* Reads the file, without a final newline. 0 or a negative errno with words. */
 int key__read(struct key *k, const char *path, struct failure *f);
 
 void wire__random(uint8_t secret[SECRET_BYTES]);
 
-/* The HMAC of these two, which needs the key. */
+/* The HMAC of these two by the key. */
 void wire__agree(const struct key *k, const struct wire_message *control,
 		 const struct wire_message *challenge, uint8_t secret[SECRET_BYTES]);
 
-/* Is there room for a message, so that wire__send() can send it? Waits so long for it. */
+/* Waits up to so long for room in which wire__send() can send a message. False: there is none. */
 bool wire__has_room(int fd, int timeout_ms);
 
-/* Signed with the secret, or NULL: as it is. Completes m. Does not wait: 0 or -errno. */
+/* Completes and sends m, signed with the secret unless that is NULL. Does not wait. 0 or -errno. */
 int wire__send(int fd, struct wire_message *m, const uint8_t *secret);
 
 /*
- * Reads of a message what is there: got is how much of it came before. -EAGAIN: it is not whole;
- * -EPIPE: the connection is closed; -EBADMSG: not a message of ours at all; -EPROTO: of another
- * version, which is in m.
+ * Reads what has arrived of a message; got is how much of it was read before. -EAGAIN: it is not
+ * complete; -EPIPE: the connection is closed; -EBADMSG: it is no message of this protocol; -EPROTO:
+ * it has another version, which is in m.
  */
 int wire__receive(int fd, struct wire_message *m, size_t *got);
 
-/* All of it by the deadline, else -ETIMEDOUT, or as wire__receive(). */
+/* Reads a whole message by the deadline, else -ETIMEDOUT; other errors as wire__receive(). */
 int wire__await(int fd, struct wire_message *m, int timeout_ms);
 
 bool wire__is_signed(const struct wire_message *m, const uint8_t secret[SECRET_BYTES]);
 
-/* The sender's end: how it connects, and its agent in the place of a receiving process. */
+/* The sender's end: its conversation, and its agent in place of a receiving process. */
 struct peer {
 	const char *name;	      /* HOST:PORT */
 	uint8_t secret[SECRET_BYTES]; /* of the session */
-	char machine[WIRE_TEXT];      /* as it calls itself */
+	char machine[WIRE_TEXT];      /* the receiver's machine, in its own words */
 };
 
 /*
- * Connects to load->peer and agrees on the load. l then has the address to connect to,
- * and for fd the conversation, which is to be handed to receiver__start().
+ * Connects to load->peer and agrees on the load. l then has the address to connect to, and as fd
+ * the conversation, which receiver__start() takes.
  */
 int peer__open(struct peer *p, struct listener *l, const struct load *load, struct failure *f);
 
-/* The same over fd, which is connected, for p with its name. */
+/* The same over the connected fd; p has its name already. */
 int peer__greet(struct peer *p, int fd, const struct load *load, struct failure *f);
 
-/* Says which connection of which session fd is. */
+/* Identifies fd as a connection of a session. */
 int peer__introduce(const struct peer *p, int fd, unsigned int slot, uint32_t connection,
 		    struct failure *f);
 
 /*
- * In the receiving process's place: passes the same requests on to the peer, and keeps the slots
- * as it reports them, until the other end of the channel closes. Returns on failure, with words.
+ * Runs in place of the receiving process: passes requests on to the peer and updates the slots from
+ * its replies, until the other end of the channel closes. Returns on failure, with words.
  */
 void peer__serve(const struct peer *p, const struct receiver_process *r, struct failure *f);
 
-/* The receiver's end: what one session may have at most. */
+/* The receiver's end: limits of one session. */
 struct session_limits {
 	size_t bytes;
 	double seconds;
 };
 
 /*
- * Takes connections until stop is readable, and gives them what is said above. One sender at a time
- * has a session. key: what a sender must prove to have, perhaps empty. 0 or -errno.
+ * Serves connections, within these limits, until stop is readable. One sender at a time has a
+ * session. key: what a sender must prove to have; may be empty. 0 or -errno.
  */
 int session__serve(int listener, int stop, const struct session_limits *limits,
 		   const struct key *key);

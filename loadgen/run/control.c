@@ -27,12 +27,12 @@ int control__open(struct control *c, int fd, struct failure *f)
 	signal(SIGPIPE, SIG_IGN);
 	*c = (struct control){.fd = fd, .driven = fd >= 0};
 	if (!c->driven) {
-		/* Blocked before any thread or process exists, so that all of them inherit it. */
+		/* Blocked before any thread or process exists, so that all inherit it. */
 		sigprocmask(SIG_BLOCK, &stops, NULL);
 		c->fd = signalfd(-1, &stops, SFD_CLOEXEC);
 		return 0;
 	}
-	/* Ctrl-C reaches the whole process group; the driver decides what it means. */
+	/* Ctrl-C reaches the whole process group; the driver decides what it does. */
 	signal(SIGINT, SIG_IGN);
 	getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length);
 	return type == SOCK_SEQPACKET
@@ -102,7 +102,7 @@ int control__say(struct control *c, enum control_type type, const char *text, st
 	c->message.version = CONTROL_VERSION;
 	c->message.type = (__u16)type;
 	c->message.length = (__u32)length;
-	/* Not send(): a tracer of this process's sends shall see the workload alone. */
+	/* Not send(): whoever traces this process's sends must see only the workload. */
 	if (writev(c->fd, packet, 2) == (ssize_t)(head + length))
 		return 0;
 	return failure__set(f, STATUS_FAILED, -errno, "the driver is gone: %m");

@@ -52,8 +52,8 @@ struct control_message {
 };
 
 /*
- * The load generator's end: the coordinator of the run is a driver at the other end, or nobody but
- * the person at the terminal, whose Ctrl-C is then the STOP.
+ * The load generator's end of the protocol: its coordinator is a driver, or nobody but the person
+ * at the terminal, whose Ctrl-C then acts as STOP.
  */
 struct control {
 	int fd; /* the driver's socket, or our signals: readable for control__read() */
@@ -62,15 +62,16 @@ struct control {
 	struct control_message message;
 };
 
-/* fd: the driver's socket, or -1 for none. Takes over how signals are handled. */
+/* fd: the driver's socket, or -1. Takes over signal handling. */
 int control__open(struct control *c, int fd, struct failure *f);
 
-/* Reads one message, or takes one signal as a STOP: its type, or -errno. */
+/* Reads one message, or one signal as a STOP. Returns its type or -errno. */
 int control__read(struct control *c, struct failure *f);
 
 /*
- * The steps of the protocol. Without a driver they return at once. await returns 0, or a negative
- * errno; a STOP that comes meanwhile sets *stopped. say sends what else c->message has, and text.
+ * The steps of the protocol, which return at once without a driver. await returns 0 or a negative
+ * errno; a STOP meanwhile sets *stopped. say sends a message with the other members of c->message,
+ * and text.
  */
 int control__await(struct control *c, enum control_type type, int *stopped, struct failure *f);
 int control__say(struct control *c, enum control_type type, const char *text, struct failure *f);

@@ -22,7 +22,7 @@ static double answers_per_s(const struct result *r)
 	return r->elapsed_s > 0 ? (double)r->visits.answered / r->elapsed_s : 0;
 }
 
-/* Nine digits after the point are exact to the nanosecond; %.17g would show noise. */
+/* Nine decimals are exact to the nanosecond; %.17g would show noise. */
 static void add_number(struct json_object *o, const char *key, bool known, double value,
 		       const char *format)
 {
@@ -62,7 +62,7 @@ static struct json_object *zerocopy_json(const struct result *r)
 	return o;
 }
 
-/* Of an open loop: how many messages should have been begun, and were not. */
+/* In an open loop: how many messages were due and not begun. */
 static struct json_object *rate_json(const struct result *r)
 {
 	struct json_object *o = r->load->rate ? json_object_new_object() : NULL;
@@ -129,7 +129,7 @@ static struct json_object *serving_json(const struct result *r)
 	return o;
 }
 
-/* What TCP did in the window: the protocol's counters, and TCP_INFO of the sending sockets. */
+/* What TCP did in the window: the protocol's counters, and the TCP_INFO of the sending sockets. */
 static struct json_object *tcp_json(const struct result *r)
 {
 	struct json_object *o = netstat__json(&r->netstat_before, &r->netstat_after);
@@ -150,7 +150,7 @@ static struct json_object *pinning_json(const struct result *r)
 	return o;
 }
 
-/* Whether zero-copy sends are refused depends on both. */
+/* These two limits decide whether zero-copy sends are refused. */
 static void add_privilege(struct json_object *o)
 {
 	struct rlimit limit;
@@ -166,7 +166,7 @@ static void add_privilege(struct json_object *o)
 	}
 }
 
-/* Where the other process sends, its send calls are the kernel's to count. */
+/* If the other process sends, only the kernel counts its send calls. */
 static void add_sent(struct json_object *o, const struct result *r)
 {
 	json__add_count(o, "messages", r->messages);

@@ -15,10 +15,10 @@ enum { WORKERS, CONTROL, OTHER, EVENTS };
 #define STOPPED_NS    5000000000ULL
 
 struct patience {
-	uint64_t end_ns; /* of the phase proper */
+	uint64_t end_ns; /* end of the phase itself */
 	uint64_t progress_ns;
 	uint64_t received;
-	uint64_t stopped_ns; /* since when the other end is seen stopped; 0: it is not */
+	uint64_t stopped_ns; /* since when the other end has been seen stopped; 0: it is not */
 	bool abandoned;
 };
 
@@ -54,7 +54,7 @@ static void give_up(struct run *run, struct patience *w, const char *why)
 	w->abandoned = true;
 }
 
-/* The time is up, but not all threads wait: is anything still moving? */
+/* The time is up, but some threads are not waiting: is anything still moving? */
 static void give_up_if_stuck(struct run *run, struct patience *w)
 {
 	uint64_t now = now_ns(), sum = run->ops->received ? run->ops->received(run) : 0;
@@ -71,7 +71,7 @@ static void give_up_if_stuck(struct run *run, struct patience *w)
 		give_up(run, w, "the other end was not done 6 s after the end");
 }
 
-/* A debugger, or a shell's stop: for a moment it is nobody's concern. */
+/* A debugger or a shell may stop a process: for a moment that is no failure. */
 static void give_up_if_stopped(struct run *run, struct patience *w, struct failure *f)
 {
 	uint64_t now = now_ns();
@@ -103,10 +103,10 @@ static int read_control(struct run *run, struct patience *w, struct failure *f)
 }
 
 /*
- * Waits for a phase to end, whatever happens meanwhile. A stop must end it even if the
- * receiver stopped reading and all workers are blocked in it. A slow one is not a stuck
- * one: it is given up when nothing at all arrived for a while after the end, and in any
- * case when too long has passed since. A process that somebody stopped is given up, too.
+ * Waits for a phase to end. A stop must end it even if the receiver stopped reading and all workers
+ * block. A slow receiver is not a stuck one: it is given up when nothing has arrived for a while
+ * after the end, and in any case after too long. A process that was stopped by a signal is given
+ * up, too.
  */
 static int wait_for_phase(struct run *run, uint64_t deadline_ns, struct failure *f)
 {
@@ -114,7 +114,7 @@ static int wait_for_phase(struct run *run, uint64_t deadline_ns, struct failure 
 	struct pollfd events[EVENTS] = {
 		[WORKERS] = {.fd = run->barrier.fd, .events = POLLIN},
 		[CONTROL] = {.fd = run->control->fd, .events = POLLIN},
-		/* no events: hang-up alone, as workers talk to it */
+		/* hang-up only, because workers use the channel */
 		[OTHER] = {.fd = run->dead ? -1 : run->other.channel},
 	};
 
@@ -143,7 +143,7 @@ static struct cpu_time since(struct cpu_time then, struct cpu_time now)
 	return (struct cpu_time){now.user_s - then.user_s, now.system_s - then.system_s};
 }
 
-/* Both processes exist, each on its processors; no connection, no thread yet. */
+/* Both processes exist, each on its CPUs; there is no connection and no thread yet. */
 static int prepare(struct run *run, struct failure *f)
 {
 	const struct load *load = run->load;
@@ -152,7 +152,7 @@ static int prepare(struct run *run, struct failure *f)
 	pid_t other;
 	int err;
 
-	if (load->pinning == PIN_AUTO && !load->peer) /* else all are ours */
+	if (load->pinning == PIN_AUTO && !load->peer) /* otherwise all CPUs are ours */
 		cpus__plan(&run->cpus);
 	err = run->ops->prepare(run, f);
 	if (!err && load->link)
@@ -179,7 +179,7 @@ static int execute_phase(struct run *run, uint64_t deadline_ns, uint64_t message
 	return wait_for_phase(run, deadline_ns, f);
 }
 
-/* Up to the first PARKED. What fails here leaves nothing to report but itself. */
+/* Everything up to the first PARKED. A failure here leaves nothing else to report. */
 static int warm_up(struct run *run, struct failure *f)
 {
 	uint64_t deadline = 0;
@@ -229,7 +229,7 @@ static int window(struct run *run, struct result *r, struct failure *f)
 	if (run->ops->close)
 		run->ops->close(run, r);
 	err = child__cpu_time(&run->other, &now);
-	if (err == -EPIPE) /* before the workers' failures, which it explains */
+	if (err == -EPIPE) /* checked before the workers' failures, which it explains */
 		child__explain_death(&run->other, &r->failure);
 	known = known && !err;
 	if (known)

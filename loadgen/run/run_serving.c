@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The serving process is the record's sender, whose sends are measured; this one, which conducts,
- * is the client, the record's receiver: it keeps so many connections open, each one connect,
- * answer, end of file, close; and times them. By a thread for each of them, or by one thread and
- * epoll.
+ * Many short connections. The serving process is the record's sender, and its sends are measured.
+ * This process is the client, the record's receiver: it keeps a number of connections open, and
+ * times each from connect to the answer's end of file. It uses a thread for each of them, or one
+ * thread and epoll.
  */
 #include <poll.h>
 #include <stdlib.h>
@@ -19,16 +19,16 @@
 #include "loadgen/serving/server.h"
 
 #define EVENTS	     256
-#define LOST_AGE_NS  10000000000ULL /* a SYN retransmitted three times has waited 7 s */
+#define LOST_AGE_NS  10000000000ULL /* a SYN that was retransmitted three times has waited 7 s */
 #define LOST_IDLE_NS 5000000000ULL
 #define LOOK_MS	     1000 /* how often is_lost() is called */
-#define DESCRIPTORS  64	  /* beside the connections */
+#define DESCRIPTORS  64	  /* descriptors beside those of connections */
 #define STACK_BYTES  (128u << 10)
 
 /* A thread of the client and what it counts. */
 struct visitor {
 	struct client *client;
-	uint64_t rounds; /* connections a slot, in this phase */
+	uint64_t rounds; /* connections per slot in this phase */
 	struct visits visits;
 	struct failure failure;
 };
@@ -36,24 +36,24 @@ struct visitor {
 struct client {
 	struct run *run;
 	struct server_shared *shared;
-	_Atomic uint64_t deadline_ns; /* of the phase: no connection begins any more */
-	int abort_fd;		      /* readable: give up what is under way */
-	_Atomic uint64_t progress_ns; /* when any connection was answered last */
+	_Atomic uint64_t deadline_ns; /* of the phase: no connection begins after it */
+	int abort_fd;		      /* readable: abort what is in progress */
+	_Atomic uint64_t progress_ns; /* when any connection was last answered */
 	struct visitor *visitors;
 };
 
-/* One connection under way. */
+/* One connection in progress. */
 struct visit {
 	int fd; /* -1: none */
 	bool connected;
-	short events;	   /* that are awaited */
-	unsigned int port; /* ours */
+	short events;	   /* events that are awaited */
+	unsigned int port; /* its local port */
 	uint64_t begin_ns, connected_ns;
 	size_t length;
 	char text[PROCINFO_TEXT];
 };
 
-/* Bound before it connects, so that the server can know it. */
+/* Bound before it connects, so that the server can know its port. */
 static int mark_port(struct visit *v, const struct client *c)
 {
 	struct sockaddr_storage own = c->shared->client;
@@ -67,7 +67,7 @@ static int mark_port(struct visit *v, const struct client *c)
 	return 0;
 }
 
-/* The connection is under way then, or stands; 0 or, as of the next two, a negative errno. */
+/* Begins to connect. This and the next two functions return 0 or a negative errno. */
 static int begin_visit(struct visit *v, const struct client *c, struct visits *count)
 {
 	const struct listener *l = &c->run->listener;
@@ -98,7 +98,7 @@ static int note_connected(struct visit *v)
 	return -err;
 }
 
-/* It became readable: 1 if all is read. */
+/* The socket became readable. Returns 1 when all is read. */
 static int read_answer(struct visit *v)
 {
 	for (;;) {
@@ -116,7 +116,7 @@ static int read_answer(struct visit *v)
 	}
 }
 
-/* Two processes, a line each; a machine has at least two, we are two ourselves. */
+/* The answer has two lines, one per process; there are always two, because this program has two. */
 static bool is_answer(const struct visit *v)
 {
 	unsigned int lines = 0;
@@ -161,13 +161,14 @@ static void count_failure(int err, struct visitor *who)
 			     "net.ipv4.ip_local_port_range, or give fewer --connections");
 	else
 		failure__set(&who->failure, STATUS_FAILED, err, "a connection failed: %s",
-			     err == -EBADMSG ? "the answer is not two processes" : strerror(-err));
+			     err == -EBADMSG ? "the answer does not have two processes"
+					     : strerror(-err));
 }
 
 /*
- * Nothing will come any more: it waits for long, and nobody was answered lately. A
- * listener that drops the last packet of a handshake leaves such connections: the
- * client takes them for made, the server has forgotten them.
+ * No answer will come: the connection has waited long, and no other was answered lately. A listener
+ * that drops the last packet of a handshake leaves such connections: the client believes them
+ * established, the server has forgotten them.
  */
 static bool is_lost(const struct visit *v, const struct client *c)
 {
@@ -178,7 +179,7 @@ static bool is_lost(const struct visit *v, const struct client *c)
 		       LOST_IDLE_NS;
 }
 
-/* Counts how it went, and closes. */
+/* Counts the result of a connection and closes it. */
 static void end_visit(struct visit *v, int err, struct visitor *who)
 {
 	if (!err && !is_answer(v))
@@ -196,10 +197,10 @@ static void end_visit(struct visit *v, int err, struct visitor *who)
 	v->fd = -1;
 }
 
-/* The connections of a thread: one, or all of them, by epoll. */
+/* The connections of a thread: one, or with epoll all of them. */
 struct crowd {
 	struct visitor *who;
-	int epoll; /* -1: one connection, by poll() */
+	int epoll; /* -1: one connection, with poll() */
 	struct visit *slots;
 	unsigned int count, busy;
 	uint64_t left; /* connections to begin */
@@ -323,7 +324,7 @@ static void run_phase(struct visitor *who)
 	free(c.slots);
 }
 
-/* A thread of it: waits at the barrier for phases, and makes so many rounds in each at most. */
+/* A client thread: waits at the barrier for phases, and makes at most so many rounds in each. */
 static void *run_visitor(void *visitor)
 {
 	struct visitor *v = visitor;
@@ -336,7 +337,7 @@ static void *run_visitor(void *visitor)
 	return NULL;
 }
 
-/* Each of both ends holds a descriptor a connection. */
+/* Each end needs one descriptor per connection. */
 static int raise_limit(struct run *run, struct failure *f)
 {
 	unsigned int connections = run->load->connections;
@@ -402,13 +403,13 @@ static void begin(struct run *run, uint64_t deadline_ns, uint64_t rounds)
 		c->visitors[i].rounds = rounds;
 }
 
-/* No connection begins any more; those under way end. */
+/* No more connections begin; those in progress finish. */
 static void stop(struct run *run)
 {
 	atomic_store(&((struct client *)run->state)->deadline_ns, 0);
 }
 
-/* Those under way are given up, too. */
+/* Those in progress are aborted, too. */
 static void abandon(struct run *run)
 {
 	stop(run);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * This process sends, one thread a connection; the other receives. Between phases a thread waits at
- * a barrier, where it makes no system call and has nothing in flight: the receiver took every
- * byte and every zero-copy completion is in.
+ * This process sends, with one thread per connection; the other receives. Between phases, a thread
+ * waits at a barrier, where it makes no system call and has nothing in flight: the receiver has
+ * read every byte, and every zero-copy completion has arrived.
  */
 #include <linux/sockios.h>
 #include <netinet/in.h>
@@ -23,7 +23,7 @@
 #include "loadgen/send/pool.h"
 #include "loadgen/send/send_ops.h"
 
-#define LOOK_US 100000 /* how long a phase's end may go unseen, where nobody asks */
+#define LOOK_US 100000 /* the longest time for which the end of a phase may go unnoticed */
 
 /* A sending thread, its connection, and what it does in a phase. */
 struct worker {
@@ -32,18 +32,18 @@ struct worker {
 	const struct send_ops *ops;
 	unsigned int index;	   /* of the slot */
 	unsigned int request_read; /* bytes of the next request */
-	_Atomic bool delivered;	   /* all its bytes of the phase are with the receiver */
+	_Atomic bool delivered;	   /* the receiver has all its bytes of the phase */
 	uint64_t sent_before;	   /* bytes of earlier phases */
 	uint64_t received_before;
-	uint64_t received;	 /* when the phase ended */
-	uint64_t end_ns;	 /* of the phase: the receiver had everything */
-	struct tcp_state opened; /* when the window opened */
+	uint64_t received;	 /* at the end of the phase */
+	uint64_t end_ns;	 /* of the phase: when the receiver had everything */
+	struct tcp_state opened; /* its socket when the window opened */
 };
 
 /*
- * A small last segment may be held back until older data are acknowledged, which
- * a receiver may delay: setting the option pushes it out. Nothing is sent with
- * it set, so that the phases run as the socket came.
+ * A small last segment may be held back until older data are acknowledged, which a receiver may
+ * delay: setting the option pushes it out. No message is sent with the option set, so that phases
+ * run with the socket's own setting.
  */
 static void push_tail(int fd, bool stays)
 {
@@ -51,14 +51,14 @@ static void push_tail(int fd, bool stays)
 		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
-/* An unreachable receiver is detected when waiting for it. */
+/* An unreachable receiver is noticed when waiting for it. */
 static void set_mark(struct worker *w, int bytes)
 {
 	if (w->run->load->rcvlowat > 1)
 		receiver__request(&w->run->other, REQUEST_MARK, w->index, (uint64_t)bytes);
 }
 
-/* What is said to be there has left, and is no more than was sent. */
+/* Checks that what the receiver reports to have has left, and is no more than was sent. */
 static bool claims_too_much(const struct worker *w, uint64_t total)
 {
 	int unsent = 0;
@@ -99,7 +99,7 @@ static void drain(struct worker *w)
 		w->ops->settle(s);
 }
 
-/* 1: the next request is complete; 0: not yet; -EPIPE: the other end asks no more; or -errno. */
+/* 1: the next request is complete; 0: not yet; -EPIPE: no more requests will come; or -errno. */
 static int read_request(struct sender *s, unsigned int *read)
 {
 	char request[REQUEST_BYTES];
@@ -132,7 +132,7 @@ static int answer_requests(struct sender *s, unsigned int *read, int (*run)(stru
 		err = run(s);
 		if (err)
 			return err;
-		if (s->remaining) /* the deadline came first: the request stays */
+		if (s->remaining) /* the deadline came first: the request remains unanswered */
 			continue;
 		*read = 0;
 		left--;
@@ -161,7 +161,7 @@ static void run_phase(struct worker *w)
 	drain(w);
 }
 
-/* 0, or a negative errno with the words in the sender's failure. */
+/* 0, or a negative errno with words in the sender's failure. */
 static int set_up(struct worker *w)
 {
 	struct timeval look = {.tv_usec = LOOK_US};
@@ -176,8 +176,8 @@ static int set_up(struct worker *w)
 		w->sender.state = NULL;
 	}
 	/*
-	 * Not poll(): it would return at once while completions wait in the error queue, which
-	 * the variant reads when it sends.
+	 * Not poll(): it would return at once while completions wait in the error queue, which the
+	 * variant reads only when it sends.
 	 */
 	if (!err && w->run->load->workload == WORKLOAD_REQUEST &&
 	    setsockopt(w->sender.fd, SOL_SOCKET, SO_RCVTIMEO, &look, sizeof(look)))
@@ -188,7 +188,7 @@ static int set_up(struct worker *w)
 	return err;
 }
 
-/* The thread: sets its variant up, then waits at the barrier for its phases. */
+/* The thread: sets up its variant, then waits at the barrier for phases. */
 static void *run_worker(void *worker)
 {
 	struct worker *w = worker;
@@ -214,7 +214,7 @@ struct stream {
 	uint64_t checked_before;
 };
 
-/* In the phases, when all are connected. */
+/* Used in phases, when all are connected. */
 #define for_each_worker(w, run)                                                 \
 	for (struct worker *w = ((const struct stream *)(run)->state)->workers, \
 			   *w##_end = w + (run)->load->threads;                 \
@@ -271,12 +271,12 @@ static void init_worker(struct worker *w, struct run *run, unsigned int index, i
 		.run = run,
 		.ops = s->ops,
 		.index = index,
-		.delivered = true, /* before the first phase, nothing is due */
+		.delivered = true, /* before the first phase, no bytes are due */
 	};
 	w->sender.slot->verified.connection = w->sender.connection;
 }
 
-/* One after another, each acknowledged: so each worker knows its slot. */
+/* One after the other, each acknowledged, so that each worker knows its slot. */
 static int connect_all(struct run *run, struct failure *f)
 {
 	struct stream *s = run->state;
@@ -347,7 +347,7 @@ static void stop(struct run *run)
 		atomic_store(&w->sender.deadline_ns, 0);
 }
 
-/* Shuts the connections down, so that whoever waits in or for one fails. */
+/* Shuts the connections down, so that all waits for them fail. */
 static void abandon(struct run *run)
 {
 	for_each_worker (w, run) {
@@ -366,7 +366,7 @@ static uint64_t received(struct run *run)
 	return sum;
 }
 
-/* What remains then ends by itself. */
+/* What remains then finishes by itself. */
 static bool delivered(struct run *run)
 {
 	for_each_worker (w, run)
@@ -400,7 +400,7 @@ static void close_window(struct run *run, struct result *r)
 			tcp_sockets__add_socket(&r->sockets, &w->opened, &now);
 }
 
-/* What the receiver's check of every byte comes to. Bytes that arrived wrong are a failure. */
+/* The result of the receiver's check of every byte. Wrong bytes are a failure. */
 static void verify(const struct run *run, struct result *r)
 {
 	const struct stream *s = run->state;
@@ -418,7 +418,8 @@ static void verify(const struct run *run, struct result *r)
 		r->bad += v->bad;
 	}
 	if (!r->bad)
-		r->checked -= s->checked_before; /* else of the warm-up too, as bad is */
+		r->checked -=
+			s->checked_before; /* without the warm-up, whose bad bytes count, though */
 	else
 		failure__set(&r->failure, STATUS_FAILED, -EBADMSG,
 			     "verification: %llu bytes arrived wrong, first in connection %u, "

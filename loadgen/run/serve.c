@@ -14,14 +14,14 @@
 #include "loadgen/system/listener.h"
 #include "loadgen/system/log.h"
 
-#define SESSION_BYTES	(64ULL << 40) /* an hour of more than 100 Gbit/s */
+#define SESSION_BYTES	(64ULL << 40) /* one hour at more than 100 Gbit/s */
 #define SESSION_SECONDS 3600
-#define DESCRIPTORS_MIN 96 /* those pending, and a session of a few connections */
-/* What a session had goes back to the system when it ends: so large are its buffers, or larger. */
+#define DESCRIPTORS_MIN 96 /* the pending ones, and a session of a few connections */
+/* Buffers of this size or larger are returned to the system when a session ends. */
 #define RETURNED_MIN (64 << 10)
 
 struct serve_options {
-	struct load_options load; /* its address and port alone */
+	struct load_options load; /* only its address and port */
 	struct session_limits limits;
 	const char *key;
 	bool open;
@@ -33,8 +33,8 @@ static const struct argp_option options[] = {
 	{"address", OPT_ADDRESS, "ADDR", 0,
 	 "listen on this address (default 127.0.0.1; 0.0.0.0: any)", 0},
 	{"port", OPT_PORT, "N", 0, "listen on this port (default 0: any free one)", 0},
-	{"key", OPT_KEY, "FILE", 0, "serve those who have the same key (16 bytes or more)", 0},
-	{"open", OPT_OPEN, NULL, 0, "serve whoever reaches the address", 0},
+	{"key", OPT_KEY, "FILE", 0, "serve only senders with the same key (16 bytes or more)", 0},
+	{"open", OPT_OPEN, NULL, 0, "serve anyone who reaches the address", 0},
 	{"session-bytes", OPT_BYTES, "B", 0, "bytes that one sender may send (default 65536G)", 0},
 	{"session-seconds", OPT_SECONDS, "T", 0, "seconds that one sender may take (default 3600)",
 	 0},
@@ -86,14 +86,14 @@ static const struct argp serve_argp = {
 	       "interrupted.",
 };
 
-/* Whoever reaches another address than loopback's could use this machine. */
+/* Anyone who can reach a non-loopback address could use this machine. */
 static int check_address(const struct serve_options *o, const struct listener *l, struct failure *f)
 {
 	if (o->key || o->open || listener__is_loopback(l))
 		return 0;
 	return failure__set(f, STATUS_USAGE, -EACCES,
-			    "--address %s is beyond loopback: give --key FILE, which senders need "
-			    "then, too, or --open to serve whoever reaches it",
+			    "--address %s is beyond loopback: give --key FILE, here and at the "
+			    "senders, or --open to serve anyone",
 			    o->load.load.address);
 }
 

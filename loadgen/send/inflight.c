@@ -10,12 +10,12 @@
 
 struct inflight {
 	uint32_t next;	 /* number of the next send */
-	uint32_t oldest; /* every number before it is complete */
+	uint32_t oldest; /* all lower numbers are complete */
 	uint32_t in_flight;
 	uint32_t mask;
-	uint32_t *owner;   /* of a number: its message, or INFLIGHT_NONE */
-	uint32_t *pending; /* of a message: its sends in flight, and 1 while it is taken */
-	uint32_t *free;	   /* messages that are not pending, a stack */
+	uint32_t *owner;   /* number -> its message, or INFLIGHT_NONE */
+	uint32_t *pending; /* message -> its sends in flight, plus 1 while the caller has it */
+	uint32_t *free;	   /* a stack of messages that are not pending */
 	uint32_t free_count;
 };
 
@@ -89,7 +89,7 @@ int inflight__complete(struct inflight *l, uint32_t low, uint32_t high)
 {
 	uint32_t open = l->next - l->oldest;
 
-	/* Distances from the oldest, so that the wrap does not matter. */
+	/* Compares distances from the oldest, which do not wrap. */
 	if (low - l->oldest >= open || high - l->oldest >= open || high - low >= open)
 		return -EPROTO;
 	for (uint32_t id = low; id != high + 1; id++) {

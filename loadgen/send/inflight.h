@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The in-flight table: which zero-copy sends are still in flight, and whose they are; and
- * the notifications of a socket's error queue, which complete them.
+ * The in-flight table: which zero-copy sends of a socket are in flight, and of which message; and
+ * the notifications in the error queue that complete them.
  *
- * The kernel numbers the zero-copy sends of a socket from 0 in 32 bits that
- * wrap, one number for each send that succeeded, and reports ranges of them,
- * mostly but not always in order. A message may take several sends; its memory
- * is free again once all of them are complete. Of the free messages the one that
- * was freed last comes first: no more memory is touched than is in flight, and
- * what is touched may still be in the cache.
+ * The kernel numbers a socket's zero-copy sends from 0, in 32 bits that wrap, one number for each
+ * successful send. It reports ranges of numbers, mostly but not always in order. A message may take
+ * several sends; its memory is free when all of them are complete. The message that was freed last
+ * is reused first: so no more memory is touched than is in flight, and it may still be in the
+ * cache.
  */
 #pragma once
 
@@ -22,14 +21,14 @@ struct inflight;
 struct inflight *inflight__create(uint32_t messages, uint32_t first_id);
 void inflight__destroy(struct inflight *l);
 
-/* No room: wait for completions before sending more. */
+/* The table is full: wait for completions before sending more. */
 bool inflight__has_room(const struct inflight *l);
 
 #define INFLIGHT_NONE UINT32_MAX
 
-/* A free message, the caller's until it is released; INFLIGHT_NONE: all are in flight. */
+/* Takes a free message, which is the caller's until released; INFLIGHT_NONE: all are in flight. */
 uint32_t inflight__take_message(struct inflight *l);
-/* All of it was sent: it is free when its sends are complete. */
+/* All of the message was sent: it becomes free when its sends are complete. */
 void inflight__release_message(struct inflight *l, uint32_t message);
 
 /* A send of this message succeeded and took the next number. */

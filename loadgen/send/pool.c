@@ -17,7 +17,7 @@ static bool in_memory(const struct load *load, const struct send_ops *ops)
 	       (load->registered && ops->flags & SEND_REGISTERS);
 }
 
-/* From one message to the next: apart by pages in a file, which is sent page by page. */
+/* The distance between messages: whole pages in a file, which is sent page by page. */
 static size_t message_room(const struct load *load, const struct send_ops *ops)
 {
 	if (ops->flags & SEND_FILE)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The messages of one worker, which take turns: as many as may be in flight. Their
- * fields are allocations of their own, or lie in memory that was asked for specially,
- * or are drawn from a data set at each send.
+ * The messages of one worker, used in turn: as many as may be in flight. Their fields are separate
+ * allocations, or lie in memory with requested properties, or are drawn from a data set at each
+ * send.
  */
 #pragma once
 
@@ -16,24 +16,24 @@ struct pool {
 	struct message *messages;
 	uint32_t count;
 	uint32_t turn;	      /* the message to send next */
-	struct memory memory; /* base NULL: of none in particular */
+	struct memory memory; /* base NULL: fields are allocated */
 };
 
-/* How many messages of this load may wait for the kernel to be done with them. */
+/* How many messages of this load may await completion. */
 uint32_t pool__depth(const struct load *load);
 
 /*
- * Bytes that all threads of a load have for messages: those in flight as they lie in memory, one
- * more that they may be gathered in, and what a pipe holds. Data sets are not in it.
+ * Bytes that all threads of a load need for messages: those in flight, as they lie in memory, one
+ * more for gathering, and what a pipe holds. Data sets are not included.
  */
-#define POOL_PIPE_BYTES (1u << 20) /* what anybody may have, if less, then less */
+#define POOL_PIPE_BYTES (1u << 20) /* an unprivileged user's limit; a pipe may be smaller */
 double pool__need(const struct load *load);
 
-/* On failure nothing is left behind; the words are in s->failure. */
+/* On failure, nothing is left behind, and s->failure has the words. */
 int pool__create(struct pool *p, struct sender *s, const struct load *load, uint32_t count);
 void pool__destroy(struct pool *p);
 
-/* The memory that its messages are sent from: its own, the data set's, or NULL. */
+/* The memory that messages are sent from: the pool's own, the data set's, or NULL. */
 const struct memory *pool__memory(const struct pool *p, const struct sender *s);
 
 static inline struct message *pool__next(struct pool *p)
@@ -47,7 +47,7 @@ static inline void pool__advance(struct pool *p)
 		p->turn = 0;
 }
 
-/* Gives a message the content of the next one. */
+/* Fills a message with the content of the next one. */
 static always_inline void prepare(const struct sender *s, struct message *m, enum send_mode mode)
 {
 	if (mode == SEND_REFILL)

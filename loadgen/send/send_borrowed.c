@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * sendfile: the kernel sends the pages of a file, in memory or in a folder of choice; a message
- * lies there in one piece, as what a file server sends does. splice: it sends those of the fields.
- * None is copied, and none may be written to before the receiver has it.
+ * sendfile: the kernel sends the pages of a file, in memory or in a given folder; a message is one
+ * piece of it, as in a file server. splice: the kernel sends the pages of the fields. Neither
+ * copies, and the pages must not be written to before the receiver has read them.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -15,20 +15,19 @@
 #include "loadgen/send/send_ops.h"
 
 /*
- * Messages whose pages the kernel borrows and never reports as done: pages sent by
- * splice() or sendfile(). An acknowledgement does not return them, because on one machine
- * the receiver's queue still holds the same pages. So a message is written to again once
- * the receiving program has read all of it, which its slot says (slot.h); a
- * retransmission after that is dropped unread.
+ * Messages whose pages the kernel borrows without ever reporting that it is done: those sent by
+ * splice() or sendfile(). An acknowledgement is not enough, because on one machine the receiver's
+ * queue still holds the same pages. So a message is reused once the receiving program has read all
+ * of it, which its slot shows (slot.h); a later retransmission is dropped unread.
  */
 struct borrowed {
 	struct pool pool;
-	uint64_t *ends; /* of each message: the connection's bytes when it was sent */
+	uint64_t *ends; /* of each message: the connection's total bytes after it was sent */
 	uint64_t total; /* bytes sent since the connection began */
 	bool reuse_early;
 };
 
-/* For a variant whose state begins with a struct borrowed. */
+/* For variants whose state begins with a struct borrowed. */
 static int borrowed_setup(struct sender *s, const struct load *load)
 {
 	struct borrowed *l = s->state;
@@ -63,7 +62,7 @@ static inline int await_receiver(struct borrowed *l, struct sender *s)
 	return slot__await(s->slot, end);
 }
 
-/* The next message was sent, all of it. */
+/* All of the next message was sent. */
 static inline void note_sent(struct borrowed *l)
 {
 	l->total += pool__next(&l->pool)->bytes;
@@ -103,11 +102,11 @@ SEND_VARIANT(sendfile, send_one_of_file,
 	     .teardown = borrowed_teardown);
 
 /*
- * The fields' pages go into a pipe by vmsplice(), and from there to the socket by splice(). What
- * the pipe does not hold at once takes several rounds.
+ * vmsplice() puts the pages of the fields into a pipe, splice() moves them to the socket. If the
+ * pipe cannot hold all, this takes several rounds.
  */
 struct pipeline {
-	struct borrowed borrowed; /* first: what borrowed_setup() takes */
+	struct borrowed borrowed; /* first, because borrowed_setup() takes it */
 	int in, out;
 };
 
@@ -141,7 +140,7 @@ static void close_pipe(struct sender *s)
 	borrowed_teardown(s);
 }
 
-/* Everything that is in the pipe. */
+/* Moves everything that is in the pipe. */
 static int drain_pipe(struct sender *s, size_t left, bool more)
 {
 	struct pipeline *p = s->state;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The variants that wait for nothing after a send: the kernel copies the message, which the
- * application gathered into one buffer (flat) or which lies in fields, by system calls of sockets
- * or by those that files have too. And the one that does everything but the send.
+ * The variants that need no completion: the kernel copies the message, which the application has
+ * gathered in one buffer (flat) or which lies in fields. They use the system calls of sockets, or
+ * those that files have, too. One variant does everything but the send.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -78,7 +78,7 @@ static always_inline int null_one(struct sender *s, enum send_mode mode)
 	return 0;
 }
 
-/* Each is a row: its name, how a message is sent, the flags, how it is set up. */
+/* One row per variant: its name, how it sends a message, its flags, its setup. */
 #define COPIED(variant, send_one, send, is, set_up)                                             \
 	static always_inline int variant##_one(struct sender *s, enum send_mode mode)           \
 	{                                                                                       \

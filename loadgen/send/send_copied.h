@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What variants share whose data are copied before a send returns. */
+/* Common to the variants whose data are copied before a send returns. */
 #pragma once
 
 #include "loadgen/send/pool.h"
 #include "loadgen/send/send_loop.h"
 
-/* What the state of each begins with. */
+/* The beginning of their state. */
 struct copied {
 	struct pool pool; /* of one message */
-	char *buffer;	  /* that the application gathers it in; NULL: the kernel gathers it */
+	char *buffer;	  /* where the application gathers the message; NULL: the kernel gathers */
 };
 
 int copied__setup(struct sender *s, const struct load *load);

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The loop of every variant, compiled into each: send_one and mode are constants
- * there, so the loop asks no options and calls nothing indirectly. At a fixed rate
- * there is time to ask.
+ * The loop of all variants, compiled into each: send_one and mode are constants there, so that the
+ * loop checks no options and makes no indirect call. At a fixed rate, there is time for checks.
  */
 #pragma once
 
 #include "loadgen/send/send_ops.h"
 #include "loadgen/send/sender.h"
 
-/* When messages are due at a fixed rate, however late those before them were. */
+/* When messages are due at a fixed rate, independent of how late earlier ones were. */
 struct pacing {
 	uint64_t begin_ns;
 	uint64_t rate;	 /* a second */
-	uint64_t number; /* of the message that is awaited, from 0 */
-	uint64_t due_ns; /* when it is, or was, due */
+	uint64_t number; /* of the next message, from 0 */
+	uint64_t due_ns; /* when that message is due */
 	uint64_t end_ns; /* when the pacing ended; 0: not yet */
 };
 
@@ -27,13 +26,13 @@ uint64_t pacing__count(uint64_t ns, uint64_t rate);
 void pacing__begin(struct pacing *p, uint64_t rate);
 
 /*
- * Returns when the next message is due, at once if it is late; false if the deadline
- * (which may change) comes before it, or has come. Sleeps but for the last
- * 50 microseconds, which a timer would miss by as much.
+ * Waits until the next message is due, not at all if it is late. Returns false if the deadline
+ * (which may change) comes first. Sleeps until 50 microseconds before, because a timer may be late
+ * by as much; then spins.
  */
 bool pacing__await(struct pacing *p, const _Atomic uint64_t *deadline_ns);
 
-/* How many messages were due until it ended; remaining 0: no more than were sent. */
+/* How many messages were due until pacing ended; if remaining is 0, no more than were sent. */
 uint64_t pacing__end(const struct pacing *p, uint64_t remaining);
 
 typedef int (*send_one_fn)(struct sender *s, enum send_mode mode);
@@ -46,7 +45,7 @@ static always_inline void count_message(struct sender *s, uint64_t ns)
 	s->remaining--;
 }
 
-/* One clock read a message: the end of one is the start of the next. */
+/* One clock reading per message: the end of one is the start of the next. */
 static always_inline int send_loop(struct sender *s, send_one_fn send_one, enum send_mode mode)
 {
 	uint64_t start = now_ns();
@@ -65,7 +64,9 @@ static always_inline int send_loop(struct sender *s, send_one_fn send_one, enum 
 	return 0;
 }
 
-/* Latency counts from when a message was due, so that a stall delays all that wait in it. */
+/*
+ * Latency counts from the time when a message was due, so that a stall delays all that wait for it.
+ */
 static always_inline int send_loop_paced(struct sender *s, send_one_fn send_one)
 {
 	struct pacing pace;
@@ -81,7 +82,10 @@ static always_inline int send_loop_paced(struct sender *s, send_one_fn send_one)
 	return err;
 }
 
-/* A variant by how one message is sent: its loops, and its ops table with what else it has. */
+/*
+ * Defines a variant by its function that sends one message: the loops, and the ops table with its
+ * other functions.
+ */
 #define SEND_VARIANT(variant, send_one, ...)                                  \
 	static int variant##_as_is(struct sender *s)                          \
 	{                                                                     \

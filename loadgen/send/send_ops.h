@@ -10,36 +10,36 @@
 struct load;
 struct sender;
 
-#define SEND_ZEROCOPY  (1u << 0) /* asks for zero-copy: has settle, its counts mean something */
+#define SEND_ZEROCOPY  (1u << 0) /* requests zero-copy: has settle and zero-copy counts */
 #define SEND_NOTHING   (1u << 1) /* no byte leaves: measures the harness */
 #define SEND_COURSE    (1u << 2) /* one of the three variants of "all" */
 #define SEND_SHARES    (1u << 3) /* the kernel sends from our memory: messages are in flight */
 #define SEND_FILE      (1u << 4) /* from a file, each message in one piece */
-#define SEND_FLAGLESS  (1u << 5) /* the system call takes no MSG_MORE or its like */
+#define SEND_FLAGLESS  (1u << 5) /* its system call takes no flags such as MSG_MORE */
 #define SEND_URING     (1u << 6) /* by io_uring */
-#define SEND_REGISTERS (1u << 7) /* can send from buffers that were registered */
+#define SEND_REGISTERS (1u << 7) /* can send from registered buffers */
 #define SEND_BORROWS   (1u << 8) /* the kernel borrows pages until the receiver has them (pool.h) */
 
 struct send_ops {
 	const char *name;
 	unsigned int flags;
 
-	/* Of io_uring, which must have it, in words; NULL: any kernel can do it. */
+	/* What it needs of io_uring, in words; NULL: nothing. */
 	int operation;
 	const char *needs;
 
 	/*
-	 * In the worker's thread, connected. s->state has state_bytes, all zero; the
-	 * caller frees it. On failure setup leaves nothing else behind. Both may be NULL.
+	 * setup runs in the worker's thread, connected. s->state has state_bytes, all zero, which
+	 * the caller frees. A failed setup leaves nothing else behind. Both may be NULL.
 	 */
 	size_t state_bytes;
 	int (*setup)(struct sender *s, const struct load *load);
 	void (*teardown)(struct sender *s);
 
 	/*
-	 * Sends messages until the deadline has passed or none remain; 0 or a
-	 * negative errno, with or without words in s->failure. The loop asks no
-	 * options: there is one for each enum send_mode, and SEND_PACED for a fixed rate.
+	 * Sends messages until the deadline has passed or none remain. Returns 0 or a negative
+	 * errno, with or without words in s->failure. The loop checks no options: there is one for
+	 * each enum send_mode, and SEND_PACED for a fixed rate.
 	 */
 	int (*const *runs)(struct sender *s);
 
@@ -47,7 +47,7 @@ struct send_ops {
 	int (*settle)(struct sender *s);
 };
 
-/* The registered variants, in the order of their list. */
+/* All variants, in the order of their list. */
 extern const struct send_ops *const send_variants[];
 extern const size_t send_variant_count;
 
@@ -57,6 +57,8 @@ const struct send_ops *variants__find(const char *name);
 /* Probes the kernel. 0, or a negative errno with the variant's name and the reason. */
 int variants__probe(const char *name, char *why, size_t room);
 
-/* Of send_uring.c: has this kernel's io_uring the operation? 0, or a negative errno with the
- * reason. */
+/*
+ * In send_uring.c: does this kernel's io_uring have the operation? 0, or a negative errno with the
+ * reason.
+ */
 int ring__probe(int operation, const char *what, char *why, size_t room);

@@ -11,7 +11,7 @@
 #include "loadgen/send/send_copied.h"
 #include "loadgen/send/send_ops.h"
 
-/* Of Linux 6.2 (e307e6698165): newer than some headers. */
+/* Since Linux 6.2 (e307e6698165), so some headers lack it. */
 #ifndef IORING_SEND_ZC_REPORT_USAGE
 #define IORING_SEND_ZC_REPORT_USAGE  (1U << 3)
 #define IORING_NOTIF_USAGE_ZC_COPIED (1U << 31)
@@ -30,7 +30,7 @@ static const char *explain(int err)
 	return strerror(-err);
 }
 
-/* With room for so many submissions, and completions. 0 or a negative errno. */
+/* Sets up a ring for so many submissions and completions. 0 or a negative errno. */
 static int open_ring(struct io_uring *ring, unsigned int submissions, unsigned int completions,
 		     struct failure *f)
 {
@@ -65,9 +65,8 @@ int ring__probe(int operation, const char *what, char *why, size_t room)
 }
 
 /*
- * Does the kernel say of zero-copy sends whether it copied, if it is asked?
- * A send on a socket that is not connected fails in any case, but where the flag is
- * not known it fails for that reason.
+ * Can the kernel report whether it copied zero-copy sends? A send on an unconnected socket always
+ * fails, but with another error where the flag is unknown.
  */
 static bool reports_usage(struct io_uring *ring)
 {
@@ -91,11 +90,11 @@ static bool reports_usage(struct io_uring *ring)
 }
 
 /*
- * As onecopy, by io_uring: one operation a message, submitted and awaited by one
- * system call, because a stream takes one send after the other.
+ * Sends like onecopy, by io_uring: one operation per message, submitted and awaited by one system
+ * call, because a stream sends one message after the other.
  */
 struct uring {
-	struct copied copied; /* first: what fields__send_one() takes */
+	struct copied copied; /* first, because fields__send_one() takes it */
 	struct io_uring ring;
 	struct msghdr message;
 };
@@ -121,7 +120,7 @@ static void tear_down_copied(struct sender *s)
 	copied__teardown(s);
 }
 
-/* As sender__sendmsg(): bytes taken, or a negative errno. */
+/* Like sender__sendmsg(): bytes taken, or a negative errno. */
 static ssize_t send_copied(struct sender *s, struct iovec *iov, unsigned int count)
 {
 	struct uring *u = s->state;
@@ -159,26 +158,26 @@ SEND_VARIANT(uring, send_one_copied, .flags = SEND_URING, .operation = IORING_OP
 	     .setup = set_up_copied, .teardown = tear_down_copied);
 
 /*
- * io_uring's own zero-copy sends. Each operation has a result, which is awaited, as a
- * stream takes one send after the other; and a notification, when the kernel is done
- * with the memory, which a message waits for before it takes its turn again. Of
- * scattered fields it is one operation; from registered buffers one a field, linked,
- * because before Linux 6.15 such an operation takes one piece of memory.
+ * io_uring's own zero-copy sends. Each operation has a result, which is awaited, because a stream
+ * sends one message after the other; and a notification when the kernel no longer uses the memory,
+ * for which a message waits before it is reused. A message of scattered fields is one operation;
+ * from registered buffers it is one operation per field, linked, because before Linux 6.15 an
+ * operation takes one buffer.
  */
-#define LOOK_NS 100000000LL /* how long a wait may overlook that it is vain */
+#define LOOK_NS 100000000LL /* how long a wait may continue after it became futile */
 
 struct uring_zc {
 	struct io_uring ring;
 	struct pool pool;
 	struct msghdr message;
-	uint32_t *pending;  /* of a message: its notifications to come */
-	uint32_t *failed;   /* those of them that are of operations that failed */
-	uint32_t in_flight; /* notifications to come, of all */
-	uint32_t failing;   /* those of them that are of operations that failed */
+	uint32_t *pending;  /* message -> notifications to come */
+	uint32_t *failed;   /* message -> those that belong to failed operations */
+	uint32_t in_flight; /* notifications to come, over all messages */
+	uint32_t failing;   /* those that belong to failed operations */
 	uint32_t depth;
 	bool reuse_early, registered;
-	unsigned int usage; /* the flag that asks for it, where the kernel knows it */
-	/* What the results said of the operations that were submitted together. */
+	unsigned int usage; /* the flag that requests the report, if the kernel knows it */
+	/* What the results say about operations that were submitted together. */
 	unsigned int awaited;
 	size_t taken;
 	int err;
@@ -215,7 +214,7 @@ static int setup(struct sender *s, const struct load *load)
 	uint32_t depth = pool__depth(load);
 	int err;
 
-	/* More notifications than the ring holds are kept by the kernel until they are taken. */
+	/* The kernel keeps notifications that the ring has no room for. */
 	err = open_ring(&u->ring, load->registered ? load->fields : 4, 1024, &s->failure);
 	if (err)
 		return err;
@@ -251,7 +250,7 @@ static void apply_notification(struct sender *s, const struct io_uring_cqe *cqe)
 		s->sent.zerocopy.copied++;
 }
 
-/* One that was cancelled was linked to one that failed, and never began. */
+/* A cancelled operation was linked to one that failed, and never began. */
 static void apply_result(struct sender *s, const struct io_uring_cqe *cqe)
 {
 	struct uring_zc *u = s->state;
@@ -283,8 +282,8 @@ static void apply_entry(struct sender *s, const struct io_uring_cqe *cqe)
 }
 
 /*
- * Returns once a result or a notification was applied. -ETIMEDOUT if none came by then
- * (0: never), -ECANCELED if it is vain to wait.
+ * Returns once a result or a notification was applied. -ETIMEDOUT if none came in time (0: no
+ * limit), -ECANCELED if waiting is futile.
  */
 static int await_one(struct sender *s, uint64_t until_ns)
 {
@@ -307,8 +306,7 @@ static int await_one(struct sender *s, uint64_t until_ns)
 	return 0;
 }
 
-/* Applies the entries that came meanwhile, without a system call, so that none pile up in the
- * kernel. */
+/* Applies waiting entries without a system call, so that the kernel keeps none. */
 static void apply_all(struct sender *s)
 {
 	struct uring_zc *u = s->state;
@@ -337,7 +335,7 @@ static void prepare_message(struct sender *s, struct iovec *iov, unsigned int co
 	u->awaited = 1;
 }
 
-/* More follows but for the last field: the kernel need not send each by itself. */
+/* More data follow, except after the last field, so the kernel need not send each field alone. */
 static void prepare_fields(struct sender *s, const struct iovec *iov, unsigned int count,
 			   unsigned int flags)
 {
@@ -355,7 +353,7 @@ static void prepare_fields(struct sender *s, const struct iovec *iov, unsigned i
 	u->awaited = count;
 }
 
-/* Submits what is left of a message, and awaits what becomes of it: bytes, or -errno. */
+/* Submits the rest of a message and waits for its results. Returns bytes or -errno. */
 static ssize_t send_fields(struct sender *s, struct iovec *iov, unsigned int count)
 {
 	struct uring_zc *u = s->state;
@@ -381,7 +379,7 @@ static ssize_t send_fields(struct sender *s, struct iovec *iov, unsigned int cou
 	return u->taken || !u->err ? (ssize_t)u->taken : u->err;
 }
 
-/* The kernel refused: something it accounts for is used up, by us or by others. */
+/* The kernel refused: a limit is reached, by our sends or by those of others. */
 static int relieve(struct sender *s, uint64_t *refused_since)
 {
 	struct uring_zc *u = s->state;
@@ -391,7 +389,7 @@ static int relieve(struct sender *s, uint64_t *refused_since)
 		*refused_since = 0;
 		return await_one(s, 0);
 	}
-	/* What failed is notified of, too, and frees nothing. */
+	/* A failed operation has a notification, too, which frees nothing. */
 	while (u->failing) {
 		int err = await_one(s, 0);
 

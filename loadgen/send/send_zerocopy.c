@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The kernel sends from our memory, which stays untouched until it says that it
- * is done: a pool of messages takes turns, and what is sent next is one that is
- * free. The error queue is read when none is, and once for so many bytes: many
- * completions merge into one notification meanwhile, but what was freed long ago
- * has left the cache.
+ * The kernel sends from our memory, which stays unchanged until the kernel has completed the send.
+ * A pool of messages is used in turn, and a free one is sent next. The error queue is read when no
+ * message is free, and once per so many bytes: until then many completions coalesce into one
+ * notification, but memory that was freed long ago has left the cache.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -21,9 +20,9 @@ struct zerocopy {
 	struct inflight *inflight;
 	struct pool pool;
 	size_t unread;	  /* bytes sent since the error queue was read */
-	uint32_t depth;	  /* sends in flight at most, where messages do not bound them */
-	bool reuse_early; /* one message is written to before its completion; */
-	uint32_t early;	  /* it is never free */
+	uint32_t depth;	  /* most sends in flight, if the messages do not bound them */
+	bool reuse_early; /* one message is written to before its completion, */
+	uint32_t early;	  /* this one; it is never free */
 };
 
 static void teardown(struct sender *s)
@@ -80,7 +79,7 @@ static int apply_completion(struct sender *s, const struct completion *c)
 	return 0;
 }
 
-/* Why poll() returned though nothing completed: the connection's own error. */
+/* Why poll() returned without a completion: the connection's error. */
 static int connection_error(struct sender *s, short events)
 {
 	socklen_t length = sizeof(int);
@@ -92,13 +91,13 @@ static int connection_error(struct sender *s, short events)
 	if (err)
 		return -err;
 	if (events & POLLHUP)
-		poll(NULL, 0, 1); /* a dead socket never lets poll wait for the last of them */
+		poll(NULL, 0, 1); /* with a dead socket poll() never waits for completions */
 	return 0;
 }
 
 /*
- * Returns once at least one notification was read. -ETIMEDOUT if none came by
- * then (0: wait for ever; the coordinator shuts the socket down in need).
+ * Returns once at least one notification was read. -ETIMEDOUT if none came in time (0: no limit; in
+ * need, the coordinator shuts the socket down).
  */
 static int await_one(struct sender *s, uint64_t until_ns)
 {
@@ -111,7 +110,7 @@ static int await_one(struct sender *s, uint64_t until_ns)
 
 		if (n > 0)
 			return apply_completion(s, &c);
-		if (!n && p.revents) /* it returned, and nothing had come by now */
+		if (!n && p.revents) /* poll() returned, and still no notification is there */
 			n = connection_error(s, p.revents);
 		if (n)
 			return n;
@@ -123,7 +122,7 @@ static int await_one(struct sender *s, uint64_t until_ns)
 	}
 }
 
-/* The kernel refused: something it accounts for is used up, by us or by others. */
+/* The kernel refused: a limit is reached, by our sends or by those of others. */
 static int relieve(struct sender *s, uint64_t *refused_since)
 {
 	struct zerocopy *z = s->state;
@@ -178,7 +177,7 @@ static int read_completion(struct sender *s)
 	return n > 0 ? apply_completion(s, &c) : n;
 }
 
-/* The message to send next, or INFLIGHT_NONE before something completed. */
+/* The message to send next; INFLIGHT_NONE: none until something completes. */
 static uint32_t next_message(struct zerocopy *z)
 {
 	if (!z->reuse_early)

@@ -7,8 +7,8 @@
 
 #define SECOND_NS	    1000000000ULL
 #define AWAKE_NS	    50000ULL
-#define LOOK_NS		    (SECOND_NS / 10) /* how long a sleep may overlook that the phase ended */
-#define REFUSAL_PATIENCE_NS 1000000000ULL    /* while other threads may hold what is short */
+#define LOOK_NS		    (SECOND_NS / 10) /* how late a sleep may notice the phase's end */
+#define REFUSAL_PATIENCE_NS 1000000000ULL    /* meanwhile other threads may use the memory */
 
 ssize_t sender__account(struct sender *s, ssize_t n)
 {
@@ -57,7 +57,7 @@ int sender__wait_refused(struct sender *s, uint64_t *since, const char *by, cons
 				    "%sthe locked-memory limit (ulimit -l) above the size of a "
 				    "message",
 				    by, error, remedy);
-	poll(NULL, 0, 1); /* nothing of ours will wake us */
+	poll(NULL, 0, 1); /* no completion of ours will wake us */
 	return 0;
 }
 

@@ -50,7 +50,7 @@ int slot__await(struct slot *s, uint64_t wanted)
 			err = -EPIPE;
 			break;
 		}
-		/* Not FUTEX_PRIVATE: the other side is another process. */
+		/* Not FUTEX_PRIVATE: the other side is in another process. */
 		syscall(SYS_futex, &s->wakeups, FUTEX_WAIT, wakeups, NULL, NULL, 0);
 	}
 	atomic_store(&s->wanted, 0);

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * How connections are taken and answered, by one of the models: how one process serves many of
- * them; and how the process begins.
- */
+/* Accepts and answers connections by one of the server models, and starts the serving process. */
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -24,15 +21,15 @@
 #define BEGIN_TIMEOUT_MS 1000
 #define EVENTS		 256
 #define STAT_MAX	 1024
-#define OTHERS		 24 /* descriptors below FD_SETSIZE that are not connections: a bound */
-#define STACK_BYTES	 (256u << 10) /* thousands of threads: not 8 MiB of addresses each */
+#define OTHERS		 24 /* a bound on descriptors below FD_SETSIZE beside connections */
+#define STACK_BYTES	 (256u << 10) /* for thousands of threads; the default is 8 MiB each */
 
 int procinfo__parse(const char *stat, struct procinfo *p)
 {
 	const char *open = strchr(stat, '('), *close = strrchr(stat, ')');
 	size_t length;
 
-	/* The name may have parentheses and blanks itself: its end is the last one. */
+	/* The name may contain parentheses and blanks: the last parenthesis ends it. */
 	if (!open || !close || close < open || sscanf(stat, "%d", &p->pid) != 1)
 		return -EINVAL;
 	length = (size_t)(close - open - 1);
@@ -40,7 +37,7 @@ int procinfo__parse(const char *stat, struct procinfo *p)
 		length = sizeof(p->name) - 1;
 	memcpy(p->name, open + 1, length);
 	p->name[length] = '\0';
-	/* After the name: state, ten numbers, then user and system time. */
+	/* After the name: the state, ten numbers, then user and system time. */
 	return sscanf(close + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &p->user,
 		      &p->system) == 2
 		       ? 0
@@ -121,14 +118,14 @@ int procinfo__answer(char text[PROCINFO_TEXT])
 			closedir(proc);
 			return err;
 		}
-		if (!err) /* else it ended meanwhile */
+		if (!err) /* otherwise the process has ended meanwhile */
 			count = procinfo__keep(top, count, &p);
 	}
 	closedir(proc);
 	return (int)procinfo__text(top, count, text);
 }
 
-/* The state of a model, in the serving process alone. */
+/* The state of a model, in the serving process only. */
 struct server {
 	int listener;
 	const struct serve_model *model;
@@ -140,11 +137,11 @@ struct exchange {
 	struct server *server;
 	int fd;
 	unsigned int port;   /* the client's */
-	size_t length, sent; /* of the answer; length 0: none yet */
+	size_t length, sent; /* of the answer; length 0: not ready */
 	char text[PROCINFO_TEXT];
 };
 
-/* Words for a failure of the server; the first ones win. Returns err. */
+/* The words of a server's failure; the first one stays. Returns err. */
 static int fail_serving(struct server *s, int err, const char *what)
 {
 	return failure__set(&s->shared->failure, STATUS_FAILED, err, "the server cannot %s: %s%s",
@@ -168,7 +165,7 @@ static int accept_next(struct server *s, struct sockaddr_storage *peer, int flag
 	return fd;
 }
 
-/* Its port is marked before it connects, and for one connection. */
+/* Is it our client's connection? Its port is marked before it connects, for one connection. */
 static bool is_ours(struct server *s, const struct sockaddr_storage *peer)
 {
 	return listener__same_host(peer, &s->shared->client) &&
@@ -176,9 +173,9 @@ static bool is_ours(struct server *s, const struct sockaddr_storage *peer)
 }
 
 /*
- * Takes the next connection of our client, with accept4's flags for it: 1, 0 if
- * none waits (of a listener that does not block), or -errno with words. Strangers would be
- * counted as sends, and learn what runs here: they are turned away.
+ * Accepts the client's next connection, with flags for accept4(). Returns 1, 0 if none waits (on a
+ * non-blocking listener), or -errno with words. Connections of others are closed: their sends would
+ * be counted, and they would learn what runs here.
  */
 static int take_connection(struct server *s, struct exchange *x, int flags)
 {
@@ -209,8 +206,8 @@ static int prepare(struct exchange *x)
 }
 
 /*
- * Answers, as far as the socket takes it, and closes: 0 when done with it, -EAGAIN
- * when to be called again once it is writable, another -errno with words.
+ * Sends as much of the answer as the socket takes, then closes. Returns 0 when done, -EAGAIN if it
+ * must be called again once the socket is writable, or another -errno with words.
  */
 static int answer_connection(struct exchange *x)
 {
@@ -230,7 +227,7 @@ static int answer_connection(struct exchange *x)
 	return err;
 }
 
-/* One connection after the other: while one is answered, the others wait in the queue. */
+/* One connection at a time: the others wait in the queue. */
 static int serve_iterative(struct server *s)
 {
 	struct exchange x;
@@ -245,8 +242,8 @@ static int serve_iterative(struct server *s)
 }
 
 /*
- * Takes connections as long as any come, or, of a listener that does not block, wait. begin keeps
- * what it is given, unless it fails.
+ * Accepts connections for ever or, on a non-blocking listener, as long as any wait. begin takes
+ * each, unless it fails.
  */
 static int take_all(struct server *s, int flags, int (*begin)(struct exchange *x, void *how),
 		    void *how, const char *begins)
@@ -273,7 +270,7 @@ static int take_all(struct server *s, int flags, int (*begin)(struct exchange *x
 
 static void *answer(void *x)
 {
-	/* What keeps one thread from answering keeps the server from serving. */
+	/* A thread's failure to answer is the server's failure. */
 	if (answer_connection(x))
 		_exit(STATUS_FAILED);
 	free(x);
@@ -303,7 +300,7 @@ static int serve_threaded(struct server *s)
 
 struct table {
 	struct exchange *of[FD_SETSIZE]; /* by descriptor */
-	fd_set readable, writable;	 /* what is waited for */
+	fd_set readable, writable;	 /* awaited */
 	int highest;
 };
 
@@ -341,7 +338,7 @@ static int answer_all(struct table *t, const fd_set *ready)
 /* One thread, with select() for new and for writable connections. */
 static int serve_by_select(struct server *s)
 {
-	static struct table t; /* one server a process */
+	static struct table t; /* one server per process */
 	int err = 0;
 
 	t.highest = s->listener;
@@ -363,7 +360,7 @@ static int serve_by_select(struct server *s)
 	return err;
 }
 
-/* x NULL: the listener. */
+/* x is NULL for the listener */
 static int watch(int epoll, int fd, struct exchange *x)
 {
 	struct epoll_event e = {.events = x ? EPOLLOUT : EPOLLIN, .data.ptr = x};
@@ -382,7 +379,7 @@ static int handle(struct server *s, int epoll, struct exchange *x)
 
 	if (!x)
 		return take_all(s, SOCK_NONBLOCK, watch_by_epoll, &epoll, "watch a connection");
-	err = answer_connection(x); /* closing it takes it out of the set */
+	err = answer_connection(x); /* closing the socket removes it from the set */
 	if (err == -EAGAIN)
 		return 0;
 	free(x);
@@ -432,12 +429,12 @@ static void *run_model(void *arg)
 	struct server *s = arg;
 
 	s->model->serve(s);
-	_exit(STATUS_FAILED); /* it said why */
+	_exit(STATUS_FAILED); /* it has reported its failure */
 }
 
 /*
- * The model has a thread of its own, so that this one can wait for the parent's end.
- * It starts at a request: counters are opened while the process has one thread.
+ * The model runs in its own thread, so that this one can wait for the parent's end. It starts on
+ * request, because counters are opened while the process has one thread.
  */
 static void answer_request(struct request *q, void *server)
 {

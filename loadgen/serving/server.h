@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * The serving process: accepts connections, answers each and closes it, by one of
- * the models.
- */
+/* The serving process: accepts, answers and closes connections, by one of the models. */
 #pragma once
 
 #include <stdatomic.h>
@@ -15,43 +12,46 @@ struct cpus;
 struct listener;
 struct load;
 
-/* The two processes with most CPU time, as /proc has them: what the server answers. */
+/* The two processes with the most CPU time in /proc: the server's answer. */
 #define PROCINFO_TOP  2
-#define PROCINFO_TEXT 256 /* bytes of an answer at most */
+#define PROCINFO_TEXT 256 /* the longest answer */
 
 struct procinfo {
 	int pid;
-	char name[16];			 /* as the kernel has it: anybody can choose one */
+	char name[16];			 /* chosen by the process: may hold any bytes */
 	unsigned long long user, system; /* clock ticks */
 };
 
 /* Reads a line of /proc/PID/stat; a name may hold anything. 0, or -EINVAL. Pure. */
 int procinfo__parse(const char *stat, struct procinfo *p);
 
-/* Keeps the most CPU time first; count is how many top holds so far, and returned. Pure. */
+/*
+ * Inserts a process, most CPU time first. count is how many are in top; returns the new count.
+ * Pure.
+ */
 size_t procinfo__keep(struct procinfo *top, size_t count, const struct procinfo *p);
 
 /*
- * A line for each: "pid name user system\n", times in seconds, control characters
- * of names as '?'. Bytes written. Pure.
+ * Writes one line per process, "pid name user system\n": times in seconds, control characters of
+ * names as '?'. Returns the bytes written. Pure.
  */
 size_t procinfo__text(const struct procinfo *top, size_t count, char text[PROCINFO_TEXT]);
 
-/* Reads all of /proc. Bytes of the answer, or -errno. */
+/* Reads all of /proc. Returns the bytes of the answer, or -errno. */
 int procinfo__answer(char text[PROCINFO_TEXT]);
 
-/* When the connection from a port was taken, and its answer ready: CLOCK_MONOTONIC, ns. */
+/* When a client port's connection was accepted, and its answer ready: CLOCK_MONOTONIC, ns. */
 struct served {
-	_Atomic bool ours; /* the client is about to connect from it */
+	_Atomic bool ours; /* the client is about to connect from this port */
 	_Atomic uint64_t accepted_ns;
 	_Atomic uint64_t ready_ns;
 };
 
 /* The memory that the server and the client share. */
 struct server_shared {
-	struct failure failure;		/* why the server ended, once it is gone; first: child.h */
-	_Atomic uint64_t strangers;	/* turned away: no connection of our client */
-	struct sockaddr_storage client; /* its address, whatever its port */
+	struct failure failure;		/* why the server ended; first member, as child.h demands */
+	_Atomic uint64_t strangers;	/* closed connections that were not our client's */
+	struct sockaddr_storage client; /* the client's address; the port is not used */
 	struct served ports[65536];	/* by the client's port */
 };
 
@@ -62,7 +62,7 @@ struct serve_model {
 	const char *name;
 	/* Serves until the process ends; returns only on failure: -errno, words in s->shared. */
 	int (*serve)(struct server *s);
-	/* Concurrent connections that it can hold, and why; 0: as many as the limits allow. */
+	/* How many connections it can serve at once, and why; 0: as many as the limits allow. */
 	unsigned int most;
 	const char *limit;
 };
@@ -74,10 +74,10 @@ extern const size_t serve_model_count;
 const struct serve_model *serve_model__find(const char *name);
 
 /*
- * For its parent. Forks it, its shared memory a struct server_shared; must be called
- * before there are threads. Closes l in the caller.
+ * Called in the parent: forks the server, with a struct server_shared as its shared memory. Must be
+ * called before there are threads. Closes l in the caller.
  */
 int serving__start(struct child *c, struct listener *l, const struct load *load,
 		   const struct cpus *cpus, struct failure *f);
-/* Has it serve: until then it has one thread, and connections wait. */
+/* Starts serving: before, it has one thread, and connections wait. */
 int serving__begin(struct child *c, struct failure *f);

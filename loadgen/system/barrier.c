@@ -10,7 +10,7 @@ static int start_all(struct barrier *b, unsigned int count, const pthread_attr_t
 {
 	int err = 0;
 
-	pthread_mutex_lock(&b->lock); /* no thread counts as waiting until count stands */
+	pthread_mutex_lock(&b->lock); /* no thread counts as waiting before count is final */
 	while (b->count < count && !err) {
 		err = pthread_create(&b->threads[b->count], attributes, body,
 				     elements + b->count * size);
@@ -40,7 +40,7 @@ int barrier__start(struct barrier *b, unsigned int count, void *(*body)(void *),
 	return err;
 }
 
-/* Lets all go, into the next phase or for good. */
+/* Releases all threads, into the next phase or for good. */
 static void release(struct barrier *b, bool leaving)
 {
 	eventfd_t count;

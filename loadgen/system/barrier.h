@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Where threads wait between phases. The coordinator waits on a descriptor until all
- * threads wait here, and begins the next phase.
+ * Threads wait here between phases. The coordinator waits on a descriptor until all threads wait,
+ * and begins the next phase.
  */
 #pragma once
 
@@ -13,27 +13,31 @@
 struct barrier {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	unsigned int count; /* threads that use it; set before any waits */
+	unsigned int count; /* threads that use the barrier; set before any waits */
 	pthread_t *threads;
 	unsigned int waiting;
-	unsigned int phase; /* changes to begin one */
+	unsigned int phase; /* changes when a phase begins */
 	bool leaving;
-	int fd;			/* readable once all wait, until they go */
-	struct failure failure; /* the first of a thread that came to wait */
+	int fd;			/* readable while all threads wait */
+	struct failure failure; /* the first failure of a waiting thread */
 };
 
 /*
- * Makes it, and starts count threads, each with an element of an array of this size; stack_bytes 0:
- * as usual. 0, or -errno: then b->count threads were started, which destroy ends.
+ * Creates the barrier and starts count threads, each with an element of an array of this size;
+ * stack_bytes 0: the default. Returns 0, or -errno: then b->count threads were started, which
+ * destroy ends.
  */
 int barrier__start(struct barrier *b, unsigned int count, void *(*body)(void *), void *elements,
 		   size_t size, size_t stack_bytes);
 
-/* Has the threads, which must all wait or come to wait, leave; joins them. */
+/* Makes the threads, all of which must wait or come to wait, leave; joins them. */
 void barrier__destroy(struct barrier *b);
 
-/* By a thread, with its failure, if any: returns in the next phase; false when there is none. */
+/*
+ * Called by a thread, with its failure if any. Returns true in the next phase; false if none
+ * follows.
+ */
 bool barrier__wait(struct barrier *b, const struct failure *f);
 
-/* All wait: lets them go into the next phase. */
+/* When all wait: releases them into the next phase. */
 void barrier__begin(struct barrier *b);

@@ -80,7 +80,7 @@ struct json_object *cpus__json(const cpu_set_t *set)
 	return list;
 }
 
-/* Signals of the terminal's group are the parent's to act upon. */
+/* The parent acts on signals of the terminal's process group. */
 static void settle_signals(void)
 {
 	sigset_t none;
@@ -93,7 +93,9 @@ static void settle_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* What the parent holds open must not stay open here, or its end would not show. */
+/*
+ * Descriptors that the parent holds must not stay open here, or closing them there would not show.
+ */
 static void close_all_but(int a, int b)
 {
 	unsigned int low = (unsigned int)(a < b ? a : b), high = (unsigned int)(a < b ? b : a);
@@ -108,7 +110,7 @@ static void close_all_but(int a, int b)
 static void settle(pid_t parent, int channel, int listener, const cpu_set_t *cpus)
 {
 	settle_signals();
-	/* After the parent died, the signal would never come: hence the second look. */
+	/* If the parent died before the prctl(), its signal would never come: so check again. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
 		_exit(1);
 	close_all_but(channel, listener);
@@ -152,7 +154,7 @@ void child__stop(struct child *c)
 		return;
 	if (c->pid) {
 		shutdown(c->channel, SHUT_WR);
-		/* A stopped or stuck one hears no end of file. */
+		/* A stopped or stuck process does not notice the end of file. */
 		if (poll(&p, 1, LEAVE_TIMEOUT_MS) <= 0)
 			kill(c->pid, SIGKILL);
 		waitpid(c->pid, NULL, 0);
@@ -181,7 +183,7 @@ static int exchange(struct child *c, struct request *q, int timeout_ms)
 	int n;
 
 	q->number = number;
-	/* Not send(): a tracer of this process's sends shall see the workload alone. */
+	/* Not send(): whoever traces this process's sends must see only the workload. */
 	if (write(c->channel, q, sizeof(*q)) != sizeof(*q))
 		return -EPIPE;
 	do {

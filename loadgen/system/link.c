@@ -18,7 +18,9 @@ struct word {
 	char text[8];
 };
 
-/* To rtnetlink, about the namespace that the socket was made in. info, data and peer hold the rest.
+/*
+ * A request to rtnetlink, about the namespace in which its socket was made. info, data and peer are
+ * nested attributes.
  */
 struct pair_request {
 	struct nlmsghdr header;
@@ -44,7 +46,7 @@ static int exchange(int rtnl, const struct pair_request *q)
 	} reply;
 	ssize_t n;
 
-	/* Not send(): a tracer of this process's sends shall see the workload alone. */
+	/* Not send(): whoever traces this process's sends must see only the workload. */
 	if (write(rtnl, q, sizeof(*q)) != sizeof(*q))
 		return -errno;
 	n = read(rtnl, &reply, sizeof(reply));
@@ -56,7 +58,7 @@ static int exchange(int rtnl, const struct pair_request *q)
 	return reply.error.error;
 }
 
-/* One device here, the other in that namespace. */
+/* Creates a veth pair: one device here, the other in that namespace. */
 static int add_pair(int other)
 {
 	const struct pair_request q = {
@@ -102,7 +104,7 @@ static int set_up(int fd, struct ifreq *r)
 	return err ? err : ioctl(fd, SIOCSIFFLAGS, r);
 }
 
-/* The devices of the namespace that we are in. */
+/* Sets up the devices of the current namespace. */
 static int configure(const char *device, const char *address)
 {
 	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = inet_addr(address)};

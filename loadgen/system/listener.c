@@ -42,7 +42,7 @@ void listener__name(const struct sockaddr_storage *address, socklen_t length,
 	snprintf(name, ADDRESS_NAME, strchr(host, ':') ? "[%.64s]:%.8s" : "%.64s:%.8s", host, port);
 }
 
-/* A datagram socket that connects sends nothing, and has chosen its address. */
+/* Connecting a datagram socket sends nothing, but chooses the local address. */
 int listener__own_address(const struct listener *l, struct sockaddr_storage *own)
 {
 	socklen_t length = sizeof(*own);
@@ -54,7 +54,7 @@ int listener__own_address(const struct listener *l, struct sockaddr_storage *own
 
 	if (fd >= 0)
 		close(fd);
-	((struct sockaddr_in *)own)->sin_port = 0; /* where that of IPv6 is, too */
+	((struct sockaddr_in *)own)->sin_port = 0; /* the port of IPv6 is at the same place */
 	return err;
 }
 
@@ -94,7 +94,7 @@ static int explain_netns(const char *name, struct failure *f)
 					      : "");
 }
 
-/* Only the socket is made there: it stays in its namespace, we do not. */
+/* Only the socket is created in that namespace: it stays there, the thread returns. */
 static int socket_in(const char *netns, int family, struct failure *f)
 {
 	int here = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC), there, fd = -1, err = 0;
@@ -115,8 +115,8 @@ static int socket_in(const char *netns, int family, struct failure *f)
 }
 
 /*
- * The kernel cuts a buffer to its limit in silence, unless CAP_NET_ADMIN asks. It
- * says twice what was asked for, as it counts its own bookkeeping.
+ * The kernel limits a buffer silently, unless CAP_NET_ADMIN is used. It reports twice the requested
+ * size, because it includes its own bookkeeping.
  */
 static int set_buffer(int fd, int force, int option, size_t bytes, const char *name,
 		      const char *limit, struct failure *f)
@@ -144,8 +144,8 @@ static bool set_algorithm(int fd, const char *name)
 }
 
 /*
- * bbr paces by what it measured of the path, which on a link within a machine is far below what
- * sends can reach, and changes from run to run.
+ * bbr paces by its estimate of the path, which within one machine is far below what sends can
+ * reach, and changes from run to run.
  */
 static void avoid_pacing(int fd)
 {
@@ -154,7 +154,7 @@ static void avoid_pacing(int fd)
 
 	if (!getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &length) &&
 	    !strncmp(name, "bbr", 3) && !set_algorithm(fd, "cubic"))
-		set_algorithm(fd, "reno"); /* every kernel allows it to everybody */
+		set_algorithm(fd, "reno"); /* every kernel allows reno to everybody */
 }
 
 static int set_congestion(int fd, const struct load *load, struct failure *f)
@@ -182,7 +182,7 @@ static int bind_device(int fd, const char *name, struct failure *f)
 			    "--socket device=%s: %m; ip link shows the devices", name);
 }
 
-/* Before it connects. */
+/* Set before connecting. */
 static int set_sending_options(int fd, const struct load *load, struct failure *f)
 {
 	const struct socket_options *o = &load->socket;
@@ -257,14 +257,14 @@ void listener__close(struct listener *l)
 	l->fd = -1;
 }
 
-/* An address that swallows packets must not hold us for minutes. */
+/* An address that drops packets must not block the run for minutes. */
 static int connect_within(int fd, const struct listener *l)
 {
 	struct timeval patience = {.tv_sec = CONNECT_TIMEOUT_S}, for_ever = {0};
 	int err;
 
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-	do /* the second time it waits for the same handshake */
+	do /* the second connect() waits for the same handshake */
 		err = connect(fd, (const struct sockaddr *)&l->address, l->length);
 	while (err && errno == EINTR);
 	if (err)

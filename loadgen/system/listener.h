@@ -11,29 +11,31 @@ struct load;
 
 struct listener {
 	int fd;
-	struct sockaddr_storage address; /* with the port that it got */
+	struct sockaddr_storage address; /* with the assigned port */
 	socklen_t length;
 	unsigned int port;
 };
 
-/* The address, by getaddrinfo(), whose error it returns. */
+/* Resolves the address by getaddrinfo(), whose error it returns. */
 int listener__resolve(struct listener *l, const char *host, const char *port, int flags);
 
-/* Must be called before there are threads: it may visit another namespace. */
+/* Opens the listener, perhaps in another namespace: must be called before there are threads. */
 int listener__open(struct listener *l, const struct load *load, struct failure *f);
 void listener__close(struct listener *l);
 
-/* A new connection to it, with the load's socket options, from the caller's namespace: the socket,
- * or -errno. */
+/*
+ * Opens a connection to it, with the load's socket options, in the caller's namespace. Returns the
+ * socket or -errno.
+ */
 int listener__connect(const struct listener *l, const struct load *load, struct failure *f);
 
-/* Does nobody but this machine reach it? */
+/* Can only this machine reach it? */
 bool listener__is_loopback(const struct listener *l);
 
-/* The address that this machine connects to it from, port 0. 0 or -errno. */
+/* The local address from which this machine connects to it, port 0. 0 or -errno. */
 int listener__own_address(const struct listener *l, struct sockaddr_storage *own);
 
-/* Are the addresses the same, whatever the ports? */
+/* Are the addresses equal? Ports are ignored. */
 bool listener__same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
 
 /* "host:port" or "[host]:port", in numbers. */

@@ -11,8 +11,8 @@
 
 #include "loadgen/system/log.h"
 
-#define LINES_MAX 10  /* a second */
-#define LINE_MAX  512 /* less than PIPE_BUF: a pipe takes all of it or nothing */
+#define LINES_MAX 10  /* per second */
+#define LINE_MAX  512 /* less than PIPE_BUF, so that a pipe takes the whole line or nothing */
 
 static unsigned int lines, left_out;
 static int own = -1;
@@ -22,7 +22,7 @@ void log__begin(void)
 	own = open("/proc/self/fd/2", O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-/* What could not be opened anew may be a socket; else it is asked whether it has room. */
+/* If stderr could not be opened anew, as with a socket: is there room for a line? */
 static bool write_line(const char *text, size_t size)
 {
 	struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};

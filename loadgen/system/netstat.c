@@ -102,7 +102,7 @@ struct json_object *netstat__json(const struct netstat *before, const struct net
 	return o;
 }
 
-/* What is made of a member of struct tcp_info, over sockets; of a counter by how much it grew. */
+/* How a member of struct tcp_info is combined over sockets; of a counter, its growth. */
 enum over_sockets { GROWTH, LEAST, MEAN, MOST };
 
 #define MEMBER(name) offsetof(struct tcp_info, name), sizeof(((struct tcp_info *)0)->name)

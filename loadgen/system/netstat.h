@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What TCP counts: the protocol's own counters, of the network namespace that the caller is in, and
- * those of the sending sockets (TCP_INFO).
+ * TCP's counters: those of the protocol, in the caller's network namespace, and those of the
+ * sending sockets (TCP_INFO).
  */
 #pragma once
 
@@ -15,13 +15,13 @@ struct json_object;
 #define NETSTAT_MAX 24
 
 struct netstat {
-	bool read;		 /* false: it could not be */
-	bool known[NETSTAT_MAX]; /* this kernel has it */
+	bool read;		 /* false: nothing could be read */
+	bool known[NETSTAT_MAX]; /* this kernel has the counter */
 	uint64_t values[NETSTAT_MAX];
 };
 
 /*
- * Reads /proc/self/net, and adds those of another process's namespace unless other is 0; what
+ * Reads /proc/self/net and adds the counters of another process's namespace unless other is 0. What
  * cannot be read stays unknown.
  */
 void netstat__read(struct netstat *n, pid_t other);
@@ -29,10 +29,13 @@ void netstat__read(struct netstat *n, pid_t other);
 /* Parses the counters of two lines, "TcpExt: NAME ..." and "TcpExt: VALUE ...". Pure. */
 void netstat__parse(struct netstat *n, const char *names, const char *values);
 
-/* How often each was counted between the two; null what is unknown. NULL: nothing was read. */
+/* The growth of each counter; null if unknown. NULL: nothing was read. */
 struct json_object *netstat__json(const struct netstat *before, const struct netstat *after);
 
-/* One socket's counts since it was connected, and its state. What an older kernel lacks is 0. */
+/*
+ * One socket's counts since it was connected, and its state. Members that an older kernel lacks are
+ * 0.
+ */
 struct tcp_state {
 	struct tcp_info info;
 	char congestion[16]; /* name of its congestion control; "": unknown */
@@ -40,16 +43,16 @@ struct tcp_state {
 
 #define TCP_VALUES_MAX 16
 
-/* Over sockets: sums of the differences, extremes and sums of the states. */
+/* Over all sockets: sums of the differences; extremes and sums of the states. */
 struct tcp_sockets {
 	uint32_t count;
 	uint64_t values[TCP_VALUES_MAX];
-	char congestion[16]; /* of the first: all were made alike */
+	char congestion[16]; /* of the first socket: all have the same options */
 };
 
 /* 0 or -errno. */
 int tcp_state__read(int fd, struct tcp_state *s);
-/* Adds what a socket did between the two; pure. */
+/* Adds what a socket did between the two readings. Pure. */
 void tcp_sockets__add_socket(struct tcp_sockets *all, const struct tcp_state *before,
 			     const struct tcp_state *after);
 /* NULL for no sockets. */

@@ -374,7 +374,7 @@ def test_messages_come_once():
 def test_older_versions_are_told():
     with Serve() as there, there.connect() as s:
         s.sendall(hello(CONTROL, version=VERSION - 1))
-        assert answer(s)[::2] == (REFUSED, f"it speaks version {VERSION - 1}, we speak {VERSION}")
+        assert answer(s)[::2] == (REFUSED, f"it speaks version {VERSION - 1}, this program {VERSION}")
         assert ended(s)
     with Impostor(hello(REFUSED, version=VERSION - 1)) as there:
-        assert f"it speaks version {VERSION - 1}, we speak {VERSION}" in fails(there.peer)
+        assert f"it speaks version {VERSION - 1}, this program {VERSION}" in fails(there.peer)

@@ -86,6 +86,8 @@ def test_ways_to_ask_for_help(words, same):
 def test_help_lists_the_commands_first():
     listed = re.findall(r"^  ([a-z]+) +\S", help_of("analyze").partition("\n\n The load")[0], re.M)
     assert listed == sorted(listed) and {"advise", "sweep", "report", "doctor"} < set(listed)
+    block = help_of("analyze").partition(" Commands:\n")[2].partition("\n\n")[0]
+    assert len(block.splitlines()) == len(listed)
     for command in listed:
         assert run(PROGRAMS["analyze"], "help", command).returncode == 0
 
@@ -137,9 +139,13 @@ def test_every_source_names_its_licence():
 
 
 def test_install_and_run(tmp_path):
-    """Installed under another prefix, the program finds its parts."""
+    """Installed under another prefix, the program finds its parts, and pages link to installed ones."""
     made = run("make", "-s", "install", f"DESTDIR={tmp_path}", "PREFIX=/opt", cwd=ROOT)
     assert made.returncode == 0, made.stderr
+    pages = list((tmp_path / "opt/share/doc/sendpath").glob("*.md"))
+    assert {page.name for page in pages} == {page.name for page in (ROOT / "docs").glob("*.md")}
+    for page in pages:
+        assert not [name for name in links(page) if not (page.parent / name).exists()], page
     program = tmp_path / "opt/bin/sendpath"
     assert "sendpath" in run(program, "--version").stdout
     result = run(program, "--variant", "null", "--duration", "0.1")

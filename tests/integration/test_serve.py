@@ -244,7 +244,7 @@ class Impostor:
 
 
 @pytest.mark.parametrize("answer,words", [
-    (hello(ACCEPTED, version=9), f"version 9, we speak {VERSION}"),
+    (hello(ACCEPTED, version=9), f"version 9, this program {VERSION}"),
     (b"HTTP/1.1 400 Bad Request\r\n\r\n" * 9, "another program answers there"),
     (b"SSH", "closed the connection"),
     (b"", "closed the connection"),

@@ -101,12 +101,13 @@ def test_bash_completes(words, offered):
 
 
 @pytest.mark.parametrize("words,offered", [
-    (["--vari"], "--variant="), (["sw"], "sweep"), (["compare", "--thr"], "--threshold")])
+    (["--vari"], "--variant="), (["sw"], "sweep"), (["compare", "--thr"], "--threshold"),
+    (["--variant=two"], "twocopy"), (["sweep", "--grid=s"], "servers")])
 def test_zsh_completes(words, offered):
     """What its own functions are told, which only run inside its line editor."""
     if not shutil.which("zsh"):
         pytest.skip("zsh is not installed")
     script = (f"words=({ANALYZE} {' '.join(words)}); CURRENT={len(words) + 1}; "
-              f"compadd() {{ print -l -- $flags $verbs }}; _files() {{ }}; source {ROOT}/docs/_sendpath")
+              f"compadd() {{ print -l -- $flags $verbs }}; _files() {{ }}; compset() {{ }}; source {ROOT}/docs/_sendpath")
     done = run("zsh", "-fc", script)
     assert offered in done.stdout.split(), done.stderr

@@ -287,8 +287,8 @@ def test_what_was_not_measured_ends_no_summary(tmp_path, path, text):
 
 
 @pytest.mark.parametrize("make, why", [
-    (os.mkfifo, "it is no regular file"), (os.mkdir, "it is no regular file"),
-    (lambda path: os.mknod(path, 0o20600, os.makedev(1, 5)), "it is no regular file"),
+    (os.mkfifo, "it is not a regular file"), (os.mkdir, "it is not a regular file"),
+    (lambda path: os.mknod(path, 0o20600, os.makedev(1, 5)), "it is not a regular file"),
     (lambda path: path.symlink_to("/dev/null"), "it is a symbolic link")],
     ids=["fifo", "folder", "device", "link"])
 @pytest.mark.parametrize("name", ["plan.json", "runs.jsonl", "runs.jsonl.half"])

@@ -16,7 +16,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#define TICK_MS	  200 /* between looks at signals, and at clients that take too long */
+#define TICK_MS	  200 /* interval of checks for signals and slow clients */
 #define FILE_NAME "sendpath.prom"
 #define FILE_NEXT ".sendpath.prom.next" /* the collector reads *.prom */
 
@@ -25,8 +25,8 @@ struct exporter {
 	struct exported exported;
 	struct exposition exposition;
 	struct processes processes;
-	int folder, timer; /* of the text file, if any, and when it is due; -1: none */
-	bool failed;	   /* the last writing of it */
+	int folder, timer; /* the text file's folder, and a timer for its next version; -1: none */
+	bool failed;	   /* the last version was not written */
 	struct run_result result;
 	struct tracer *tracer;
 };
@@ -50,7 +50,10 @@ static char *make_text(void *exporter, bool open_metrics)
 	int err;
 
 	clock_gettime(CLOCK_MONOTONIC, &begun);
-	/* Before totals: what is counted meanwhile is missing in the parts, not in the whole. */
+	/*
+	 * Read before the totals: what is counted in between is missing in the parts, not in the
+	 * whole.
+	 */
 	err = x->processes.top ? processes__read(&x->processes, x->tracer) : 0;
 	if (!err)
 		err = tracer__read(x->tracer, &x->result.counts);
@@ -63,24 +66,24 @@ static char *make_text(void *exporter, bool open_metrics)
 	}
 	tracer__forget_peers(x->tracer);
 	if (!text)
-		log_error("what the kernel counted cannot be read: %s",
+		log_error("the counts in the kernel cannot be read: %s",
 			  strerror(err ? -err : ENOMEM));
 	return text;
 }
 
-/* In one step for who reads it. 0 or -errno. */
+/* Replaces the file atomically. 0 or -errno. */
 static int replace_file(int folder, const char *text)
 {
 	int fd, err;
 
-	/* One that is there may be another's: it is not written to. */
+	/* An existing one may belong to somebody else, so it is not written to. */
 	if (unlinkat(folder, FILE_NEXT, 0) && errno != ENOENT)
 		return -errno;
 	fd = files__open_regular(folder, FILE_NEXT, O_WRONLY | O_CREAT | O_EXCL);
 	if (fd < 0)
 		return fd;
 	err = program__write_all(fd, text, strlen(text));
-	/* Whatever the umask: the collector is another user. */
+	/* Independent of the umask: the collector runs as another user. */
 	if ((fchmod(fd, 0644) | close(fd)) && !err)
 		err = -errno;
 	if (!err && renameat(folder, FILE_NEXT, folder, FILE_NAME))
@@ -90,7 +93,7 @@ static int replace_file(int folder, const char *text)
 	return err;
 }
 
-/* A folder that cannot be written to now, its disk being full, may be later: said once. */
+/* A failure may be temporary, such as a full disk, and is reported once. */
 static void write_file(struct exporter *x)
 {
 	char *text = make_text(x, false);
@@ -103,7 +106,7 @@ static void write_file(struct exporter *x)
 	free(text);
 }
 
-/* The text file is due at once, and then again and again. False: an error line says why not. */
+/* The text file is due at once, and then at each interval. Returns false after an error line. */
 static bool open_output(struct exporter *x, const char *textfile, double interval)
 {
 	const struct itimerspec due = {.it_value.tv_nsec = 1,
@@ -154,7 +157,7 @@ int exporter__run(const struct options *o, const struct measurement *setup, cons
 	observation.last = true;
 	observation.tracing.by = o->exporter.top ? BY_PROCESS : 0;
 	signals__catch();
-	signal(SIGPIPE, SIG_IGN); /* a client that has gone is none of our business */
+	signal(SIGPIPE, SIG_IGN); /* a client that has gone is no error */
 	if (!open_output(&x, o->exporter.textfile, o->interval))
 		return STATUS_FAILED;
 	err = run__open_observation(&x.result, &observation, &x.tracer);
@@ -163,7 +166,7 @@ int exporter__run(const struct options *o, const struct measurement *setup, cons
 	else
 		export_until_signal(&x);
 	server__close();
-	/* Nobody measures any more: an old file would tell otherwise. */
+	/* A file that stays would look as if the exporter still measured. */
 	if (x.folder >= 0)
 		unlinkat(x.folder, FILE_NAME, 0);
 	tracer__free(x.tracer);

@@ -6,8 +6,8 @@
 
 /*
  * Bounds of buckets: 1 and 1.5 times each power of two, from half a microsecond to 8 seconds. They
- * are bounds of buckets in the kernel, too, so that each time is in its own. Both ends of these are
- * inside: a bound is the last ns of one.
+ * are also bounds in the kernel's histogram, so each bucket there belongs to one here. Bounds are
+ * inclusive: a bound is the last ns of a bucket.
  */
 #define BOUND_FIRST_BIT 9
 #define BOUND_LAST_BIT	33
@@ -33,7 +33,7 @@ char *exposition__end(struct exposition *e)
 	return NULL;
 }
 
-/* The text of a help must not end its line, nor begin to quote. */
+/* Escapes characters that would end the line of a help text or begin a quotation. */
 static void write_help(FILE *out, const char *text)
 {
 	for (; *text; text++)
@@ -73,7 +73,7 @@ static void write_label(FILE *out, char separator, const char *name, const char 
 	fputc('"', out);
 }
 
-/* A sample up to its value. le, unless NULL, is one label more. */
+/* Writes a sample up to its value. le is one more label, unless it is NULL. */
 static void write_name(struct exposition *e, const char *suffix, const char *const *labels,
 		       const char *le)
 {
@@ -89,7 +89,9 @@ static void write_name(struct exposition *e, const char *suffix, const char *con
 		fputc('}', e->out);
 }
 
-/* The value, or what it was last, if that was more. name: up to the end of the text. */
+/*
+ * Returns the value or, if it was greater, the last one. name: from there to the end of the text.
+ */
 static uint64_t keep_from_falling(struct exposition *e, const char *name, uint64_t value)
 {
 	uint64_t key = 0xcbf29ce484222325; /* FNV-1a */
@@ -124,7 +126,7 @@ void exposition__number(struct exposition *e, const char *const *labels, uint64_
 	long begin = ftell(e->out);
 
 	write_name(e, counter ? "_total" : "", labels, NULL);
-	if (counter && !fflush(e->out)) /* it is in the text now */
+	if (counter && !fflush(e->out)) /* flushed, so that the text has the name */
 		value = keep_from_falling(e, e->text + begin, value);
 	write_number(e, value);
 }
@@ -135,8 +137,10 @@ static uint64_t bound(int i)
 	return ((2ULL + (i & 1)) << (BOUND_FIRST_BIT - 1 + i / 2)) - 1;
 }
 
-/* An event counted during reading may be in a bucket and not in the count, so the count is the sum
- * of buckets. */
+/*
+ * A bucket may have an event that the count lacks, because it was counted during reading: so the
+ * count is the sum of the buckets.
+ */
 void exposition__histogram(struct exposition *e, const char *const *labels, const struct hist *h)
 {
 	unsigned long long count = 0;
@@ -158,8 +162,8 @@ void exposition__histogram(struct exposition *e, const char *const *labels, cons
 }
 
 /*
- * The largest weight among the media ranges that name this type, such as
- * "text/plain;version=0.0.4;q=0.5": 1 unless one says, 0 if none names it.
+ * The largest weight of a media range that names this type, such as
+ * "text/plain;version=0.0.4;q=0.5": 1 without q, 0 if none names it.
  */
 static double preference(const char *accept, const char *type)
 {

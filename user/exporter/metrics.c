@@ -8,12 +8,12 @@
 #include <errno.h>
 #include <string.h>
 
-/* What a family may need to be measured: an enum hook_id, or one of these. */
+/* What a family needs to be measured: an enum hook_id, or one of these. */
 enum {
 	NEED_HOOKS = HOOK_COUNT,
 	NEED_NUMBERS,
 	NEED_UNFLAGGED, /* copies without a flag are seen */
-	NEED_NOTHING	/* more */
+	NEED_NOTHING	/* the end of the needs */
 };
 
 struct writer {
@@ -21,22 +21,22 @@ struct writer {
 	const struct exported *from;
 	const struct plan *plan;
 	const struct window_counts *counts;
-	const struct metric *metric; /* whose samples are written, */
-	const char *missing;	     /* unless this is why there are none */
+	const struct metric *metric; /* the family whose samples are written, */
+	const char *missing;	     /* or why it has none */
 };
 
 /* A row of analysis/tables/metrics.py. */
 struct metric {
 	struct family family;
 	void (*write)(const struct writer *w);
-	size_t offset; /* of its number, or histogram, in what write() has */
+	size_t offset; /* of its number or histogram, in the struct that write() passes */
 	int needs[6];
 };
 
-/* A number that is not known, though others of its family are. */
+/* A number that is not known, although others of its family are. */
 #define UNKNOWN UINT64_MAX
 
-/* Though others of its family may be missing. */
+/* Writes the sample if its own number is known. */
 static void write_known(const struct writer *w, const void *numbers, const char *const *labels)
 {
 	const void *at = (const char *)numbers + w->metric->offset;
@@ -79,7 +79,9 @@ static void add_slot(struct call_numbers *n, const struct window_counts *m, __u3
 		n->errors[error] += m->errors[slot][error];
 }
 
-/* Of the calls with the labels of a slot: io_uring has two kinds, of which the other is the last.
+/*
+ * The calls with the labels of a slot. io_uring has two kinds, and the second one is
+ * CALL_IO_URING_ZC.
  */
 #define LABELLED_SLOTS CALL_SLOT(CALL_IO_URING_ZC, false)
 static struct call_numbers count_calls(const struct window_counts *m, __u32 slot)
@@ -131,7 +133,7 @@ static void write_process(const struct writer *w)
 	write_sample(w, &rest, LABELS(PROCESSES_OTHER));
 }
 
-/* Of MSG_ZEROCOPY, and of io_uring's own zero-copy sends. */
+/* For MSG_ZEROCOPY, and for io_uring's own zero-copy sends. */
 #define MSG_ZEROCOPY_NAME "msg_zerocopy"
 #define IO_URING_NAME	  "io_uring"
 
@@ -157,7 +159,7 @@ static void write_interface(const struct writer *w)
 		.copied =
 			option && option->by_report && t->uring_unknown ? UNKNOWN : t->uring_copied,
 		.unflagged = UNKNOWN,	    /* not distinguished */
-		.reported_copied = UNKNOWN, /* it has no error queue */
+		.reported_copied = UNKNOWN, /* io_uring has no error queue */
 		.outstanding = window_counts__uring_outstanding(w->counts),
 		.pinned_bytes = UNKNOWN,
 	};
@@ -198,7 +200,7 @@ static void write_refusal(const struct writer *w)
 		write_refused(w, IO_URING_NAME, refusal__of((int)i), i, uring.errors[i]);
 }
 
-/* A cause on a device, in whichever network namespace, with whichever stack. */
+/* A cause on a device, in all network namespaces and with all stacks. */
 static void write_cause(const struct writer *w)
 {
 	const struct window_counts *m = w->counts;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where to count it: new names are found here, too, while there is room for names. */
+/* The sums of a name. A new name is added while there is room; else it is the rest. */
 static struct named_group *find_name(struct processes *p, const char *comm)
 {
 	struct named_group *n = p->names, *end = n + p->found;
@@ -25,9 +25,9 @@ static struct named_group *find_name(struct processes *p, const char *comm)
 }
 
 /*
- * Its process has gone, and all its sends are complete. Where there is hardly room for new ones
- * this does not wait for completions, which the rest counts then; and of a process that has no id
- * here, it is unknown whether it lives: it gets a new group.
+ * Has the process ended, with all its sends complete? When the table of groups is nearly full,
+ * later completions count for the rest instead, and a process without an id here counts as ended:
+ * if it lives, it gets a new group.
  */
 static bool is_over(const struct processes *p, const struct group *g)
 {
@@ -63,7 +63,7 @@ static int by_bytes(const void *a, const void *b)
 	return x->sums.bytes < y->sums.bytes ? 1 : -1;
 }
 
-/* The largest get what room there is for names. That of the others is the rest's for ever. */
+/* Gives the free places to the largest new names. The others count for the rest from then on. */
 static void name_new(struct processes *p)
 {
 	qsort(p->names + p->count, p->found - p->count, sizeof(p->names[0]), by_bytes);

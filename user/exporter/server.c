@@ -18,21 +18,21 @@
 
 #define GUESTS_MAX 64
 /*
- * More than these: the oldest go. libmicrohttpd accepts 10 each time that it is run, and reads from
- * them the next time, when 10 more came: who asks at once is answered before.
+ * Above this number, the oldest connections are closed. libmicrohttpd accepts 10 per run and reads
+ * from them in the next run, when 10 more have come: a client that asks at once is answered first.
  */
 #define GUESTS_AT_REST	    32
-#define BACKLOG		    256	  /* connections that the kernel takes meanwhile */
-#define MEMORY_MAX	    16384 /* of a connection, for its request */
-#define HEADERS_SECONDS_MAX 2	  /* to have sent all of them */
+#define BACKLOG		    256	  /* connections that the kernel accepts meanwhile */
+#define MEMORY_MAX	    16384 /* per connection, for its request */
+#define HEADERS_SECONDS_MAX 2	  /* to send all headers */
 #define SECONDS_MAX	    5
-#define ROUNDS_MAX	    64 /* of the library, before others have their turn */
+#define ROUNDS_MAX	    64 /* of the library, before other work is done */
 
 #define OPEN_METRICS "application/openmetrics-text; version=1.0.0; charset=utf-8"
 #define TEXT_FORMAT  "text/plain; version=0.0.4; charset=utf-8"
 #define PLAIN	     "text/plain; charset=utf-8"
 
-/* With all that it needs it takes 2.5 MiB, which only the exporter is to pay for. */
+/* libmicrohttpd is loaded at run time: it takes 2.5 MiB, which only the exporter should use. */
 #define LIBRARY "libmicrohttpd.so.12"
 
 /* clang-format off */
@@ -55,7 +55,7 @@ static struct {
 	server_text make;
 	void *context;
 	size_t guest_count;
-	/* Connections that are neither ended nor about to be, the oldest first. */
+	/* Connections that are open and not being closed, the oldest first. */
 	struct guest {
 		struct MHD_Connection *connection;
 		char address[INET6_ADDRSTRLEN + IF_NAMESIZE];
@@ -90,7 +90,7 @@ static enum MHD_Result answer_metrics(struct MHD_Connection *c)
 
 	if (!text)
 		return answer(c, MHD_HTTP_INTERNAL_SERVER_ERROR, PLAIN,
-			      "what the kernel counted cannot be read\n");
+			      "the counts in the kernel cannot be read\n");
 	queued = answer(c, MHD_HTTP_OK, open_metrics ? OPEN_METRICS : TEXT_FORMAT, text);
 	free(text);
 	return queued;
@@ -115,7 +115,7 @@ bool server__has_name(const struct exporter_options *asked, const char *host)
 	return !v6 && !strcasecmp(name, "localhost");
 }
 
-/* Of a request its body is not waited for: none that is answered has one. */
+/* Answers without reading a body, because no valid request has one. */
 static enum MHD_Result on_request(void *unused, struct MHD_Connection *c, const char *url,
 				  const char *method, const char *version, const char *upload,
 				  size_t *upload_size, void **state)
@@ -123,10 +123,10 @@ static enum MHD_Result on_request(void *unused, struct MHD_Connection *c, const 
 	const char *host = mhd.lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
 
 	(void)unused, (void)version, (void)upload, (void)upload_size, (void)state;
-	if (host && !server__has_name(server.asked, host)) /* no browser leaves it out */
+	if (host && !server__has_name(server.asked, host)) /* every browser sends it */
 		return answer(c, MHD_HTTP_FORBIDDEN, PLAIN,
-			      "the exporter does not go by this name: ask it by an "
-			      "address, or start it with --allow-host NAME\n");
+			      "the exporter does not serve this host name: use an address, "
+			      "or start it with --allow-host NAME\n");
 	if (strcmp(method, MHD_HTTP_METHOD_GET) && strcmp(method, MHD_HTTP_METHOD_HEAD))
 		return answer(c, MHD_HTTP_METHOD_NOT_ALLOWED, PLAIN, "only GET is answered\n");
 	if (!strcmp(url, "/metrics"))
@@ -143,14 +143,14 @@ static void forget_guest(struct guest *g)
 	memmove(g, g + 1, (size_t)(end - g) * sizeof(*g));
 }
 
-/* The library sees that the connection has ended. */
+/* Closes the connection; the library notices that. */
 static void end_guest(struct guest *g)
 {
 	shutdown(GET_INFO(g->connection, CONNECTION_FD)->connect_fd, SHUT_RDWR);
 	forget_guest(g);
 }
 
-/* The oldest of the address that has the most. */
+/* The oldest connection of the address that has the most. */
 static struct guest *first_to_go(void)
 {
 	struct guest *g, *other, *end = server.guests + server.guest_count, *first = NULL;
@@ -184,14 +184,14 @@ static void on_connection(void *unused, struct MHD_Connection *c, void **state,
 	}
 	while (g < end && g->connection != c)
 		g++;
-	if (g < end) /* else we ended it */
+	if (g < end) /* not found if we closed it */
 		forget_guest(g);
 }
 
 static void end_overdue(void)
 {
 	struct guest *g;
-	bool asked; /* sent all headers of its request */
+	bool asked; /* it has sent all headers */
 
 	for (g = server.guests + server.guest_count; g-- > server.guests;) {
 		asked = GET_INFO(g->connection, REQUEST_HEADER_SIZE);
@@ -200,7 +200,7 @@ static void end_overdue(void)
 	}
 }
 
-/* A library of this name has all of them. */
+/* Looks up all functions of the library. */
 static bool load_library(void)
 {
 	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How the names that are looked for begin. The kernel has two hundred thousand names: of most, this
- * shows at once that a search would be in vain.
+ * Beginnings of the names that are searched for. The kernel has two hundred thousand names, most of
+ * which this excludes at once.
  */
 #pragma once
 
@@ -30,7 +30,7 @@ static inline void beginnings__add(struct beginnings *b, const char *name, size_
 	b->of[beginnings__hash(name, length)] = true;
 }
 
-/* False: no name that was added begins so. */
+/* Returns false if no added name begins like this. */
 static inline bool beginnings__may_have(const struct beginnings *b, const char *name, size_t length)
 {
 	return b->of[beginnings__hash(name, length)];

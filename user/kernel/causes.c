@@ -14,7 +14,10 @@ const char *cause_name(enum cause cause)
 	return names[cause < CAUSES ? cause : CAUSE_UNCLASSIFIED];
 }
 
-/* A row in a kernel's addresses: of each part of the function, called from each of the other. */
+/*
+ * Adds a row in a kernel's addresses: each range of the function, combined with each of the outer
+ * one.
+ */
 static size_t add_sites(const struct cause_site *row, struct call_site *call_sites, size_t room,
 			cause_code code, const struct features *f)
 {

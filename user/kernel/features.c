@@ -18,7 +18,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* Functions whose address is needed, beside those of the hook table. */
+/* Functions whose address is needed, in addition to those of the hook table. */
 static const char *const code_names[] = {
 	"sock_ofree",	 "msg_zerocopy_complete", "msg_zerocopy_callback",
 	"ip_recv_error", "ipv6_recv_error",
@@ -30,7 +30,7 @@ static const char *const code_names[] = {
 static const char *const variable_names[] = {"ptype_all", "net_hotdata"};
 #define VARIABLE_COUNT (sizeof(variable_names) / sizeof(variable_names[0]))
 
-/* Functions and types that features depend on, beyond those of the hook table. */
+/* Functions and types on which features depend, in addition to those of the hook table. */
 static const struct kernel_type other_types[] = {
 	{.name = "bpf_rdonly_cast", .kind = TYPE_FUNCTION},
 	{.name = "bpf_mem_alloc", .kind = TYPE_STRUCT},
@@ -51,7 +51,7 @@ struct features {
 	char table_buffer[KALLSYMS_BUFFER];
 	struct kernel_symbol symbols[SYMBOLS_MAX];
 	size_t symbol_count;
-	pthread_t reader; /* of the symbols, while reads is true */
+	pthread_t reader; /* reads symbols while reads is true */
 	bool reads;
 	int read_err; /* 0 or -errno */
 };
@@ -61,7 +61,7 @@ static const struct bpf_insn return_0[] = {
 	{.code = BPF_JMP | BPF_EXIT},
 };
 
-/* Loads an empty raw tracepoint program: the least that measuring needs. 0 or -errno. */
+/* Loads an empty raw tracepoint program, the minimum for measuring. 0 or -errno. */
 static int probe_raw_tracepoint(void)
 {
 	int fd = bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "sp_probe", "GPL", return_0, 2, NULL);
@@ -73,9 +73,8 @@ static int probe_raw_tracepoint(void)
 }
 
 /*
- * Loads and attaches an empty fentry program: some systems refuse the load
- * (a seccomp or security policy), some only the attaching (arm64 before 6.0 has
- * no direct calls). 0 or -errno.
+ * Loads and attaches an empty fentry program. Some systems refuse to load it (seccomp or a security
+ * policy), some only to attach it (arm64 before 6.0 has no direct calls). 0 or -errno.
  */
 static int probe_fentry(__u32 function)
 {
@@ -131,7 +130,7 @@ static const struct kernel_type *find_type(const struct features *f, const char 
 	return NULL;
 }
 
-/* 0: the kernel has none. */
+/* 0: this kernel has none. */
 static __u32 type_id(const struct features *f, const char *name, enum type_kind kind)
 {
 	const struct kernel_type *t = find_type(f, name, kind);
@@ -155,8 +154,8 @@ static void probe_mechanisms(struct features *f)
 }
 
 /*
- * With PREEMPT_DYNAMIC debugfs shows the mode in parentheses; else the version line has it. False
- * where neither does.
+ * With PREEMPT_DYNAMIC, debugfs shows the mode in parentheses; otherwise the version line does.
+ * Returns false if neither shows it.
  */
 static bool probe_preemption(void)
 {
@@ -169,7 +168,7 @@ static bool probe_preemption(void)
 	       !strstr(name.version, "PREEMPT_DYNAMIC");
 }
 
-/* The first counter of a thread waits for a grace period: it does so while symbols are read. */
+/* A thread's first counter waits for a grace period, here while symbols are read. */
 static void warm_up_counters(void)
 {
 	struct perf_event_attr attr = {.size = sizeof(attr), .type = PERF_TYPE_SOFTWARE};
@@ -200,7 +199,7 @@ static void want_symbols_of(struct features *f, const struct hook_option *option
 		want_symbol(f, option->also, false);
 }
 
-/* Of all options of all hooks. */
+/* Calls want for each option of each hook. */
 static void want_all(struct features *f,
 		     void (*want)(struct features *f, const struct hook_option *option))
 {
@@ -220,7 +219,7 @@ static void *read_table(void *features)
 	return NULL;
 }
 
-/* Without the table nothing is found in it: the plan then says so of each function. */
+/* Without the table no function is found, and the plan gives that as each one's reason. */
 static void await_symbols(struct features *f)
 {
 	if (f->reads)
@@ -231,7 +230,9 @@ static void await_symbols(struct features *f)
 	f->read_err = 0;
 }
 
-/* The kernel takes a third of the start to write the table: a thread of its own reads it. */
+/*
+ * Writing the table takes the kernel a third of the start-up time, so a separate thread reads it.
+ */
 static void begin_symbols(struct features *f)
 {
 	size_t i;
@@ -337,7 +338,7 @@ int features__probe(struct features **out, bool code, char *reason, unsigned lon
 			"the kernel refuses a BPF program (needs CAP_BPF and CAP_PERFMON: "
 			"run with sudo)");
 	probe_mechanisms(f);
-	/* Not for tracepoints alone. */
+	/* Tracepoints do not need it. */
 	if (!code && (!f->fentry_refused[0] || !f->kprobe_refused[0]))
 		begin_symbols(f);
 	f->preempts = probe_preemption();
@@ -442,8 +443,8 @@ bool features__code(const struct features *f, const char *name, struct address_r
 }
 
 /*
- * "bpf: Relax the requirement to use preallocated hash maps in tracing progs" (6.1)
- * rests on this allocator. Before, the kernel warns of such a map with a splat.
+ * "bpf: Relax the requirement to use preallocated hash maps in tracing progs" (6.1) needs this
+ * allocator. Before, the kernel warns of such a map with a splat.
  */
 bool features__safe_allocation(const struct features *f)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What this kernel offers, by probes, never by its version. Probed once, with all privileges;
- * everything else reads the results.
+ * The features of this kernel, found by probes, never by its version. They are probed once, with
+ * all privileges; all other code reads the results.
  */
 #pragma once
 
@@ -14,33 +14,33 @@
 struct features;
 
 /*
- * Probes; where functions lie (features__code) only if code is asked for, as a
- * zero-copy load needs it, or where programs can attach to functions at all. 0 and
- * *out, to be freed; or -errno: -ENOENT without BTF, -EPERM where programs may not
- * be loaded at all, -ENOMEM. reason (if not NULL) then says why in words.
+ * Probes the kernel. Reads where functions are (features__code) only if code is set, as for a
+ * zero-copy load, or if programs can attach to functions. Returns 0 and *out, which the caller
+ * frees, or -errno: -ENOENT without BTF, -EPERM if programs may not be loaded, -ENOMEM. reason, if
+ * not NULL, then has the words.
  */
 int features__probe(struct features **out, bool code, char *reason, unsigned long size);
 void features__free(struct features *f);
 
-/* Are the kernel's types there? 0; -errno: -ENOMEM tells nothing of it. */
+/* Does the kernel have BTF? 0 or -errno; -ENOMEM does not answer it. */
 int features__types(void);
 
 /*
- * Code of a function, and of what the compiler made of it (name.constprop.0); how many
- * ranges. Only for functions of the hook table and the table of causes.
+ * Ranges of the code of a function and of what the compiler made of it (name.constprop.0); returns
+ * their number. Only for functions of the hook table and the table of causes.
  */
 size_t features__codes(const struct features *f, const char *name, struct address_range ranges[2]);
-/* The functions that addresses lie in, as this kernel was when it was probed. 0 or -errno. */
+/* Finds the functions that contain the addresses. 0 or -errno. */
 int features__symbolize(const struct features *f, struct kernel_address *addresses, size_t count);
-/* Address of a variable; 0 where kallsyms hides it. */
+/* The address of a variable; 0 if kallsyms hides it. */
 unsigned long long features__variable(const struct features *f, const char *name);
-/* A function's code; false where kallsyms hides it. */
+/* The code of a function; false if kallsyms hides it. */
 bool features__code(const struct features *f, const char *name, struct address_range *range);
-/* Can programs call this function of the kernel (kfunc)? */
+/* Can programs call this kernel function (kfunc)? */
 bool features__function(const struct features *f, const char *name);
-/* Do the kernel's types have this struct? */
+/* Does the kernel's BTF have this struct? */
 bool features__type(const struct features *f, const char *name);
-/* Can a program insert into a hash that was not allocated beforehand (Linux 6.1)? */
+/* Can a program insert into a hash that is not preallocated (Linux 6.1)? */
 bool features__safe_allocation(const struct features *f);
-/* A plan's questions, answered by f, which must outlive them. */
+/* The facts that a plan needs, answered from f, which must outlive them. */
 struct kernel_facts features__facts(const struct features *f);

@@ -5,13 +5,13 @@
 #include <string.h>
 
 /*
- * A kprobe's program is skipped where an interrupt finds another program running on
- * that CPU (trace_call_bpf), and before 6.7 nothing counts it. Sends cannot meet
- * that: they run in no interrupt.
+ * A kprobe's program is skipped if its CPU already runs a program that an interrupt interrupted
+ * (trace_call_bpf), and before 6.7 the kernel does not count that. It cannot happen to programs of
+ * sends, which do not run in interrupts.
  */
 #define SKIPPED_IN_INTERRUPTS "skipped where it interrupts another program"
 
-/* The number of return probes is fixed when the probe is made; perf offers no choice. */
+/* The number of return probes is fixed when a probe is created; perf has no option for it. */
 #define FEW_RETURNS "loses returns while more threads send than the kernel has return probes"
 #define FEW_READ_RETURNS \
 	"loses returns while more threads read error queues than the kernel has return probes"
@@ -19,14 +19,14 @@
 #define FEW_STAGE_RETURNS \
 	"loses returns while more threads are in the function than the kernel has return probes"
 
-/* What needs no hook in the copying functions. */
+/* These causes are seen without hooks on the copying functions. */
 #define BY_PATH                                                                                  \
 	"causes are inferred from the packet's path; unflagged copies are seen only on devices " \
 	"without scatter-gather"
 
 /*
- * A stage of a send: a function, entered and left. program is what its programs' names begin
- * with, then come the function's names.
+ * A stage of a send: a function, entered and left. program is the beginning of its programs' names;
+ * the names of the function follow.
  */
 #define STAGE(name_, purpose_, zerocopy, program, ...)                                            \
 	{                                                                                         \
@@ -42,7 +42,7 @@
 		},                                                                                \
 	}
 
-/* The beginning of a syscall. */
+/* The entry of a syscall. */
 #define ENTRY(syscall, program)                                                        \
 	{                                                                              \
 		.name = "entry of " syscall, .purpose = "when " syscall "() began",    \
@@ -109,7 +109,7 @@ static const struct hook hooks[HOOK_COUNT] = {
 		.purpose = "bytes and errors of kTLS sends, which bypass tcp_sendmsg",
 		.observed_only = true,
 		.options = {
-			/* Sends are looked at from the first such socket on. */
+			/* send_length looks at sends only from the first kTLS socket on. */
 			{MECHANISM_FENTRY, .programs = {"ulp_fentry", "send_length"},
 			 .functions = {"tcp_set_ulp"}, .tracepoints = {{"sock_send_length", 2}}},
 			{MECHANISM_KPROBE, .programs = {"ulp_kprobe", "send_length"},
@@ -123,14 +123,15 @@ static const struct hook hooks[HOOK_COUNT] = {
 		.zerocopy_only = true,
 		.options = {
 			/*
-			 * 5.10 has the second; msg_zerocopy_callback of later kernels is called
-			 * once a reference, not once a notification.
+			 * 5.10 has the second name. msg_zerocopy_callback of later kernels is
+			 * called once per reference, not once per notification.
 			 */
 			{MECHANISM_FENTRY, .programs = {"completion_fentry"},
 			 .functions = {"__msg_zerocopy_callback", "sock_zerocopy_callback"}},
 			/*
-			 * Of each pair the second sees what the kernel skips the first for: they
-			 * run as parts of threads, too.
+			 * The second program of each pair runs when the kernel skips the first,
+			 * because these can also run in thread context, where they may be
+			 * preempted.
 			 */
 			{MECHANISM_FENTRY,
 			 .programs = {"reference_fentry", "reference_fentry_again",
@@ -162,8 +163,8 @@ static const struct hook hooks[HOOK_COUNT] = {
 		.purpose = "whether an io_uring zero-copy send was flagged as copied", .zerocopy_only = true,
 		.options = {
 			/*
-			 * 6.10 has the first, 6.2 the second, where reports were not asked for, 6.1
-			 * the third.
+			 * 6.10 has the first name; 6.2 has the second, if no reports are requested;
+			 * 6.1 has the third.
 			 */
 			{MECHANISM_FENTRY, .programs = {"uring_copied_fentry", "uring_completed"},
 			 .functions = {"io_tx_ubuf_complete", "io_tx_ubuf_callback",
@@ -272,8 +273,8 @@ static const struct hook hooks[HOOK_COUNT] = {
 			 .sees_coalesced = "notification_freed", .preemptible = true,
 			 .by_queue = true},
 			/*
-			 * The last has nothing to do with it, but is as young as the exchange of a
-			 * word at once in a program (5.12).
+			 * inet_sk_error_report is not used here; a kernel that has it also has
+			 * atomic exchange for programs (5.12).
 			 */
 			{MECHANISM_TRACEPOINT, .programs = {"notification_freed_in_stack"},
 			 .tracepoints = {{"consume_skb", 1}, {"inet_sk_error_report", 1}},

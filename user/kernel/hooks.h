@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The hooks, and the mechanisms that each can use: data. plan.h chooses. */
+/* The hooks, and the mechanisms that each can use, as data. plan.h chooses. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,10 +10,10 @@ enum mechanism {
 	MECHANISM_FENTRY,
 	MECHANISM_KPROBE,
 	MECHANISM_TRACEPOINT,
-	MECHANISM_OFF, /* as a forced choice: no hooks at all */
+	MECHANISM_OFF, /* if forced: no hooks at all */
 };
 
-/* What a hook answers; the index into a plan. */
+/* What a hook measures; the index into a plan. */
 enum hook_id {
 	HOOK_SEND,
 	HOOK_SEND_OVER,
@@ -30,7 +30,7 @@ enum hook_id {
 	HOOK_SEND_ID,
 	HOOK_ERROR_QUEUE,
 	HOOK_ERROR_READ,
-	/* Of --stages, to the last. */
+	/* The hooks of --stages, up to the last. */
 	HOOK_ENTRY_SENDTO,
 	HOOK_ENTRY_SENDMSG,
 	HOOK_ENTRY_WRITE,
@@ -53,37 +53,37 @@ enum hook_id {
 
 struct tracepoint_need {
 	const char *name;
-	int args; /* at least */
+	int args; /* at least so many */
 };
 
 /* One mechanism of a hook, with its programs and limits. */
 struct hook_option {
 	enum mechanism mechanism;
-	const char *span;	     /* what a time measured by it covers; NULL: it measures none */
-	const char *completion_span; /* and one from the same beginning to a completion */
-	const char *programs[6];     /* NULL-terminated names in the BPF object; of a send, the one
-					that sees it begin comes first */
-	/* NULL-terminated: names that kernels gave the function to attach to; any will do. */
+	const char *span;	     /* what its times cover; NULL: it measures no time */
+	const char *completion_span; /* the same from that beginning to a completion */
+	const char *programs[6];     /* names in the BPF object, then NULL; of a send, its beginning
+					first */
+	/* NULL-terminated names of the function in different kernels; any one will do */
 	const char *functions[4];
-	struct tracepoint_need tracepoints[5]; /* ends with a NULL name; needs them all */
-	/* A second function that sends pass on some kernels, and its programs. */
+	struct tracepoint_need tracepoints[5]; /* all are needed; ends with a NULL name */
+	/* A second function by which some kernels send, and its programs. */
 	const char *also;
 	const char *also_programs[3];
 	const char *type;	    /* a struct that the kernel must have, or NULL */
 	const char *code;	    /* a function whose address must be known, or NULL */
-	const char *misses;	    /* what it could miss, or NULL */
-	const char *unseen;	    /* sends by TCP that it never sees, or NULL */
-	const char *sees_coalesced; /* the program that looks at coalesced notifications, or NULL */
-	bool preemptible;	    /* its programs run in thread context, and can be preempted */
-	bool by_graph;		    /* a kprobe that the function graph tracer makes */
+	const char *misses;	    /* what it may miss, or NULL */
+	const char *unseen;	    /* TCP sends that it never sees, or NULL */
+	const char *sees_coalesced; /* the program that reads coalesced notifications, or NULL */
+	bool preemptible;	    /* its programs run in thread context and can be preempted */
+	bool by_graph;		    /* a kprobe made by the function graph tracer */
 	bool by_stack;		    /* an older tracepoint without a location: the stack has it */
-	bool with_sends;    /* its programs are the send hook's own: usable where that uses them */
-	bool guesses;	    /* guesses the id that a send gets */
-	bool by_queue;	    /* looks at notifications in the error queue: knows no bytes */
-	bool by_reference;  /* counts what references leave that go before a completion */
-	bool by_path;	    /* infers copies from the packet's path: knows no bytes */
-	bool by_report;	    /* knows only the copies that io_uring was asked to report */
-	bool counts_at_end; /* a send whose beginning was not seen is counted, untimed */
+	bool with_sends;    /* its programs are the send hook's: usable only if that uses them */
+	bool guesses;	    /* it guesses the id of a send */
+	bool by_queue;	    /* it reads notifications in the error queue, so it knows no bytes */
+	bool by_reference;  /* it counts the notes that references leave before a completion */
+	bool by_path;	    /* it infers copies from the packet's path, so it knows no bytes */
+	bool by_report;	    /* it knows only copies that io_uring was asked to report */
+	bool counts_at_end; /* it counts a send whose beginning was missed, untimed */
 };
 
 #define HOOK_OPTIONS_MAX 6
@@ -91,18 +91,21 @@ struct hook_option {
 struct hook {
 	const char *name;
 	const char *purpose;
-	bool zerocopy_only;    /* of no use to a load that never asks for zero-copy */
-	bool stages_only;      /* for --stages alone, */
-	bool packets_only;     /* and for --packets */
-	bool observed_only;    /* for what our own load does not do, and beside functions
-				  only: the tracepoints of sends see it */
-	const char *load_only; /* NULL; or why only our own load can be measured */
+	bool zerocopy_only; /* not used for a load that never requests zero-copy */
+	bool stages_only;   /* only for --stages */
+	bool packets_only;  /* only for --packets */
+	bool observed_only; /* for sends that our load does not make; tracepoints of sends see them
+			       anyway */
+	const char *load_only; /* why only the own load can be measured, or NULL */
 	struct hook_option options[HOOK_OPTIONS_MAX]; /* best first; ends with MECHANISM_NONE */
 };
 
 const struct hook *hook__get(enum hook_id id);
-/* The symbols that an option may attach to: "a or b", "a, b". */
+/* The symbols to which an option may attach: "a or b", "a, b". */
 void hook_option__symbols(const struct hook_option *option, char *text, size_t size);
 const char *mechanism_name(enum mechanism m);
-/* "fentry", "kprobe", "tracepoint", "none" for MECHANISM_OFF; MECHANISM_NONE if it is no name. */
+/*
+ * "fentry", "kprobe", "tracepoint"; "none" for MECHANISM_OFF. MECHANISM_NONE if the name is
+ * unknown.
+ */
 enum mechanism mechanism_parse(const char *name);

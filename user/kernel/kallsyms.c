@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ".cold" holds the unlikely parts of a function that is still called by its name. */
+/* ".cold" has the unlikely parts of a function that is still called by its own name. */
 static bool is_variant(const char *suffix, size_t length)
 {
 	return *suffix == '.' && strncmp(suffix, ".cold", length < 5 ? length : 5) != 0;
@@ -15,13 +15,13 @@ static bool is_variant(const char *suffix, size_t length)
 
 #define OPEN_MAX 256
 
-/* Where functions begin that have no end yet. */
+/* Functions whose end was not read yet. */
 struct open_ranges {
 	struct address_range *ranges[OPEN_MAX];
 	size_t count;
 };
 
-/* Nothing begins at 0: that is what the table says where it hides addresses. */
+/* Address 0 means that the table hides addresses. */
 static void begin_at(struct open_ranges *open, struct address_range *range,
 		     unsigned long long address)
 {
@@ -32,9 +32,9 @@ static void begin_at(struct open_ranges *open, struct address_range *range,
 }
 
 /*
- * The table has starts only: a function ends where the next one starts. The kernel's
- * own symbols come sorted, so that is the next line; those of modules do not, and
- * their functions stay open for a nearer end, in whatever line.
+ * The table has only starts: a function ends where the next one starts. The kernel's own symbols
+ * are sorted, so the next line ends them. Those of modules are not sorted: their functions stay
+ * open for a nearer end in any later line.
  */
 static void end_at(struct open_ranges *open, unsigned long long address, bool of_module)
 {
@@ -68,7 +68,7 @@ static void record_symbol(struct open_ranges *open, struct kernel_symbol *s,
 	}
 }
 
-/* A name of the table, up to what the compiler appended, against one asked for. */
+/* Compares a name of the table, without the compiler's suffix, with a requested one. */
 struct base_name {
 	const char *text;
 	size_t length;
@@ -89,7 +89,7 @@ static int compare_names(const void *a, const void *b)
 		      (*(struct kernel_symbol *const *)b)->name);
 }
 
-/* What is asked for, by name. */
+/* The requested symbols, sorted by name. */
 struct index {
 	struct kernel_symbol **sorted;
 	size_t count;
@@ -101,7 +101,7 @@ static struct kernel_symbol *find_asked(const struct index *index, const char *n
 	struct base_name base = {name, 0};
 	struct kernel_symbol **found;
 
-	/* No name asked for is shorter, and the line ends behind. */
+	/* Requested names are not shorter than a beginning, and the line's end limits the look. */
 	if (!beginnings__may_have(&index->beginnings, name, strnlen(name, BEGINNING_LENGTH)))
 		return NULL;
 	base.length = strcspn(name, ". \t\n");
@@ -109,7 +109,7 @@ static struct kernel_symbol *find_asked(const struct index *index, const char *n
 	return found ? *found : NULL;
 }
 
-/* "address type name [module]": where the name begins, NULL if it is no such line. */
+/* "address type name [module]": returns where the name begins; NULL: not such a line. */
 static const char *parse_line(const char *line, unsigned long long *address, char *type)
 {
 	char *end;
@@ -121,7 +121,7 @@ static const char *parse_line(const char *line, unsigned long long *address, cha
 	return end + 3;
 }
 
-/* The lines of modules once more: the end of a function may come before it. */
+/* Reads the lines of modules again, because a function's end may be in an earlier line. */
 static int end_in_modules(FILE *file, long modules, struct open_ranges *open)
 {
 	unsigned long long address;
@@ -201,7 +201,7 @@ static int compare_addresses(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-/* The first that is not below start; NULL: all are. */
+/* The first address not below start; NULL: all are below. */
 static struct kernel_address *first_from(struct kernel_address *const *sorted, size_t count,
 					 unsigned long long start)
 {
@@ -217,8 +217,10 @@ static struct kernel_address *first_from(struct kernel_address *const *sorted, s
 	return low < count ? sorted[low] : NULL;
 }
 
-/* A symbol is noted at the first address behind it, and passed on to those that lie nearer to it
- * than to another. */
+/*
+ * Notes each symbol at the first address after it, then passes it on to the next addresses, unless
+ * these have a nearer symbol.
+ */
 static int read_nearest(FILE *table, struct kernel_address *const *sorted, size_t count)
 {
 	unsigned long long start;

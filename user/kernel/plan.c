@@ -9,7 +9,7 @@
 	"this kernel preempts its programs: what other threads of the CPU do meanwhile " \
 	"is not seen"
 
-/* Adds a reason, unless it was given already. */
+/* Adds a reason unless it was added before. */
 static void give_reason(struct plan_entry *entry, const char *format, const char *a, const char *b)
 {
 	char reason[sizeof(entry->reason)];
@@ -21,7 +21,7 @@ static void give_reason(struct plan_entry *entry, const char *format, const char
 			 used ? "; " : "", reason);
 }
 
-/* The link-time optimiser renames a static function and leaves its arguments alone. */
+/* The link-time optimiser renames a static function without changing its arguments. */
 static bool same_arguments(const char *variant)
 {
 	return strstr(variant, ".llvm.");
@@ -29,8 +29,8 @@ static bool same_arguments(const char *variant)
 
 /*
  * A compiler may split a function (.part, .cold), or change its arguments for some or all callers
- * (.constprop, .isra). A variant beside the function takes calls away from it. One instead of it is
- * of no use: its arguments have moved.
+ * (.constprop, .isra). If the function remains beside the variant, it gets fewer calls; if not, it
+ * cannot be used, because the arguments have moved.
  */
 static bool function_usable(struct plan_entry *entry, enum mechanism m, const char *name,
 			    const struct kernel_function *f)
@@ -93,8 +93,8 @@ static bool has_tracepoints(struct plan_entry *entry, const struct hook_option *
 }
 
 /*
- * While a thread is preempted inside a program, the kernel skips that program in all
- * other threads of the CPU. A kprobe's program is not preempted.
+ * While a thread is preempted inside a program, the kernel skips that program in all other threads
+ * of the CPU. A kprobe's program cannot be preempted.
  */
 static bool preempted(const struct hook_option *option, const struct kernel_facts *facts)
 {
@@ -114,7 +114,7 @@ static void find_second(struct plan_entry *entry, const struct hook_option *opti
 			    option->also, "");
 }
 
-/* Can this kernel do it? Adds the reason to the entry if not, or what could be missed. */
+/* Does this kernel support the option? Adds the reason to the entry if not, or what it may miss. */
 static bool option_possible(struct plan_entry *entry, const struct hook_option *option,
 			    const struct kernel_facts *facts)
 {
@@ -178,7 +178,7 @@ static bool permitted(const struct plan *plan, enum hook_id id, const struct hoo
 	       (id != HOOK_SEND && option->mechanism == MECHANISM_TRACEPOINT);
 }
 
-/* Takes the best option that the kernel supports; returns whether any was tried. */
+/* Uses the best option that the kernel supports. Returns whether any was tried. */
 static bool try_options(struct plan *plan, enum hook_id id, const struct kernel_facts *facts,
 			enum mechanism forced, bool preemptible)
 {
@@ -197,7 +197,7 @@ static bool try_options(struct plan *plan, enum hook_id id, const struct kernel_
 	return tried;
 }
 
-/* An option that can be preempted is the last resort. */
+/* Options that can be preempted come last. */
 static void resolve_hook(struct plan *plan, enum hook_id id, const struct kernel_facts *facts,
 			 enum mechanism forced)
 {
@@ -220,7 +220,7 @@ static void disable(struct plan_entry *entry, const char *why)
 	give_reason(entry, "%s", why, "");
 }
 
-/* Why there is no use for the hook; NULL: there is. */
+/* Why the hook is not used; NULL: it is. */
 static const char *useless(const struct hook *hook, const struct plan *plan, enum mechanism forced,
 			   unsigned int what)
 {
@@ -295,7 +295,7 @@ enum mechanism plan__mechanism(const struct plan *plan)
 	return send->option ? send->option->mechanism : MECHANISM_NONE;
 }
 
-/* Sends of all protocols pass sock_send_length, where such a hook counts. */
+/* Sends of all protocols pass sock_send_length, which then counts them. */
 bool plan__sees_others(const struct plan *plan)
 {
 	const struct hook_option *send = plan->entries[HOOK_SEND].option;
@@ -312,7 +312,7 @@ const char *plan__blind_to_unflagged(const struct plan *plan)
 
 	if (!copy->option)
 		return copy->reason;
-	/* Its rules see those of devices without scatter-gather. */
+	/* Inferring sees unflagged copies of devices without scatter-gather. */
 	if (copy->option->by_path)
 		return NULL;
 	for (i = 0; i < sizeof(unflagged) / sizeof(unflagged[0]); i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which mechanism each hook uses. The resolver is pure: it asks a kernel seven questions and
- * touches nothing.
+ * Chooses the mechanism of each hook. The resolver is pure: it gets facts about a kernel by seven
+ * functions, and has no side effects.
  */
 #pragma once
 
@@ -9,16 +9,16 @@
 
 #define SYMBOL_MAX 96
 
-/* A function of the kernel, by its symbols and its types. */
+/* A kernel function, by its symbols and types. */
 struct kernel_function {
-	bool code;		  /* stands in kallsyms under its own name */
+	bool code;		  /* kallsyms has its own name */
 	bool typed;		  /* BTF describes it */
-	char variant[SYMBOL_MAX]; /* one that the compiler made of it (name.isra.0), or "" */
+	char variant[SYMBOL_MAX]; /* a variant that the compiler made (name.isra.0), or "" */
 };
 
 struct features;
 
-/* The questions a plan asks of a kernel. */
+/* Facts about a kernel. */
 struct kernel_facts {
 	const struct features *features;
 	void (*function)(const struct features *f, const char *name, struct kernel_function *out);
@@ -27,13 +27,13 @@ struct kernel_facts {
 	bool (*has_type)(const struct features *f, const char *name);
 	/* Why the kernel refuses a mechanism; NULL or empty: it does not. */
 	const char *refused[MECHANISM_OFF];
-	/* Does it take the CPU from a thread that runs in the kernel? */
+	/* Can threads be preempted in the kernel? */
 	bool preempts;
-	/* Can kprobes come from the function graph tracer, which sees every return? */
+	/* Can the function graph tracer make kprobes? It sees every return. */
 	bool graph_probes;
 };
 
-/* The reason of a hook that a load has no use for: not something that could not be measured. */
+/* The reason of a hook that a load does not use: nothing is missing. */
 #define PLAN_NEVER_ASKS "this load never asks for zero-copy"
 
 enum hook_status { HOOK_PLANNED, HOOK_UNAVAILABLE, HOOK_DISABLED };
@@ -41,9 +41,9 @@ enum hook_status { HOOK_PLANNED, HOOK_UNAVAILABLE, HOOK_DISABLED };
 struct plan_entry {
 	const struct hook_option *option; /* NULL unless planned */
 	enum hook_status status;
-	bool also;		 /* the kernel has the option's second function, too */
+	bool also;		 /* the kernel also has the option's second function */
 	char symbol[SYMBOL_MAX]; /* what it attaches to */
-	char reason[512];	 /* why not; or what it could miss */
+	char reason[512];	 /* why it is not used; or what it may miss */
 };
 
 struct plan {
@@ -55,41 +55,41 @@ enum plan_for {
 	PLAN_COPYING_LOAD,
 	PLAN_ZEROCOPY_LOAD,
 	PLAN_OBSERVATION,
-	PLAN_STAGES = 4,  /* and, added to it, the stages of sends, */
-	PLAN_PACKETS = 8, /* and the packets that they become */
+	PLAN_STAGES = 4,  /* the stages of sends in addition, */
+	PLAN_PACKETS = 8, /* the packets of sends in addition */
 };
 
 /*
- * Chooses an option for each hook. A forced mechanism is the only one to time sends; other hooks
- * then use it or a tracepoint. MECHANISM_OFF disables all. False if sends cannot be timed as asked:
+ * Chooses an option for each hook. Only a forced mechanism may then time sends; other hooks use it
+ * or a tracepoint. MECHANISM_OFF disables all. Returns false if sends cannot be timed like this;
  * the entry's reason says why.
  */
 bool plan__resolve(struct plan *plan, const struct kernel_facts *facts, enum mechanism forced,
 		   unsigned int what);
 
 /*
- * A plan of one hook and one option: to find out whether it works. False if the kernel lacks
- * something: the entry's reason says what.
+ * A plan with one option of one hook, to test whether it works. Returns false if the kernel lacks
+ * something; the entry's reason says what.
  */
 bool plan__only(struct plan *plan, const struct kernel_facts *facts, enum hook_id id,
 		const struct hook_option *option);
 
-/* The entry's programs, one after the other, and what each attaches to; NULL after the last. */
+/* The entry's programs in turn, and the symbol to which each attaches; NULL after the last. */
 const char *plan_entry__program(const struct plan_entry *entry, size_t i, const char **symbol);
 
-/* Do programs see sends of protocols other than TCP? */
+/* Do the programs see sends of protocols other than TCP? */
 bool plan__sees_others(const struct plan *plan);
 
 /* Why a plan does not see unflagged copies; NULL: it does. */
 const char *plan__blind_to_unflagged(const struct plan *plan);
 
-/* Which copies of completed zero-copy sends the hooks of a plan see, beside those flagged. */
+/* Which copies of completed zero-copy sends a plan's hooks see, in addition to flagged ones. */
 struct coverage {
 	bool completions; /* any at all */
 	bool unflagged;	  /* copies without a flag */
-	bool unknown;	  /* those that io_uring was not asked to report */
+	bool unknown;	  /* copies that io_uring was not asked to report */
 };
 struct coverage plan__coverage(const struct plan *plan);
 
-/* The mechanism that times calls; MECHANISM_OFF where none is to. */
+/* The mechanism that times calls; MECHANISM_OFF if none does. */
 enum mechanism plan__mechanism(const struct plan *plan);

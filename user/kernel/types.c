@@ -13,9 +13,9 @@
 #define KERNEL_TYPES	  "/sys/kernel/btf/vmlinux"
 #define TRACEPOINT_PREFIX "btf_trace_"
 
-static struct btf *kept; /* by types__keep() */
+static struct btf *kept; /* set by types__keep() */
 
-/* Linux 6.16 lets them be mapped, which saves libbpf one of its two copies. */
+/* Since Linux 6.16 BTF can be mapped, which saves one of libbpf's two copies. */
 static struct btf *read_mapped(void)
 {
 	int fd = open(KERNEL_TYPES, O_RDONLY | O_CLOEXEC);
@@ -37,8 +37,8 @@ static struct btf *read_mapped(void)
 }
 
 /*
- * In the place of libbpf's own, which it calls for the types that programs are fitted to: it would
- * read and copy all of them once more.
+ * Replaces libbpf's function, which libbpf calls to relocate programs, and which would read and
+ * copy all types again.
  */
 struct btf *btf__load_vmlinux_btf(void)
 {
@@ -57,8 +57,8 @@ void types__keep(struct btf *kernel)
 }
 
 /*
- * The kernel describes a tracepoint by the type of its probe function: a typedef of a pointer to a
- * function whose first argument is the probe's own.
+ * The kernel describes a tracepoint by the type of its probe: a typedef of a pointer to a function
+ * whose first argument is the probe's own.
  */
 static int count_args(const struct btf *kernel, const struct btf_type *t)
 {
@@ -68,7 +68,7 @@ static int count_args(const struct btf *kernel, const struct btf_type *t)
 	return function && btf_is_func_proto(function) ? btf_vlen(function) - 1 : -1;
 }
 
-/* The name that a type of this kind is asked for by; NULL: of its kind none is. */
+/* The name by which a type of this kind is searched for; NULL: it is not. */
 static const char *asked_name(const struct btf *kernel, const struct btf_type *t,
 			      enum type_kind *kind)
 {

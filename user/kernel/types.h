@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the kernel's types (BTF) say of names that are asked for, all of them in one pass. */
+/* What the kernel's types (BTF) say about requested names, found in one pass. */
 #pragma once
 
 #include <bpf/btf.h>
@@ -8,13 +8,16 @@
 enum type_kind { TYPE_FUNCTION, TYPE_TRACEPOINT, TYPE_STRUCT };
 
 struct kernel_type {
-	const char *name; /* asked for */
+	const char *name; /* requested name */
 	enum type_kind kind;
-	__u32 id; /* 0: there is none */
-	int args; /* that programs at a tracepoint get; -1: there is none */
+	__u32 id; /* 0: not found */
+	int args; /* arguments of a tracepoint's program; -1: there is none */
 };
 
-/* For the next call of btf__load_vmlinux_btf(), be it libbpf's. NULL: what is kept is freed. */
+/*
+ * Keeps the types for the next call of btf__load_vmlinux_btf(), also libbpf's. NULL: frees what is
+ * kept.
+ */
 void types__keep(struct btf *kernel);
 
 /* Fills in id and args. */

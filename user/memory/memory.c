@@ -3,7 +3,7 @@
 
 #include "user/system/files.h"
 
-#include "tables.h" /* made of analysis/tables/memory.py */
+#include "tables.h" /* generated from analysis/tables/memory.py */
 
 #include <errno.h>
 #include <glob.h>
@@ -20,27 +20,27 @@
 
 enum memory_kind { MEMORY_KIND_NUMBERS, MEMORY_KIND_COUNT };
 
-/* The source is there if its first event is. Of one kind the first that exists is used. */
+/* A source exists if its first event does. Of each kind, the first existing source is used. */
 static const struct source {
 	enum memory_kind kind;
 	struct event {
-		const char *pmu;  /* the device without its number; NULL: a name of perf's own */
-		const char *name; /* NULL: there are no more */
+		const char *pmu;  /* device without its number; NULL: perf names the event */
+		const char *name; /* NULL ends the list */
 	} events[SOURCE_EVENTS + 1];
 } sources[] = {MEMORY_SOURCE_ROWS};
 
 struct memory {
 	const char *sysfs;
-	char *names; /* perf's, blanks between */
+	char *names; /* all that perf names, separated by blanks */
 	unsigned int line;
 	size_t count;
 	struct asked {
 		enum memory_kind kind;
-		char name[NAME_SIZE]; /* as in perf's -e */
+		char name[NAME_SIZE]; /* as for perf's -e */
 	} asked[EVENTS_MAX];
 };
 
-/* Tests use another tree. */
+/* Tests replace /sys. */
 static const char *sysfs_root(void)
 {
 	const char *root = getenv("SENDPATH_SYSFS");
@@ -48,7 +48,7 @@ static const char *sysfs_root(void)
 	return root && root[0] ? root : "/sys";
 }
 
-/* A device's boxes have its name and a number. */
+/* The boxes of a device have its name and a number. */
 static bool device_has(const char *sysfs, const char *pmu, const char *event)
 {
 	char pattern[1024];
@@ -107,7 +107,7 @@ static void choose(struct memory *m)
 		}
 }
 
-/* Of the cache that is farthest from the first CPU. */
+/* Of the last-level cache of the first CPU. */
 static unsigned int line_size(const char *sysfs)
 {
 	long size = 0;
@@ -159,7 +159,7 @@ unsigned int memory__line(const struct memory *m)
 	return m->line;
 }
 
-/* How many are named. */
+/* Returns the number of events. */
 static size_t name_events(const struct memory *m, bool memory_alone, char *list, size_t room)
 {
 	size_t i, used = 0, count = 0;
@@ -172,7 +172,7 @@ static size_t name_events(const struct memory *m, bool memory_alone, char *list,
 	return count;
 }
 
-/* perf refuses all if it does not like one: then at least those of memory. */
+/* perf refuses all events if it refuses one: try those of memory alone then. */
 static void start(struct memory_run *r, const struct memory *m)
 {
 	char list[EVENTS_MAX * NAME_SIZE];

@@ -17,15 +17,15 @@
 #define ANSWER_MS 10000
 
 /*
- * perf's command is a cat that reads what we would write to out: it ends when we do, however
- * that comes, and perf with it.
+ * perf's command is a cat that reads the other end of out: however this process ends, cat ends with
+ * it, and so does perf.
  */
 struct perf_stat {
 	pid_t pid;
 	int control, out;
 };
 
-/* What we may, as far as counting needs it: exec would take it from a user. */
+/* Passes on the capabilities that counting needs: exec would remove them for an ordinary user. */
 static void hand_over_capabilities(void)
 {
 	static const cap_value_t wanted[] = {CAP_PERFMON, CAP_SYS_ADMIN};
@@ -48,13 +48,13 @@ static void exec_stat(const char *events, int control, int out)
 	char controls[32];
 	sigset_t none;
 
-	control = dup(control); /* without close-on-exec */
+	control = dup(control); /* a copy without close-on-exec */
 	if (control < 0 || dup2(out, STDIN_FILENO) < 0 || dup2(out, STDERR_FILENO) < 0)
 		_exit(127);
 	snprintf(controls, sizeof(controls), "fd:%d,%d", control, control);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	setpgid(0, 0); /* Ctrl-C is ours to hear */
+	setpgid(0, 0); /* only this process handles Ctrl-C */
 	hand_over_capabilities();
 	setenv("LC_ALL", "C", 1);
 	execlp("perf", "perf", "stat", "-x;", "-a", "-D", "-1", "-e", events, "--control", controls,
@@ -63,7 +63,7 @@ static void exec_stat(const char *events, int control, int out)
 	_exit(127);
 }
 
-/* All that comes until its end. NULL: out of memory. */
+/* Reads until the end. NULL: out of memory. */
 static char *read_all(int fd)
 {
 	char *text = NULL, part[4096];
@@ -115,7 +115,7 @@ static int spawn(struct perf_stat *p, const char *events)
 	return p->pid < 0 ? -errno : 0;
 }
 
-/* Its answer ends with a newline and, in most versions, a zero. */
+/* perf's answer ends with a newline and, in most versions, a zero. */
 int perf_stat__count(struct perf_stat *p, int on)
 {
 	const char *word = on ? "enable\n" : "disable\n";
@@ -131,7 +131,7 @@ int perf_stat__count(struct perf_stat *p, int on)
 	return read(p->control, text, sizeof(text)) > 0 ? 0 : -EPIPE;
 }
 
-/* Does this line say anything? */
+/* Does this line have any text? */
 static bool is_reason(const char *line, size_t length)
 {
 	return length && strncmp(line, "Error:", length) &&
@@ -186,7 +186,7 @@ char *perf_stat__finish(struct perf_stat *p)
 
 	if (p->pid > 0) {
 		shutdown(p->out, SHUT_WR);
-		kill(p->pid, SIGINT); /* so that it does not sleep its second out */
+		kill(p->pid, SIGINT); /* wakes perf, which may sleep for a second */
 		text = read_all(p->out);
 		waitpid(p->pid, NULL, 0);
 	}

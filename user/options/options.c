@@ -14,13 +14,13 @@
 
 const char *argp_program_version = "sendpath " SENDPATH_VERSION;
 
-#define REPEATS_MIN 6 /* decide one comparison: docs/statistics.md */
+#define REPEATS_MIN 6 /* enough to decide one comparison: docs/statistics.md */
 #define WRONG_MOST  0.05
 #define SAMPLE_MAX  1000000
 #define PROFILE_MAX 100000
-#define TOP_DEFAULT 32 /* names of processes that exporter has */
+#define TOP_DEFAULT 32 /* process names that the exporter shows */
 
-/* Ends the program. */
+/* Prints a usage error and ends the program. */
 static error_t refuse(struct argp_state *state, const char *option, const char *value,
 		      const char *remedy)
 {
@@ -42,14 +42,14 @@ static error_t set_number(struct argp_state *state, int key, const char *arg, un
 #define GRID_PARTS 2
 #define GRID_WORDS 8
 
-/* A grid that has a name: each part is options of a load, as a command line has them. */
+/* A named grid: each part has options of a load, as on a command line. */
 static const struct grid {
 	const char *name;
-	size_t count; /* of parts */
+	size_t count; /* number of parts */
 	const char *parts[GRID_PARTS][GRID_WORDS];
 } grids[] = {GRID_ROWS};
 
-/* NULL if there is none of that name. */
+/* NULL: no grid has this name. */
 static const struct grid *find_grid(const char *name)
 {
 	size_t i;
@@ -60,10 +60,10 @@ static const struct grid *find_grid(const char *name)
 	return NULL;
 }
 
-/* Those that need no code of their own. */
+/* Options that need no code of their own. */
 static const struct value {
 	int key;
-	const char *name; /* as the front knows it */
+	const char *name; /* its name for the front */
 	enum { VALUE_FLAG, VALUE_TEXT, VALUE_NUMBER } kind;
 	size_t offset; /* in struct options */
 	unsigned int most;
@@ -116,7 +116,7 @@ static error_t refuse_if(struct argp_state *state, const char *option, const cha
 	return why ? refuse(state, option, value, why) : 0;
 }
 
-/* All that stands after "--". */
+/* Takes all words after "--" as the command. */
 static error_t take_command(struct options *o, struct argp_state *state)
 {
 	char **command = &state->argv[state->next - 1];
@@ -125,7 +125,7 @@ static error_t take_command(struct options *o, struct argp_state *state)
 	return refuse_if(state, "--", command[0], target__set_command(&o->target, command));
 }
 
-/* The option, if any, for which something must be attached. */
+/* An option that needs attached programs, or NULL. */
 static const char *needs_hooks(const struct options *o)
 {
 	if (o->cost)
@@ -145,7 +145,7 @@ static const char *needs_hooks(const struct options *o)
 	return o->call_counters ? "--call-counters" : NULL;
 }
 
-/* What raw lines do not go with, if anything. */
+/* What cannot be combined with --raw, or NULL. */
 static const char *not_of_raw(const struct options *o)
 {
 	return o->sweep.given	   ? "with sweep"
@@ -155,7 +155,7 @@ static const char *not_of_raw(const struct options *o)
 				   : NULL;
 }
 
-/* What says otherwise how long windows are. */
+/* What sets the duration of windows instead of --total, or NULL. */
 static const char *not_of_total(const struct options *o)
 {
 	return o->target.given || o->exporter.given	   ? "with a program to observe"
@@ -171,7 +171,7 @@ static const struct help *help_of(const struct options *o)
 				   : &options_help;
 }
 
-/* Is all there that a sweep needs, and nothing else? */
+/* Checks that the sweep has all that it needs, and nothing else. */
 static void check_sweep(const struct options *o, struct argp_state *state)
 {
 	const char *grid = o->sweep.grid;
@@ -183,11 +183,11 @@ static void check_sweep(const struct options *o, struct argp_state *state)
 						    : "--out is missing: name a folder for the "
 						      "records of the sweep");
 	if (o->target.given)
-		program__refuse(state, "sweep runs loads: it goes with no program to observe");
+		program__refuse(state, "sweep runs loads: leave out the program to observe");
 	if (o->json)
 		program__refuse(state, "--json %s: a sweep writes its records to --out", o->json);
 	if (o->interval > 0)
-		program__refuse(state, "--interval: a sweep has a line of its own, leave it out");
+		program__refuse(state, "--interval: a sweep shows its own progress, leave it out");
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -257,13 +257,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 				      "nothing would be measured");
 		if (o->target.given && o->memory)
 			return refuse(state, "--memory", "with a program to observe",
-				      "it goes with a load; leave one out");
+				      "it needs a load; leave one out");
 		if (o->raw && not_of_raw(o))
 			return refuse(state, "--raw", not_of_raw(o),
-				      "it prints raw lines alone; leave one out");
+				      "it prints only raw lines; leave one out");
 		if (o->folded && (!o->profile || o->raw || o->sweep.given))
 			return refuse(state, "--folded", o->folded,
-				      "it goes with --profile, and neither with --raw nor sweep");
+				      "it needs --profile, without --raw and sweep");
 		if (o->mechanism == MECHANISM_OFF && needs_hooks(o))
 			return refuse(state, needs_hooks(o), "with --mechanism none",
 				      "nothing is attached; leave one out");
@@ -271,7 +271,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		if (state->quoted)
 			return take_command(o, state);
-		return refuse(state, arg, "is no command", "a program to observe stands after --");
+		return refuse(state, arg, "is no command", "put -- before a program to observe");
 	default:
 		return set_value(o, key, arg, state);
 	}
@@ -283,7 +283,7 @@ static const struct argp_child children[] = {
 static const struct argp argp = {
 	.options = options_list, .parser = parse_option, .children = children};
 
-/* The fewest that can decide each comparison of a row, by Holm's correction. */
+/* The fewest repeats that can decide each comparison of a row, with Holm's correction. */
 static unsigned int repeats_of_family(const struct load_options *o)
 {
 	size_t family = o->load.workload == WORKLOAD_PROCINFO ? o->connections.count
@@ -297,9 +297,9 @@ static unsigned int repeats_of_family(const struct load_options *o)
 }
 
 /*
- * A comparison needs repeats: without --repeat, configurations have as many as their number asks
- * for. These share a total, unless each window's duration is given. One alone is compared with
- * nothing.
+ * Without --repeat, several configurations run as often as deciding their comparisons takes, and
+ * share a total time unless the duration of a window is given. A single configuration has no
+ * comparison and runs once.
  */
 static void settle_repeats(struct options *o)
 {
@@ -328,7 +328,7 @@ static void parse_words(struct options *o, int argc, char **argv)
 	settle_repeats(o);
 }
 
-/* The options of a grid have to be there before the command line is parsed. */
+/* The options of a named grid must be known before the command line is parsed. */
 static const struct grid *grid_of_words(int argc, char **argv)
 {
 	const char *found = "";
@@ -353,7 +353,7 @@ static void *allocate(size_t count, size_t size)
 	exit(STATUS_FAILED);
 }
 
-/* The words of the command line stand behind those of the grid, which they override. */
+/* The command line's words come after the grid's, which they override. */
 static void parse_part(struct options *o, const char *const *words, int argc, char **argv)
 {
 	char **joined = allocate((size_t)argc + GRID_WORDS + 1, sizeof(*joined));

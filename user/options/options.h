@@ -21,58 +21,60 @@ enum { OPTION_NUMBERS };
 
 #define ALLOWED_HOSTS_MAX 16
 
-/* What sweep has beside the options of a measuring run, as given: the front reads them. */
+/* The sweep's own options, as given; the front interprets them. */
 struct sweep_options {
 	bool given; /* the command is sweep */
 	SWEEP_MEMBERS
 };
 
-/* What exporter has beside the options of an observation. */
+/* The exporter's own options. */
 struct exporter_options {
 	bool given;			      /* the command is exporter */
 	const char *listen;		      /* "ADDRESS:PORT" */
-	const char *names[ALLOWED_HOSTS_MAX]; /* by which it is asked, too */
+	const char *names[ALLOWED_HOSTS_MAX]; /* host names in requests that are answered, too */
 	size_t name_count;
 	const char *textfile; /* a folder; NULL: it listens */
-	unsigned int top;     /* names of processes; 0: none */
+	unsigned int top;     /* process names; 0: none */
 };
 
-/* What a command line is of. */
+/* Which command is parsed. */
 enum measuring { MEASURE_RUNS, MEASURE_SWEEP, MEASURE_EXPORTER };
 
 struct options {
 	struct load_options load;
-	OPTION_MEMBERS /* of the rows of analysis/tables/options.py; NULL or 0: not given */
+	OPTION_MEMBERS /* from analysis/tables/options.py; NULL or 0: not given */
 		struct target target;
 	struct sweep_options sweep;
 	struct exporter_options exporter;
 	double total_s;	     /* of all windows of a configuration; 0: not given */
-	double wait_quiet_s; /* at most, before each run; 0: not at all */
-	double interval; /* seconds between lines, or text files, while a window is open; 0: none */
+	double wait_quiet_s; /* longest wait before each run; 0: no wait */
+	double interval; /* seconds between lines or text files while a window is open; 0: none */
 	unsigned int by; /* a set of enum group_by */
-	enum mechanism mechanism; /* MECHANISM_NONE: the best there is; MECHANISM_OFF: none */
+	enum mechanism mechanism; /* MECHANISM_NONE: the best available; MECHANISM_OFF: no hooks */
 };
 
 /*
- * Parses, or ends the program: --help with 0, wrong usage with 2 and one line. Of a sweep, one
- * for each part of its grid, which differ in the load alone; else one. To be freed; what they
- * point to is argv's.
+ * Parses the command line or ends the program: --help with status 0, wrong usage with 2 and one
+ * line. A sweep gets one struct for each part of its grid, which differ only in their loads; other
+ * commands get one. The caller frees them; their strings are argv's.
  */
 struct options *options__parse(int argc, char **argv, enum measuring what, size_t *count);
 
-/* What the front knows of the options. */
+/* The options as JSON for the front. */
 json_object *options__json(const struct options *o);
 
-/* The same of advise: a load to see whether sends are copied, those to compare, a program. */
+/*
+ * Parses advise: a load that finds out whether sends are copied, loads to compare, and a program.
+ */
 struct options *options__parse_advise(int argc, char **argv, size_t *count);
 
-/* The rest is between the files of this folder, and for tests. */
+/* The rest is private to this folder and tests. */
 extern const struct argp_option options_list[];
 const char *options__name(int key);
-/* Of the program, of "sweep" and of "exporter". */
+/* Of the program, of sweep and of exporter. */
 extern const struct help options_help, options_help_sweep, options_help_exporter;
-/* Takes one of the options of exporter. What is wrong ends the program. */
+/* Takes one of the exporter's options. A bad value ends the program. */
 void options__take_exporter(struct options *o, int key, const char *value,
 			    struct argp_state *state);
-/* Is all there that it needs, and nothing else? Sets defaults. */
+/* Checks the exporter's options, and sets defaults. */
 void options__check_exporter(struct options *o, struct argp_state *state);

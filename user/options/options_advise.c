@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What advise may have measured: loads on the path that its command line names, and the program
- * that it names. Its own options are the front's, which parses all of them.
+ * The measurements that advise may request: loads on the path, and the program, of its command
+ * line. The front parses its other options.
  */
 #include "user/options/options.h"
 
@@ -10,12 +10,12 @@
 
 #define WARMUP "--warmup=0.05"
 
-/* With a value each. */
+/* Options that have a value. */
 static const char *const of_path[] = {ADVISE_OF_PATH, NULL};
 static const char *const of_program[] = {ADVISE_OF_PROGRAM, NULL};
 static const char *const own[] = {ADVISE_OWN, NULL};
 
-/* Is it --NAME or --NAME=VALUE? */
+/* Is this word --NAME or --NAME=VALUE? */
 static bool is_one_of(const char *word, const char *const *names)
 {
 	size_t length = strcspn(word, "=");
@@ -37,7 +37,7 @@ static void add(struct words *w, const char *const *more)
 		w->of[w->count++] = (char *)*more;
 }
 
-/* Those of these names, with their values. */
+/* Copies the options of these names, with their values. */
 static void add_named(struct words *w, char **argv, const char *const *names)
 {
 	bool more;
@@ -103,7 +103,7 @@ struct options *options__parse_advise(int argc, char **argv, size_t *count)
 		add(&w, (const char *const *)command);
 	if (w.count > 2 && !(command && !command[1]))
 		take_words(&parts[(*count)++], &w);
-	/* The words of the last are argv's, the array is not: a command is part of it. */
+	/* The words are argv's, but the array is new: it contains the command. */
 	if (!command)
 		free(w.of);
 	return parts;

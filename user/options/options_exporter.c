@@ -42,7 +42,7 @@ void options__take_exporter(struct options *o, int key, const char *value, struc
 		e->top = (unsigned int)top;
 }
 
-/* The option, if any, that a window without end has no use for. */
+/* An option that does not fit a window without end, or NULL. */
 static const char *of_runs(const struct options *o)
 {
 	return o->json					   ? "--json"

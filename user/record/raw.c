@@ -53,7 +53,7 @@ static bool is_loopback(const char *address)
 
 static json_object *value_of(const struct load_row *row, const struct load *load);
 
-/* Null: not of this load, or left to the kernel. */
+/* Null: not used by this load, or left to the kernel. */
 static void add_rows(json_object *o, const struct load_row *row, const struct load *load)
 {
 	for (; row->name; row++)
@@ -85,7 +85,7 @@ static json_object *value_of(const struct load_row *row, const struct load *load
 	}
 }
 
-/* What streams have in the place of the options of connections. */
+/* The options of streams, where servers have those of connections. */
 static void add_stream(json_object *o, const struct load *load)
 {
 	json__add_string(o, "server_model", "threaded");
@@ -93,7 +93,7 @@ static void add_stream(json_object *o, const struct load *load)
 	json_object_object_del(o, "backlog");
 }
 
-/* NULL: not known. */
+/* NULL: unknown. */
 static const char *device_name(const struct load *load, bool loopback)
 {
 	if (load->socket.device[0])
@@ -178,7 +178,7 @@ static json_object *target(const struct target *t)
 	return o;
 }
 
-/* What of the setup a reader must know to understand the counts. */
+/* The part of the setup that readers need to interpret the counts. */
 static json_object *setup_of(const struct measurement *setup)
 {
 	json_object *o = json_object_new_object();
@@ -192,7 +192,7 @@ static json_object *setup_of(const struct measurement *setup)
 	return o;
 }
 
-/* What distinguishes the mechanisms that a hook can have. */
+/* What distinguishes the options of a hook. */
 static void add_traits(json_object *o, const struct hook_option *option)
 {
 	json__add_string(o, "span", option->span);
@@ -205,7 +205,7 @@ static void add_traits(json_object *o, const struct hook_option *option)
 	json__add_truth(o, "counts_at_end", option->counts_at_end);
 }
 
-/* Of a hook of functions, by whatever names kernels have them. */
+/* The functions of a hook, by all names that kernels have for them. */
 static json_object *functions(const struct hook *hook)
 {
 	json_object *list = json_object_new_array();
@@ -251,7 +251,7 @@ static json_object *plan(const struct run_result *r)
 	return list;
 }
 
-/* Names only: addresses tell where the kernel is. */
+/* Names only, because addresses would reveal where the kernel is. */
 static json_object *stacks(const struct run_result *r, const struct measurement *setup)
 {
 	struct kernel_address frames[STACK_FRAMES];
@@ -389,7 +389,7 @@ static json_object *whole(const struct run_result *r, const struct measurement *
 	return o;
 }
 
-/* maps: JSON, the last member; o is freed. */
+/* maps is JSON, and becomes the last member; o is freed. */
 static char *line(json_object *o, const char *maps)
 {
 	const char *text = json_object_to_json_string_ext(

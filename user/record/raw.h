@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The raw line of a run: what was asked for, what was found, nothing derived. analysis/derive makes
- * the run record of it.
+ * The raw line of a run: what was requested and what was counted, with nothing derived.
+ * analysis/derive makes the run record of it.
  */
 #pragma once
 
@@ -15,22 +15,22 @@ struct record_context {
 	const char *id;		/* of the run */
 	unsigned int repeat;	/* counts from 1 */
 	json_object *privilege; /* borrowed */
-	bool ordered;		/* at random, by this seed */
+	bool ordered;		/* in random order, by this seed */
 	uint32_t seed;
 };
 
-/* The line, to be freed; NULL when out of memory. */
+/* The line, which the caller frees; NULL when out of memory. */
 char *raw__line(const struct run_result *r, const struct measurement *setup,
 		const struct record_context *context);
-/* Of a run of a load that came to nothing: "failed" or "skipped", and why. */
+/* The line of a load's run without a result: "failed" or "skipped", and why. */
 char *raw__failure(const struct timespec *started, const struct measurement *setup,
 		   const struct record_context *context, const char *outcome, const char *error);
 
-/* Names a cell of the grid: what its repeats have in common. */
+/* The name of a configuration, which its repeats share. */
 void raw__cell_name(const struct load *load, char *name, size_t size);
 
-/* The words of the command line, a zero after each; NULL: it is too long to be kept. */
+/* The words of the command line, each with a zero; NULL: too long. */
 json_object *raw__command(void);
 
-/* Makes the id of the process's run of that number. */
+/* Makes the id of the process's run with this number. */
 void raw__run_id(char *id, size_t size, const struct timespec *started, size_t run);

@@ -24,16 +24,16 @@
 #define HEAD_SIZE   offsetof(struct control_message, text)
 
 struct generator {
-	pid_t pid; /* 0 once it was waited for */
+	pid_t pid; /* 0 once it is reaped */
 	int control;
 	int exit_status;
 	char error[PATH_MAX + 256];
-	struct control_message message; /* the last one, either way */
+	struct control_message message; /* the last message, sent or received */
 };
 
 /*
- * In the child: own process group, so that Ctrl-C reaches us alone and the run
- * ends in order; dies with us even if we are killed.
+ * In the child: a process group of its own, so that Ctrl-C reaches only the analyzer and the run
+ * ends in order; the child is killed if the analyzer dies.
  */
 static void exec_child(char **arguments, int control, pid_t parent)
 {
@@ -41,7 +41,7 @@ static void exec_child(char **arguments, int control, pid_t parent)
 
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent || fcntl(control, F_SETFD, 0)) /* without close-on-exec */
+	if (getppid() != parent || fcntl(control, F_SETFD, 0)) /* keep control open on exec */
 		_exit(127);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
@@ -55,8 +55,8 @@ static int find_program(struct generator *g, char *path, size_t size)
 
 	if (err == -EACCES)
 		snprintf(g->error, sizeof(g->error),
-			 "user %d, as whom the load runs, may not read %s: put this program where "
-			 "that user can",
+			 "user %d, who runs the load, may not read %s: put this program where "
+			 "that user can read it",
 			 (int)getuid(), path);
 	else if (err)
 		snprintf(g->error, sizeof(g->error),
@@ -141,7 +141,7 @@ static int take(struct generator *g)
 	return -ECANCELED;
 }
 
-/* Has it been stopped by a signal for so long that it must be given up? */
+/* Has a signal stopped the child for too long? */
 static bool is_stopped(const struct generator *g, struct timespec *since)
 {
 	siginfo_t state = {};
@@ -155,8 +155,8 @@ static bool is_stopped(const struct generator *g, struct timespec *since)
 }
 
 /*
- * Waits for a message of this type; says STOP once when tick asks for it. Before its HELLO the load
- * generator hears nothing: it may be waiting for a peer.
+ * Waits for a message of this type; sends STOP once if tick returns true. Before its HELLO the load
+ * generator reads no message, because it may be waiting for a peer.
  */
 static int await(struct generator *g, enum control_type type, generator_tick tick, generator_ms ms,
 		 void *context)
@@ -173,7 +173,7 @@ static int await(struct generator *g, enum control_type type, generator_tick tic
 			return -errno;
 		if (tick && tick(context) && !stopped) {
 			if (type == CONTROL_HELLO) {
-				kill(g->pid, SIGKILL); /* its receiver goes with it */
+				kill(g->pid, SIGKILL); /* its receiver ends with it */
 				return -EINTR;
 			}
 			stopped = true;
@@ -189,8 +189,8 @@ static int await(struct generator *g, enum control_type type, generator_tick tic
 		err = take(g);
 		if (err || g->message.type == type)
 			return err;
-		snprintf(g->error, sizeof(g->error), "the load generator said %u, not %u",
-			 g->message.type, type);
+		snprintf(g->error, sizeof(g->error),
+			 "the load generator sent message %u instead of %u", g->message.type, type);
 		return -ECANCELED;
 	}
 }
@@ -222,7 +222,7 @@ static int phase(struct generator *g, enum control_type say_this, enum control_t
 {
 	int err = send_control(g, say_this);
 
-	/* A word of farewell may still be waiting to be read. */
+	/* The child may be gone and have left a last message to read. */
 	if (err && err != -EPIPE)
 		return err;
 	return await(g, await_this, tick, ms, context);
@@ -265,7 +265,7 @@ const char *generator__error(const struct generator *g, int *exit_status)
 	return g->error[0] ? g->error : "the load generator failed";
 }
 
-/* It ends by itself at end of file; if something stops it, not for ever. */
+/* It ends at end of file. If something keeps it from ending, it is killed. */
 static void end_child(pid_t pid)
 {
 	struct pollfd p = {.fd = pidfd_open(pid, 0), .events = POLLIN};

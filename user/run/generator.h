@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The load generator as seen from here: a child process, driven over the control
- * protocol of loadgen/run/control.h. It cannot outlive us.
+ * The load generator as a child process, driven by the control protocol of loadgen/run/control.h.
+ * It cannot outlive this process.
  */
 #pragma once
 
@@ -13,13 +13,13 @@
 struct generator;
 struct load_row;
 
-/* Called while waiting, at least five times a second; true: end the phase early. */
+/* Called while waiting, at least five times per second. Returns true to end the phase early. */
 typedef bool (*generator_tick)(void *context);
-/* Has tick be called no later than after so many ms, which this says whenever asked. */
+/* Returns the ms, at most so many, until tick must be called again. */
 typedef int (*generator_ms)(void *context, int most);
 
 /*
- * Starts the load generator for one load; its greeting comes later, so that programs can be loaded
+ * Starts the load generator for one load. It sends its HELLO later, so that programs can be loaded
  * meanwhile. 0 and *out; or -errno, perhaps with *out.
  */
 int generator__start(struct generator **out, const struct load *load);
@@ -32,43 +32,43 @@ int generator__greet(struct generator *g, generator_tick tick, void *context, pi
 		     pid_t *receiver);
 
 /*
- * After attaching: connects and warms up. Returns when nothing is in flight, with the port that
- * its connections go to.
+ * After the hooks are attached: connects and warms up. Returns when nothing is in flight, with the
+ * port of its connections.
  */
 int generator__connect(struct generator *g, generator_tick tick, void *context, unsigned int *port);
-/* The measured window, from its first send until nothing is in flight any more. */
+/* The measured window, from the first send until nothing is in flight. */
 int generator__window(struct generator *g, generator_tick tick, generator_ms ms, void *context);
-/* What it counted; *result is the caller's. An "error" key in it means a failed window. */
+/* Its result, which the caller frees. An "error" key in it means that the window failed. */
 int generator__finish(struct generator *g, json_object **result);
 
 /*
- * These return 0; -ECANCELED if it said why it gave up; -EPIPE if it is gone
- * without a word; -errno otherwise. In words, and with the exit status that fits:
+ * These return 0; -ECANCELED if it reported why it gave up; -EPIPE if it ended without a report; or
+ * another -errno. This gives the reason in words, and its exit status:
  */
 const char *generator__error(const struct generator *g, int *exit_status);
 
-/* Ends the child if it still runs, and waits for it. NULL is fine. */
+/* Ends the child if it still runs, and reaps it. g may be NULL. */
 void generator__free(struct generator *g);
 
-/* "onecopy 16K x4", "epoll, 100 connections": the name of a load among several. */
+/* "onecopy 16K x4", "epoll, 100 connections": the name of one of several loads. */
 const char *load__label(const struct load *load, char *text, size_t room);
 
 /*
- * The value as row__set() reads it, perhaps in text; "" for a flag that is set. NULL where
- * nothing has to be said: the load does not use it, or it is 0 as by default.
+ * A value as row__set() reads it, perhaps written to text; "" for a set flag. NULL if the option
+ * can be left out: the load does not use it, or it is 0, the default.
  */
 const char *row__text(const struct load_row *row, const struct load *load, char text[ROW_TEXT_MAX]);
 
-/* A load in the words of its command line, which this owns; NULL after the last. */
+/* A load as words of a command line, which this owns; NULL after the last. */
 struct load_arguments {
-	char *values[OPTIONS_MAX + 3]; /* the program and --control as well */
+	char *values[OPTIONS_MAX + 3]; /* also of the program and --control */
 	size_t count;
 	int err;
 };
 
 /*
- * Every option that makes this load, but those that are 0 as by default; fd: of the control
- * socket. 0 or -ENOMEM; to be freed either way.
+ * All options of the load that differ from 0, the default; fd is the control socket. 0 or -ENOMEM;
+ * must be freed in both cases.
  */
 int load_arguments__fill(struct load_arguments *a, const char *program, const struct load *load,
 			 int fd);

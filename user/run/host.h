@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The machine that runs are made on. What needs no privilege to be read the front adds. */
+/* The machine on which runs are made. The front adds what needs no privilege to read. */
 #pragma once
 
 #include <json-c/json.h>
@@ -7,10 +7,10 @@
 
 struct host {
 	struct utsname names;
-	int nproc;	/* processors this process may use */
-	char pmus[128]; /* names of the core PMUs, comma-separated; "": cycles cannot be counted */
+	int nproc;	/* CPUs that this process may use */
+	char pmus[128]; /* names of the core PMUs, with commas; "": cycles cannot be counted */
 };
 
 void host__read(struct host *h);
-/* The record's "host" block, as far as it is known here. */
+/* The record's block "host", except what the front adds. */
 json_object *host__json(const struct host *h);

@@ -24,7 +24,10 @@ void interval_printer__begin(struct interval_printer *l, const struct plan *plan
 	l->end = seconds > 0 ? seconds : INFINITY;
 }
 
-/* maps: totals and calls, and maybe more. The last line is waited for, as the window is over. */
+/*
+ * maps has totals and calls, and perhaps more. Only the last line may wait for the front, because
+ * the window is over.
+ */
 static void send_line(struct interval_printer *l, const char *maps, bool last)
 {
 	char *line;

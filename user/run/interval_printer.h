@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * --interval: every so often while a window is open the front gets the counts as they stand, and
- * prints what came since the line before. It never holds up the window: a line for which it has no
- * time is left out, and the next one has its counts, too.
+ * --interval: while a window is open, the front regularly gets the counts so far, and prints the
+ * change since its last line. It never delays the window: a line for which the front is not ready
+ * is left out, and the next one includes its counts.
  */
 #pragma once
 
@@ -16,23 +16,23 @@ struct front;
 #define LIVE_MIN_S 0.1
 
 struct interval_printer {
-	double seconds; /* every so many */
+	double seconds; /* seconds between lines */
 	struct front *front;
-	/* its own: */
+	/* private: */
 	struct coverage coverage;
 	struct timespec begun;
-	double due, end; /* seconds of the window: the next line, and its end if known */
+	double due, end; /* seconds into the window: the next line, and its end if known */
 };
 
 /* A window opens, with the hooks of a plan, for so many seconds (0: unknown). */
 void interval_printer__begin(struct interval_printer *l, const struct plan *plan, double seconds);
-/* Sends a line if it is time to. Of these three l may be NULL. */
+/* Sends a line if one is due. l may be NULL here and in the next two functions. */
 void interval_printer__tick(struct interval_printer *l, struct tracer *tracer);
-/* ms until it is, at most so many. */
+/* The ms until a line is due, at most so many. */
 int interval_printer__ms_left(const struct interval_printer *l, int most);
 /*
- * The window closed, with these counts (tracer__dump()): a last line on what remains. It takes in a
- * last fraction of an interval where the end was known; elsewhere there is none on a fraction in
- * which nothing was sent.
+ * The window closed with these counts (tracer__dump()): sends a last line with the rest. If the end
+ * was known, that line includes a last fraction of an interval; otherwise a fraction without sends
+ * gets no line.
  */
 void interval_printer__end(struct interval_printer *l, const char *maps);

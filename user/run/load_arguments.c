@@ -27,7 +27,7 @@ static const char *parts_text(const struct load *load, char text[ROW_TEXT_MAX])
 	return used ? text : NULL;
 }
 
-/* Also true for 0 and for an empty value. */
+/* Added also for 0 and for an empty value. */
 static const char *write_value(const struct load_row *row, const void *value,
 			       char text[ROW_TEXT_MAX])
 {
@@ -85,7 +85,7 @@ const char *load__label(const struct load *load, char *text, size_t room)
 	return text;
 }
 
-/* One more, and its terminating null. What there is no memory for is remembered in err. */
+/* Adds a word and the terminating null. err remembers a lack of memory. */
 static void add_argument(struct load_arguments *a, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 static void add_argument(struct load_arguments *a, const char *format, ...)

@@ -33,7 +33,7 @@ static int add_ends(struct run_result *r, const struct measurement *setup, struc
 		err = tracer__add_target(tracer, r->receiver_pid, ROLE_RECEIVER);
 	if (!err)
 		err = counters__open(&r->sender.counters, r->sender_pid, setup->events);
-	if (!err && r->receiver_pid) /* else it is on another machine */
+	if (!err && r->receiver_pid) /* otherwise the receiver is on another machine */
 		err = counters__open(&r->receiver.counters, r->receiver_pid, setup->events);
 	if (!err)
 		memory__begin(&r->memory, setup->memory);
@@ -42,7 +42,7 @@ static int add_ends(struct run_result *r, const struct measurement *setup, struc
 	return err ? run__fail(r, err, STATUS_FAILED, "%s", strerror(-err)) : 0;
 }
 
-/* What went wrong inside the window, as the load generator says it. */
+/* A failure inside the window, as the load generator reported it. */
 static int app_error(struct run_result *r)
 {
 	json_object *text;
@@ -52,7 +52,7 @@ static int app_error(struct run_result *r)
 	return run__fail(r, -EIO, STATUS_FAILED, "%s", json_object_get_string(text));
 }
 
-/* The sends of all slots. */
+/* The sends of all slots together. */
 static __u64 sends_seen(const struct window_counts *m)
 {
 	__u64 sum = 0;
@@ -63,7 +63,7 @@ static __u64 sends_seen(const struct window_counts *m)
 	return sum;
 }
 
-/* A load that sent, and of which the kernel programs saw nothing, was not measured. */
+/* If a load sent and the kernel programs saw nothing, it was not measured. */
 static int check_seen(struct run_result *r)
 {
 	const char *misses = r->plan.entries[HOOK_SEND].reason;
@@ -79,7 +79,7 @@ static int check_seen(struct run_result *r)
 			 misses[0] ? ": the hook " : "", misses);
 }
 
-/* Work of the main thread while a window is open. */
+/* What the main thread does while a window is open. */
 struct open_window {
 	const struct measurement *setup;
 	struct tracer *tracer;

@@ -17,15 +17,15 @@
 #include <unistd.h>
 
 #define TICK_MS	    200
-#define CLOSING_MS  100 /* for sends under way when the window closes */
+#define CLOSING_MS  100 /* for sends in progress when the window closes */
 #define WATCHED_MAX TARGET_PIDS_MAX
 
-/* What an observation waits for. */
+/* The processes and times for which an observation waits. */
 struct watch {
-	struct pollfd ends[WATCHED_MAX]; /* a pidfd each, fd -1 once its process has gone */
+	struct pollfd ends[WATCHED_MAX]; /* a pidfd each; fd is -1 once the process has ended */
 	size_t count, alive;
 	struct child *child; /* NULL: none */
-	pid_t left;	     /* of the processes that it left behind, the one awaited; 0: none */
+	pid_t left;	     /* the process left behind that is awaited; 0: none */
 	size_t left_count;
 	bool left_said;
 	struct timespec begun;
@@ -69,8 +69,8 @@ static bool comm_runs(const char *name)
 }
 
 /*
- * What the user named has to be there; a name may come later, where there is no end. A container's
- * /proc does not show all that is observed.
+ * What the user named must exist. A name may come later if the observation has no end. A
+ * container's /proc does not show everything that is observed.
  */
 static int check_target(const struct target *target, bool later, struct run_result *r)
 {
@@ -90,7 +90,7 @@ static int check_target(const struct target *target, bool later, struct run_resu
 						 : strerror(errno));
 	if (fs.f_type != CGROUP2_SUPER_MAGIC)
 		return run__fail(r, -EINVAL, STATUS_USAGE,
-				 "--cgroup %s: is no folder of a version 2 control group hierarchy",
+				 "--cgroup %s: is not in a control group hierarchy of version 2",
 				 target->cgroup);
 	return 0;
 }
@@ -130,7 +130,7 @@ static int ms_left(const struct watch *w)
 	return ms < 0 ? 0 : (int)ms;
 }
 
-/* Which processes have gone? One that has is not asked about again. */
+/* Finds the processes that have ended, which are not polled again. */
 static void look_at(struct watch *w)
 {
 	size_t i;
@@ -148,8 +148,8 @@ static void look_at(struct watch *w)
 }
 
 /*
- * The command has ended. Are there processes that it left behind? The programs saw them fork
- * and end. Any of them is awaited next: when it has ended, this looks again.
+ * The command has ended. Did it leave processes behind? The programs saw them fork and end. One of
+ * them is awaited; when it has ended, this is called again.
  */
 static bool watch_left(struct watch *w, struct tracer *tracer)
 {
@@ -174,7 +174,7 @@ static bool goes_on(struct watch *w, struct tracer *tracer)
 	return !w->count || w->alive || (w->child && watch_left(w, tracer));
 }
 
-/* Not of those that end at once. */
+/* Not called for processes that end at once. */
 static void say_left(struct watch *w, const struct target *target)
 {
 	if (!w->left_count || w->left_said || w->seconds > 0)
@@ -184,7 +184,7 @@ static void say_left(struct watch *w, const struct target *target)
 		  w->left_count, w->left_count > 1 ? "es" : "", target->command[0]);
 }
 
-/* Those that live on when the window closes can be observed again. */
+/* Processes that outlive the window can be observed again. */
 static void say_living(const struct watch *w, const struct target *target, struct tracer *tracer)
 {
 	pid_t pids[TARGET_PIDS_MAX];
@@ -205,8 +205,8 @@ static void say_living(const struct watch *w, const struct target *target, struc
 }
 
 /*
- * A signal ended us: it is passed on to a command that did not get it, which ends as it likes;
- * after its end those that it left behind are.
+ * Passes a signal on to the command, unless it got the signal too; the command decides how to end.
+ * When it has ended, the processes that it left behind get the signal.
  */
 static void pass_on(const struct watch *w, struct tracer *tracer)
 {
@@ -223,8 +223,8 @@ static void pass_on(const struct watch *w, struct tracer *tracer)
 }
 
 /*
- * Until the time is up, all processes have ended, or a signal interrupts: the
- * command then still ends by itself, having been sent the same signal.
+ * Waits until the time is up, all processes have ended, or a signal interrupts: the command gets
+ * the same signal, and still ends by itself.
  */
 static void wait_for_end(struct watch *w, const struct measurement *setup, struct run_result *r,
 			 struct tracer *tracer)
@@ -239,7 +239,7 @@ static void wait_for_end(struct watch *w, const struct measurement *setup, struc
 			look_at(w);
 		else
 			say_left(w, setup->tracing.target);
-		if (ms_left(w)) /* else the last line is about to come */
+		if (ms_left(w)) /* otherwise the last line follows at once */
 			interval_printer__tick(setup->live, tracer);
 		r->observed_s = elapsed_since(&w->begun);
 		pass_on(w, tracer);
@@ -249,7 +249,7 @@ static void wait_for_end(struct watch *w, const struct measurement *setup, struc
 	}
 }
 
-/* The command goes on after its window; its status is ours. */
+/* The command continues after the window, because its exit status is the program's. */
 static void wait_for_command(struct watch *w, const struct measurement *setup)
 {
 	while (!w->child->ended) {
@@ -268,7 +268,7 @@ static void close_gate(struct tracer *tracer)
 	tracer__gate_settled(tracer, GATE_CLOSING);
 	for (ms = 0; ms < CLOSING_MS && tracer__in_sends(tracer); ms++)
 		poll(NULL, 0, 1);
-	/* Each of these takes as long as a grace period does: some clock ticks. */
+	/* Each change takes an RCU grace period: some clock ticks. */
 	if (tracer__may_count(tracer)) {
 		tracer__gate_settled(tracer, GATE_CORRECTING);
 		tracer__gate_settled(tracer, GATE_CLOSED);
@@ -308,7 +308,7 @@ static void free_watch(struct watch *w)
 			close(w->ends[i].fd);
 }
 
-/* later: the target need not be there yet. */
+/* later: the target need not exist yet */
 static int prepare_observation(struct run_result *r, const struct measurement *setup, bool later,
 			       struct watch *w, struct tracer **tracer)
 {
@@ -351,7 +351,7 @@ int run__observe(struct run_result *r, const struct measurement *setup)
 		wait_for_command(&w, setup);
 		r->command_status = child__exit_status(w.child);
 	}
-	/* Without --duration it has no time that could be cut short. */
+	/* Without --duration there is no time that could be cut short. */
 	r->interrupted = w.seconds > 0 && setup->tick && setup->tick(setup->tick_context);
 	free_watch(&w);
 	return err;

@@ -24,7 +24,7 @@ int run__plan(struct run_result *r, const struct measurement *setup, enum plan_f
 {
 	struct kernel_facts facts = {};
 
-	if (setup->tracing.features) /* else all hooks are off, and none asks */
+	if (setup->tracing.features) /* without features, all hooks are off */
 		facts = features__facts(setup->tracing.features);
 	if (setup->tracing.stages)
 		what |= PLAN_STAGES;
@@ -38,8 +38,8 @@ int run__plan(struct run_result *r, const struct measurement *setup, enum plan_f
 }
 
 /*
- * Stages that no hook sees are known by samples. 0; or -errno where these are asked for, and the
- * kernel hides where its functions lie.
+ * Samples measure the stages that no hook sees. 0; or -errno if the stages are requested and the
+ * kernel hides the addresses of its functions.
  */
 static int settle_profile(struct run_result *r, struct tracer_setup *how)
 {
@@ -54,10 +54,9 @@ static int settle_profile(struct run_result *r, struct tracer_setup *how)
 	}
 	if (!how->profile)
 		return 0;
-	return run__fail(
-		r, -EPERM, STATUS_SYSTEM,
-		"--profile: the kernel hides where its functions lie: needs CAP_SYSLOG, and "
-		"kernel.kptr_restrict below 2");
+	return run__fail(r, -EPERM, STATUS_SYSTEM,
+			 "--profile: the kernel hides function addresses: give CAP_SYSLOG, and set "
+			 "kernel.kptr_restrict below 2");
 }
 
 int run__attach(struct run_result *r, const struct measurement *setup, struct tracer **tracer)

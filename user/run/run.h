@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a run is asked for and what came of it, be it of a load or of programs not ours. */
+/* What a run is to measure and what came of it, for a load or for observed programs. */
 #pragma once
 
 #include "user/kernel/features.h"
@@ -18,22 +18,22 @@
 #include <time.h>
 
 struct measurement {
-	struct load load;	     /* of an observation, only duration_s: 0 is no end */
-	struct tracer_setup tracing; /* its target is observed; NULL: the load is */
-	struct child *child;	     /* the observed command, not yet let run; or NULL */
-	struct session *session;     /* has the tracer of a load; not of an observation */
+	struct load load;	     /* of an observation only duration_s; 0: no end */
+	struct tracer_setup tracing; /* its target is observed; NULL: the load is measured */
+	struct child *child;	     /* the observed command, not started yet; or NULL */
+	struct session *session;     /* keeps the tracer of loads; not used for an observation */
 	enum mechanism
-		mechanism; /* forced; MECHANISM_NONE: the best there is, MECHANISM_OFF: none */
+		mechanism; /* forced; MECHANISM_NONE: the best available, MECHANISM_OFF: no hooks */
 	bool packets;
-	bool last;			     /* no further run will attach anything */
-	const struct counter_events *events; /* further ones, or NULL */
-	const struct memory *memory;	     /* count the memory system too; or NULL */
-	struct interval_printer *live;	     /* lines as it goes; or NULL */
+	bool last;			     /* no further run will attach programs */
+	const struct counter_events *events; /* additional events, or NULL */
+	const struct memory *memory;	     /* also count the memory system; or NULL */
+	struct interval_printer *live;	     /* for --interval; or NULL */
 	generator_tick tick;
 	void *tick_context;
 };
 
-/* Counter values of both sides; the arrays live as long as the result. */
+/* Counter values of both sides; the arrays belong to the result. */
 struct run_side {
 	struct counters *counters; /* NULL: none could be opened */
 	const struct counter_value *values;
@@ -45,48 +45,48 @@ struct run_result {
 	pid_t sender_pid, receiver_pid;
 	struct plan plan;
 	struct window_counts counts;
-	char *maps;	      /* as tracer__dump() wrote them */
-	json_object *profile; /* see tracer__profile() */
-	json_object *app;     /* NULL if the load generator ended without a result */
+	char *maps;	      /* from tracer__dump() */
+	json_object *profile; /* from tracer__profile() */
+	json_object *app;     /* NULL: the load generator ended without a result */
 	struct run_side sender, receiver;
 	struct memory_run memory;
-	json_object *opened, *closed; /* noise__read() when the window did */
-	bool window;		      /* a window was measured: there is something to report */
+	json_object *opened, *closed; /* noise__read() when the window opened and closed */
+	bool window;		      /* a window was measured, so there is a result to report */
 	bool interrupted;
-	double observed_s;	/* how long the window of an observation was */
-	__u64 in_flight;	/* sends still under way when it closed */
-	int command_status;	/* of the observed command, as a shell sees it */
-	char error[4096 + 256]; /* empty: all went well */
-	int exit_status;	/* that fits the error */
+	double observed_s;	/* length of an observation's window */
+	__u64 in_flight;	/* sends in progress when it closed */
+	int command_status;	/* exit status of the observed command, as a shell shows it */
+	char error[4096 + 256]; /* empty: no error */
+	int exit_status;	/* for this error */
 };
 
-/* Notes why, and what the program is to exit with. Returns err. */
+/* Stores an error message and the exit status. Returns err. */
 int run__fail(struct run_result *result, int err, int exit_status, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* The hooks of it, and these attached. 0, or -errno with result->error. */
+/* Plans the hooks of the run, and attaches them. 0, or -errno with result->error. */
 int run__plan(struct run_result *result, const struct measurement *setup, enum plan_for what);
 int run__attach(struct run_result *result, const struct measurement *setup, struct tracer **tracer);
-/* Lets all count, or reads what they did: the gate is closed then. The tracer may be NULL. */
+/* Starts all counters, or stops and reads them: then the gate is closed. The tracer may be NULL. */
 void run__open_window(struct run_result *result, const struct measurement *setup,
 		      struct tracer *tracer);
 int run__close_window(struct run_result *result, const struct measurement *setup,
 		      struct tracer *tracer);
 
-/* Runs a load, the programs that watch it, and the counters. 0, or -errno with result->error. */
+/* Runs a load, with its programs and counters. 0, or -errno with result->error. */
 int run__measure(struct run_result *result, const struct measurement *setup);
 /*
- * Watches setup->target until its time is up, its processes have ended, or setup->tick says
- * so. 0, or -errno with result->error.
+ * Observes setup->target until the time is up, its processes have ended, or setup->tick returns
+ * true. 0, or -errno with result->error.
  */
 int run__observe(struct run_result *result, const struct measurement *setup);
 
 /*
- * Opens a window of setup->target, though it may come later, for the caller to read and, by freeing
- * the tracer, to end. 0 and *tracer, or -errno with result->error and NULL.
+ * Opens a window of setup->target, which may come later. The caller reads it, and ends it by
+ * freeing the tracer. 0 and *tracer, or -errno with result->error and NULL.
  */
 int run__open_observation(struct run_result *result, const struct measurement *setup,
 			  struct tracer **tracer);
 
-/* Of each, in any case. */
+/* Frees a result in any state. */
 void run__free(struct run_result *result);

@@ -13,19 +13,18 @@
 #include <unistd.h>
 
 /*
- * In the child: waits for the word, then becomes the command. The socket closes on
- * exec, which shows the parent that exec worked; else it carries the error.
+ * In the child: waits for the word, then executes the command. The socket closes on exec, which
+ * tells the parent that exec worked; otherwise it carries the error.
  */
 static void become(int go, char *const *command)
 {
 	char word;
 	int err;
 
-	/* One that comes before the exec would only be noted, and the command would not get it.
-	 */
+	/* A signal caught before the exec would only be noted, and lost for the command. */
 	signals__release();
 	if (read(go, &word, 1) != 1)
-		_exit(127); /* the parent thought better of it, or died */
+		_exit(127); /* the parent changed its mind, or died */
 	execvp(command[0], command);
 	err = errno;
 	if (write(go, &err, sizeof(err)) != sizeof(err))
@@ -63,7 +62,7 @@ int child__run(struct child *c)
 	int err = 0;
 	ssize_t n;
 
-	/* A signal may have ended it before: its status says so. */
+	/* A signal may have ended the child before: then its status says so. */
 	if (send(c->go, "g", 1, MSG_NOSIGNAL) != 1 && errno != EPIPE)
 		return -errno;
 	do {

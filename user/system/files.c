@@ -60,7 +60,7 @@ int files__open_regular(int folder, const char *name, int flags)
 	struct stat st;
 
 	if (fd < 0)
-		return errno == ENXIO ? -EINVAL : -errno; /* a FIFO that nobody reads, a socket */
+		return errno == ENXIO ? -EINVAL : -errno; /* a FIFO without a reader, or a socket */
 	err = fstat(fd, &st) ? -errno : S_ISREG(st.st_mode) ? 0 : -EINVAL;
 	if (!err)
 		return fd;

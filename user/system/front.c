@@ -24,25 +24,25 @@
 #include <unistd.h>
 
 #define SCRIPT	  "analysis/front/__main__.py"
-#define CHANNEL	  3	      /* of the front */
-#define HEARD_MAX (64u << 10) /* a line that it says */
-#define OFFER_MAX (64u << 10) /* one that it may miss */
-#define DEPTH_MAX 4	      /* of the objects in it */
+#define CHANNEL	  3	      /* the front's descriptor */
+#define HEARD_MAX (64u << 10) /* longest line from the front */
+#define OFFER_MAX (64u << 10) /* longest line that front__offer() sends */
+#define DEPTH_MAX 4	      /* of objects in a line */
 
 struct front {
 	pid_t pid; /* 0: it has ended */
 	int status;
 	int fd;
-	size_t heard; /* of a line that is not whole */
+	size_t heard; /* bytes of an incomplete line */
 	char line[HEARD_MAX];
 };
 
-/* Whose files root may start: its own, those of who called sudo, and of who owns this program. */
+/* Users whose files root may run: root, the user who called sudo, and the owner of this program. */
 struct owners {
 	uid_t caller, program;
 };
 
-/* A group of the owner's own number has nobody else in it, where each user has one. */
+/* Where each user has a group of the same number, nobody else is in it. */
 static bool is_trusted(const struct stat *st, const struct owners *o)
 {
 	bool others = st->st_mode & S_IWOTH ||
@@ -52,22 +52,22 @@ static bool is_trusted(const struct stat *st, const struct owners *o)
 	       (!others && (!st->st_uid || st->st_uid == o->caller || st->st_uid == o->program));
 }
 
-/* 0 or -errno, with what it is about. */
+/* 0 or -errno, with the file's name. */
 static int check_file(const char *path, const struct stat *st, const struct owners *o, char *reason,
 		      size_t size)
 {
 	if (is_trusted(st, o))
 		return 0;
 	snprintf(reason, size,
-		 "%s: others may write to it, and root runs no such file: chmod go-w, or install "
+		 "%s: other users may write to it, so root does not run it: chmod go-w, or install "
 		 "the program",
 		 path);
 	return -EPERM;
 }
 
 /*
- * All files of the front, but the libraries of reports, and the folder that they are in: who may
- * write there may put others in their place.
+ * Checks all files of the front, except the libraries of reports, and their folder: who may write
+ * to it could replace them.
  */
 static int check_files(char *analysis, char *reason, size_t size)
 {
@@ -93,7 +93,7 @@ static int check_files(char *analysis, char *reason, size_t size)
 	return err ? err : check_file(above, &st, &owners, reason, size);
 }
 
-/* Nothing but the standard streams and its end of the socket. */
+/* Keeps only the standard streams and the front's end of the socket. */
 static int keep_descriptors(int end)
 {
 	int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -105,8 +105,9 @@ static int keep_descriptors(int end)
 	return syscall(SYS_close_range, CHANNEL + 1, ~0U, 0) ? -errno : 0;
 }
 
-/* A terminal's signals go to all processes of its group: while runs are made, this one ignores
- * them. */
+/*
+ * A terminal sends signals to its whole process group: while runs are made, the front ignores them.
+ */
 static void become(int end, const char *script)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
@@ -118,7 +119,7 @@ static void become(int end, const char *script)
 	if (privilege__become_user(reason, sizeof(reason)) ||
 	    privilege__drop_all(reason, sizeof(reason)) || keep_descriptors(end))
 		_exit(STATUS_FAILED);
-	/* Names of files are bytes, and what it reads of them is UTF-8, whatever the locale. */
+	/* File names are bytes, and the text that the front reads is UTF-8 in every locale. */
 	execl(SYSTEM_PYTHON, SYSTEM_PYTHON, "-I", "-B", "-S", "-X", "utf8", script,
 	      program_invocation_short_name, NULL);
 	_exit(STATUS_SYSTEM);
@@ -180,7 +181,7 @@ int front__start(struct front **out, char *reason, size_t size)
 	return err;
 }
 
-/* 0 or -errno; no SIGPIPE, if the process has gone. */
+/* 0 or -errno; no SIGPIPE if the front has ended. */
 static int send_all(int fd, const char *text, size_t size)
 {
 	ssize_t sent;
@@ -203,7 +204,7 @@ int front__say(struct front *f, char *line)
 	return err;
 }
 
-/* What is in the socket's buffer leaves room for a line of this size if there is nothing else. */
+/* If the front has read everything, the socket's buffer has room for a line of this size. */
 bool front__offer(struct front *f, char *line)
 {
 	size_t size = line ? strlen(line) : 0;
@@ -261,9 +262,9 @@ bool front__is_gone(const struct front *f)
 }
 
 /*
- * While it reports, what ends this process ends it, too: at once, or after a moment where the
- * signal may have come before its report. It may ignore the first, as it does while a window is
- * open.
+ * While the front reports, a signal to this process ends it: at once, or after a moment if the
+ * signal may have come before the report began. The front may ignore the first signal, as it does
+ * while a window is open.
  */
 static void await_end(const struct front *f, bool told_of_signal)
 {
@@ -274,7 +275,7 @@ static void await_end(const struct front *f, bool told_of_signal)
 
 	if (end.fd < 0)
 		return;
-	/* Else one could come between a look and the wait. */
+	/* Blocked, because a signal could come between the check and the wait. */
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before);
 	waits_a_moment = signals__caught() && !told_of_signal;
@@ -291,7 +292,7 @@ int front__end(struct front *f, bool told_of_signal)
 {
 	int status = 0;
 
-	/* A command that was not let run has the socket, too. */
+	/* A command that was not let run also has the socket. */
 	shutdown(f->fd, SHUT_RDWR);
 	if (f->pid)
 		await_end(f, told_of_signal);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The front: analysis/front, a process of the user's without any privilege. It asks for runs, makes
- * records of their raw lines, reports and keeps them; this process measures what it asks for, of
- * what its command line allows. They speak over a socket, a JSON object a line.
+ * The front: analysis/front, a process of the user without any privilege. It requests runs, makes
+ * records of their raw lines, and reports and keeps these. This process measures what the front
+ * requests, within the limits of the command line. They exchange JSON objects, one per line, over a
+ * socket.
  */
 #pragma once
 
@@ -13,32 +14,33 @@
 struct front;
 
 /*
- * To be called before anything is opened. 0, to be freed; or -errno with the reason in words: it
- * lacks Python or its files, or others may write to these.
+ * Must be called before anything is opened. 0, and *out is to be freed; or -errno with the reason
+ * in words: Python or its files are missing, or other users may write to them.
  */
 int front__start(struct front **out, char *reason, size_t size);
 
-/* Sends a line and frees it; NULL is no memory. 0 or -errno: -EPIPE, it is gone. */
+/* Sends a line and frees it; NULL means no memory. 0 or -errno: -EPIPE: the front has ended. */
 int front__say(struct front *f, char *line);
 /*
- * The same of a line that may be left out, without waiting: false where it has not read all that
- * was said, and nothing was sent.
+ * The same for a line that may be dropped, without waiting. Returns false, and sends nothing, if
+ * the front has not read all earlier lines.
  */
 bool front__offer(struct front *f, char *line);
 /*
- * What it asks for next, to be json_object_put. NULL, with *err: -EPIPE, it is gone; -EBADMSG, what
- * it says is no line.
+ * Its next request, to be released by json_object_put. NULL with *err: -EPIPE: the front has ended;
+ * -EBADMSG: it sent no valid line.
  */
 json_object *front__hear(struct front *f, int *err);
-/* A line of it, without its end; NULL: it is no small object. */
+/* Parses a line without its end; NULL: not a small object. */
 json_object *front__parse(const char *line, size_t size);
-/* It ended, or closed its end: no reader is left for results. */
+/* Has the front ended, or closed its end? Then nobody reads results. */
 bool front__is_gone(const struct front *f);
 
 /*
- * Waits for its end: its exit status; below 0: a signal ended it. A signal that this process caught
- * ends its report, too, unless the signal was passed to it: then the report is still wanted.
+ * Waits for the front's end. Returns its exit status; below 0: a signal ended it. A signal that
+ * this process caught also ends the front's report, unless the front knows of it: then the report
+ * is still wanted.
  */
 int front__end(struct front *f, bool told_of_signal);
-/* Ends it if it lives; NULL is fine. */
+/* Ends the front if it runs. f may be NULL. */
 void front__free(struct front *f);

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #define LOOK_MS	  500
-#define CPUS_READ 64 /* frequencies of more are no better known */
+#define CPUS_READ 64 /* frequencies of more CPUs add nothing */
 
 static json_object *read_line(const char *path)
 {
@@ -19,7 +19,7 @@ static json_object *read_line(const char *path)
 	return files__first_line(path, line, sizeof(line)) ? json_object_new_string(line) : NULL;
 }
 
-/* The sum or the mean of a file of each CPU that has it. */
+/* The sum or mean of a file that each CPU may have. */
 static json_object *read_cpus(const char *file, bool mean)
 {
 	double sum = 0;
@@ -37,7 +37,7 @@ static json_object *read_cpus(const char *file, bool mean)
 	return found ? json_object_new_double(mean ? sum / found : sum) : NULL;
 }
 
-/* The ns for which the threads that live now ran, and waited for a CPU. */
+/* ns for which this machine's current threads ran, and waited for a CPU. */
 static json_object *read_threads(pid_t pid)
 {
 	char path[64 + 256], line[128];
@@ -85,10 +85,10 @@ json_object *noise__read(pid_t sender, pid_t receiver)
 }
 
 struct ticks {
-	double all, busy; /* of all CPUs since boot, and of it user and system */
+	double all, busy; /* of all CPUs since boot; busy: user and system */
 };
 
-/* A guest's own time stands in user already. */
+/* User time includes the time of guests. */
 static struct ticks read_ticks(void)
 {
 	double t[8] = {};

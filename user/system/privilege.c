@@ -69,13 +69,13 @@ static int become(uid_t uid, gid_t gid)
 	err = user ? initgroups(user->pw_name, gid) : setgroups(0, NULL);
 	if (err || setresgid(gid, gid, gid) || setresuid(uid, uid, uid))
 		return -errno;
-	/* Changing the uid made /proc/self root's; ours again, as for any program. */
+	/* Changing the uid made /proc/self root's; now it is the user's, as for any program. */
 	return prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) ? -errno : 0;
 }
 
 /*
- * Debian's kernels know a level 3 of kernel.perf_event_paranoid, which wants
- * CAP_SYS_ADMIN where the others want CAP_PERFMON.
+ * Debian's kernels have a level 3 of kernel.perf_event_paranoid, at which perf requires
+ * CAP_SYS_ADMIN instead of CAP_PERFMON.
  */
 static bool perf_wants_admin(void)
 {
@@ -105,7 +105,7 @@ int privilege__reduce(bool cost, char *reason, size_t size)
 	int err;
 
 	if (!capabilities__has(CAP_BPF, CAP_PERMITTED))
-		return 0; /* before 5.8 it was part of CAP_SYS_ADMIN; or there is none to give up */
+		return 0; /* before 5.8 it was part of CAP_SYS_ADMIN; or there is none to drop */
 	err = capabilities__keep(needed, cost || perf_wants_admin() ? 3 : 2);
 	if (err)
 		snprintf(reason, size, "cannot give up capabilities: %s", strerror(-err));
@@ -121,7 +121,7 @@ int privilege__drop_attach(void)
 
 int privilege__drop_all(char *reason, size_t size)
 {
-	/* Without it root would have all of them back at the next exec. */
+	/* Otherwise root would regain all capabilities at the next exec. */
 	int err = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno : capabilities__keep(NULL, 0);
 
 	if (err)

@@ -14,14 +14,15 @@ static volatile sig_atomic_t caught, pass_on, passed_on, end_too;
 static void on_signal(int sig, siginfo_t *info, void *context)
 {
 	(void)context;
-	if (caught) { /* the second time: at once; the children die with us */
+	if (caught) { /* the second signal: at once; the children die with this process */
 		if (end_too)
 			kill(end_too, SIGKILL);
 		signal(sig, SIG_DFL);
 		raise(sig);
 	}
-	/* From a process, not from the terminal; the kernel tells only the session's leader that it
-	 * closed.
+	/*
+	 * Sent by a process, not by the terminal: the kernel tells only the session's leader that
+	 * the terminal closed.
 	 */
 	if (info->si_code <= 0 || (sig == SIGHUP && getsid(0) == getpid()))
 		pass_on = sig;
@@ -37,7 +38,7 @@ void signals__catch(void)
 	for (i = 0; i < SIGNALS; i++)
 		if (sigaction(signals[i], &action, &before) == 0 && signals[i] == SIGHUP &&
 		    before.sa_handler == SIG_IGN)
-			signal(SIGHUP, SIG_IGN); /* nohup: the terminal may go */
+			signal(SIGHUP, SIG_IGN); /* nohup: the terminal may close */
 }
 
 void signals__release(void)
@@ -57,7 +58,7 @@ int signals__caught(void)
 
 int signals__to_pass_on(void)
 {
-	/* At once: one may come in between. */
+	/* In one step, because a signal may come in between. */
 	return __atomic_exchange_n(&pass_on, 0, __ATOMIC_RELAXED);
 }
 

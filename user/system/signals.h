@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The signals that end a run early, its figures being reported all the same. */
+/* Signals that end a run early; its figures are still reported. */
 #pragma once
 
 #include <sys/types.h>
@@ -9,16 +9,16 @@
  * the second one kills.
  */
 void signals__catch(void);
-/* In a child that is to be another program: they do what they did before. */
+/* In a child that will execute another program: restores the signals' earlier effect. */
 void signals__release(void);
-/* Which came; 0: none. */
+/* The signal that came; 0: none. */
 int signals__caught(void);
 /*
- * The signal that is still to be passed on to the command, once; 0: none. What the
- * terminal sends it has already received.
+ * The signal that must still be passed on to the command, once; 0: none. A signal from the terminal
+ * has reached the command already.
  */
 int signals__to_pass_on(void);
-/* From now on that is this one, once, unless one came. */
+/* Makes this the signal to pass on, once, unless one came. */
 void signals__pass_on(int sig);
-/* The second signal ends this process, too; 0: none. */
+/* The second signal also ends this process; 0: none. */
 void signals__end_too(pid_t pid);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The gate, and what the programs counted while it was open, summed over the CPUs. */
+/* Sets the gate, and reads what the programs counted while it was open, summed over the CPUs. */
 #include "user/trace/dump.h"
 #include "user/trace/tracer_private.h"
 
@@ -37,11 +37,11 @@ static const struct bpf_link *attached(const struct tracer *t, const char *name)
 }
 
 /*
- * struct bpf_link_info of a kprobe, as of Linux 6.7 ("bpf: Add missed value to kprobe_multi link
- * info", "... kprobe perf link info"): headers may be older.
+ * struct bpf_link_info of a kprobe since Linux 6.7 ("bpf: Add missed value to kprobe_multi link
+ * info", "... kprobe perf link info"), which older headers lack.
  */
 struct probe_info {
-	__u32 type; /* of the link */
+	__u32 type; /* type of the link */
 	__u32 id, program, unused;
 	union {
 		struct {
@@ -61,10 +61,10 @@ struct probe_info {
 #define LINK_KPROBE_MULTI 8
 
 /*
- * How often the kernel skipped a kprobe, which then ran no program. A kernel that counts that
- * counts too where it skipped the program of a probe ("bpf: Count missed stats in
- * trace_call_bpf"); one that does neither has a shorter struct, or none of such links. tracefs'
- * kprobe_profile does not list probes that perf made. 0; or -errno: not known.
+ * How often the kernel skipped a kprobe, which then ran no program. A kernel that counts this also
+ * counts when it skipped a probe's program ("bpf: Count missed stats in trace_call_bpf"); others
+ * have a shorter struct, or no such links. tracefs' kprobe_profile does not list probes that perf
+ * made. 0; or -errno: not known.
  */
 static int probe_missed(const struct bpf_link *link, __u64 *missed)
 {
@@ -86,7 +86,7 @@ static bool is_kprobe(const struct tracer *t, const char *name)
 	       BPF_PROG_TYPE_KPROBE;
 }
 
-/* Of the programs of a send the second sees its end, the others see it begin. */
+/* Of a send's programs, the second sees the end, the others see the beginning. */
 static int add_missed(const struct tracer *t, enum hook_id id, const char *const *names,
 		      struct program_stats *out)
 {
@@ -151,10 +151,10 @@ void tracer__set_port(struct tracer *t, unsigned int port, bool sender_listens)
 
 void tracer__gate(struct tracer *t, enum gate gate)
 {
-	/* Attached but unreadable programs show when the window is read. */
+	/* An unreadable program is reported when the window is read. */
 	if (gate == GATE_OPEN)
 		read_program_stats(t, &t->opened);
-	/* The workers are parked: what they do next must see it. */
+	/* The workers are parked: what they do next must see the new gate. */
 	__atomic_store_n(&t->skel->bss->gate, gate, __ATOMIC_SEQ_CST);
 }
 
@@ -162,8 +162,8 @@ int tracer__gate_settled(struct tracer *t, enum gate gate)
 {
 	tracer__gate(t, gate);
 	/*
-	 * It waits for readers of RCU, which running programs are. A kernel that refuses it
-	 * (nohz_full) leaves a window of some instructions on another CPU.
+	 * Waits for RCU readers, which include running programs. On a kernel that refuses this
+	 * (nohz_full), a program on another CPU may still use the old gate for some instructions.
 	 */
 	return syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) ? -errno : 0;
 }
@@ -180,7 +180,7 @@ static int read_calls(struct tracer *t, struct window_counts *out)
 	return err;
 }
 
-/* Only slots with failures are read: the rest of the array is zero. */
+/* Reads only slots with failures: all others are zero. */
 static int read_errors(struct tracer *t, struct window_counts *out)
 {
 	__u32 slot, error;
@@ -193,7 +193,7 @@ static int read_errors(struct tracer *t, struct window_counts *out)
 	return err;
 }
 
-/* The counts of a cause on a device that has some for another; NULL: there is no room. */
+/* The counts of another cause on the same device; NULL: there is no room. */
 static struct cause_count *cause_beside(struct window_counts *m, const struct cause_count *in,
 					enum cause cause)
 {
@@ -211,7 +211,10 @@ static struct cause_count *cause_beside(struct window_counts *m, const struct ca
 	return c;
 }
 
-/* Sends that were not delivered here after all; of their skbs, if all of them were not. */
+/*
+ * Moves sends that were not delivered here after all to another cause; and their skbs, if no other
+ * sends remain.
+ */
 static void move_sends(struct window_counts *m, struct cause_count *in, __u64 *sends,
 		       enum cause cause)
 {
@@ -284,21 +287,21 @@ __u64 tracer__in_sends(struct tracer *t)
 	return in_sends;
 }
 
-/* Completions are those of a watched socket, or of a notification of io_uring. */
+/* A completion needs a watched socket, or a notification of io_uring. */
 bool tracer__may_count(struct tracer *t)
 {
 	return t->skel->rodata->stages || t->skel->bss->notifications_seen || tracer__in_sends(t) ||
 	       t->skel->bss->sockets_kept;
 }
 
-/* All of it, or calls and totals alone. */
+/* Reads all maps, or only calls and totals. */
 static int read_maps(struct tracer *t, struct window_counts *out, bool all)
 {
 	__u32 span;
 	int err;
 
 	memset(out, 0, sizeof(*out));
-	if (all) /* first: a send that returns meanwhile is in both, rather than in neither */
+	if (all) /* read first: a send that returns meanwhile is in both, rather than in neither */
 		out->in_sends = tracer__in_sends(t);
 	err = read_calls(t, out);
 	if (!err)
@@ -359,7 +362,7 @@ int tracer__each_group(struct tracer *t, group_visit see, void *context)
 	return groups__each(bpf_map__fd(t->skel->maps.groups), see, context);
 }
 
-/* The first is one step, but of hash maps Linux has it only from 5.14 on. */
+/* One operation, which Linux has for hash maps since 5.14; before, two. */
 int tracer__take_group(struct tracer *t, const struct group_key *key, struct group *out)
 {
 	int map = bpf_map__fd(t->skel->maps.groups);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Events are opened with inherit, so that threads started later count too. Before
- * 6.13 the kernel refuses to read inherited groups at once, so each event is read
- * by itself; the group still makes its members count over the same time.
+ * Counters inherit to threads that start later. Before 6.13 the kernel refuses to read an inherited
+ * group at once, so each event is read by itself; the group still ensures that its members count
+ * over the same time.
  */
 #include "user/trace/counters.h"
 
@@ -33,7 +33,7 @@ struct event {
 	const char *unit;
 	__u32 type;
 	__u64 config;
-	int group; /* events of the same group count over the same time */
+	int group; /* events of one group count over the same time */
 };
 
 static const struct event events[] = {
@@ -83,7 +83,7 @@ static void set_common(struct perf_event_attr *attr)
 	attr->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 }
 
-/* x86 calls the PMU of all its cores "cpu" and those of a hybrid CPU cpu_core, cpu_atom. */
+/* x86 names the PMU of all its cores "cpu", those of a hybrid CPU cpu_core and cpu_atom. */
 static bool is_core_pmu(const char *name)
 {
 	return !strcmp(name, "cpu") || !strncmp(name, "cpu_", 4) || !strncmp(name, "armv", 4);
@@ -145,7 +145,7 @@ static const char *counter_failure(int err)
 	}
 }
 
-/* Adds a counter, open or with the reason why not. Returns its fd, or -1. */
+/* Adds a counter, open or with the reason why not. Returns its descriptor, or -1. */
 static int add_counter(struct counters *c, const char *name, const char *unit, const char *pmu,
 		       struct perf_event_attr *attr, int leader)
 {
@@ -185,7 +185,7 @@ static void add_standard(struct counters *c, const struct pmu *pmu, bool hybrid)
 		memset(&attr, 0, sizeof(attr));
 		attr.type = events[i].type;
 		attr.config = events[i].config;
-		/* Since 5.13 the upper half may name the PMU (commit 55bcf6ef314a). */
+		/* Since 5.13 the upper half may select the PMU (commit 55bcf6ef314a). */
 		if (hybrid)
 			attr.config |= (__u64)pmu->type << 32;
 		fd = add_counter(c, events[i].name, events[i].unit, pmu ? pmu->name : "", &attr,
@@ -279,7 +279,7 @@ void counters__free(struct counters *c)
 	free(c);
 }
 
-/* Its tables take 2 MiB, which only those who name events are to pay for. */
+/* Loaded on demand: its tables take 2 MiB. */
 static struct {
 	typeof(pfm_initialize) *initialize;
 	typeof(pfm_get_os_event_encoding) *encode;
@@ -365,7 +365,7 @@ struct call_counters {
 	int fds[];
 };
 
-/* Pinned: a counter that shares the PMU would be extrapolated, and a send is too short for that. */
+/* Pinned, because a send is too short to extrapolate the count of a shared counter. */
 static int open_on_cpu(const struct perf_event_attr *event, int cpu)
 {
 	struct perf_event_attr attr = *event;
@@ -378,7 +378,7 @@ static int open_on_cpu(const struct perf_event_attr *event, int cpu)
 	return fd < 0 ? -errno : fd;
 }
 
-/* ENODEV is a CPU that is offline: nothing is sent from it. */
+/* ENODEV means that the CPU is offline: nothing is sent from it. */
 static int open_all(struct call_counters *c, const struct counter_events *events, int map_fd,
 		    int cpu)
 {

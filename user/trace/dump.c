@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How the elements of a map become one value: */
+/* How the elements of a map are written: */
 enum how {
-	DUMP_ELEMENTS, /* each for itself; of a map by CPU their sum */
-	DUMP_FIRST,    /* the only one */
-	DUMP_PAIRS,    /* of a hash */
-	DUMP_SHARES,   /* of several shares, their sum */
+	DUMP_ELEMENTS, /* each by itself; of a per-CPU map, the sum over the CPUs */
+	DUMP_FIRST,    /* the only element */
+	DUMP_PAIRS,    /* key and value of a hash */
+	DUMP_SHARES,   /* the sum over shares */
 };
 
 static const struct dumped {
@@ -49,12 +49,11 @@ static __u64 number_at(const void *data, size_t size)
 {
 	__u64 n = 0;
 
-	memcpy(&n, data, size); /* little-endian, as all that is supported */
+	memcpy(&n, data, size); /* little-endian, as all supported machines */
 	return n;
 }
 
-/* The kernel lets a name have any bytes: those that are not ASCII are written as Latin 1.
- */
+/* A name may contain any bytes: those that are not ASCII are written as Latin 1. */
 static void write_text(FILE *out, const char *text, size_t size)
 {
 	fputc('"', out);
@@ -126,13 +125,13 @@ static void add_array(const struct btf *btf, const struct btf_array *array, char
 	size_t size = (size_t)btf__resolve_size(btf, array->type);
 	__u32 i;
 
-	/* Most of a histogram's buckets are. */
+	/* Most buckets of a histogram are zero. */
 	for (i = 0; i < array->nelems; i++)
 		if (!is_zero(from + i * size, size))
 			add_value(btf, array->type, to + i * size, from + i * size);
 }
 
-/* A minimum of 0 says that there is none yet, unless there is a first of its buckets. */
+/* A minimum of 0 means that there is none yet, unless the first bucket has values. */
 static void add_bound(const char *name, char *to, const char *from)
 {
 	__u64 a = number_at(to, sizeof(a)), b = number_at(from, sizeof(b));
@@ -141,7 +140,7 @@ static void add_bound(const char *name, char *to, const char *from)
 		memcpy(to, from, sizeof(b));
 }
 
-/* Members called min and max are bounds, and all of a peak are; the others add up. */
+/* Members named min and max are bounds, as are all members of a peak; the others are added. */
 static void add_struct(const struct btf *btf, const struct btf_type *type, char *to,
 		       const char *from)
 {
@@ -186,7 +185,7 @@ size_t tracer__parts(const struct bpf_map *map)
 							       : 1;
 }
 
-/* The sum of an element over the CPUs, or over shares, count elements apart. 0 or -errno. */
+/* Sums an element over the CPUs, or over shares, which are count elements apart. 0 or -errno. */
 static int read_element(const struct writer *w, const struct bpf_map *map, __u32 index, __u32 count,
 			char *sum, char *buffer)
 {
@@ -236,7 +235,7 @@ static int write_elements(const struct writer *w, const struct bpf_map *map, __u
 	return err;
 }
 
-/* A program may remove an element meanwhile. */
+/* A program may have removed the element. */
 static int write_pairs(const struct writer *w, const struct bpf_map *map, char *value)
 {
 	size_t key_size = bpf_map__key_size(map), size = bpf_map__value_size(map);
@@ -278,7 +277,7 @@ static int write_map(const struct writer *w, const struct bpf_map *map, enum how
 	return err;
 }
 
-/* A variable of the programs, where they were loaded to. */
+/* The address of a variable in the loaded programs. */
 static void write_variable(const struct writer *w, const struct bpf_map *bss, const char *name,
 			   const char *data)
 {

@@ -10,7 +10,7 @@
 
 #define BATCH 4096
 
-/* Of the bits of a set. */
+/* The names of the bits. */
 static const char *const dimensions[] = {"process", "device", "port"};
 _Static_assert(BY_PROCESS == 1 && BY_DEVICE == 2 && BY_PORT == 4, "names are in this order");
 #define DIMENSIONS (sizeof(dimensions) / sizeof(dimensions[0]))
@@ -56,7 +56,7 @@ static int see_batch(const struct batch *batch, size_t count, group_visit see, v
 	return err;
 }
 
-/* The kernel reads its buckets one after the other: an element added meanwhile may be missed. */
+/* The kernel iterates over buckets: an element that is added meanwhile may be missed. */
 static int each(int map, struct batch *batch, group_visit see, void *context)
 {
 	__u32 position = 0, count;

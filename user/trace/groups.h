@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Groups of sends (--by), and the counts of each. */
+/* Groups of sends (--by) and their counts. */
 #pragma once
 
 #include "bpf/abi.h"
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* For how many groups there is room, unless --by-max says otherwise. */
+/* The number of groups for which there is room by default (--by-max). */
 #define GROUPS_MAX     65536
 #define GROUPS_MAX_MAX 16777216
 
@@ -16,14 +16,17 @@ struct group_row {
 	struct group group;
 };
 
-/* "process,device,port", in any order, to a set of enum group_by. NULL, or the remedy in words. */
+/*
+ * Parses "process,device,port", in any order, into a set of enum group_by. Returns NULL, or the
+ * remedy in words.
+ */
 const char *groups__parse(const char *list, unsigned int *by);
-/* The name of one of the set, as it is written there. */
+/* The name of one member of the set. */
 const char *group_by_name(enum group_by one);
 
-/* To see a group; what is not 0 ends it. */
+/* Called with each group; a result other than 0 ends the iteration. */
 typedef int (*group_visit)(void *context, const struct group_row *row);
-/* Has each group of a map seen, once. 0 or -errno, also of see. */
+/* Visits each group of a map once. 0 or -errno, also that of see. */
 int groups__each(int map, group_visit see, void *context);
-/* Adds what was counted of one to another; names stay. */
+/* Adds the counts of one group to another; names are unchanged. */
 void group__add(struct group *to, const struct group *from);

@@ -12,7 +12,7 @@
 
 struct profile {
 	struct perf_event_attr event;
-	size_t count; /* of links: a CPU that is offline has none */
+	size_t count; /* number of links: a CPU that is offline has none */
 	struct bpf_link *links[];
 };
 
@@ -21,7 +21,7 @@ static int open_event(struct perf_event_attr *event, int cpu)
 	return (int)syscall(SYS_perf_event_open, event, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* 0; or -errno. A CPU that is offline is left out. */
+/* 0 or -errno. A CPU that is offline is left out. */
 static int attach_cpu(struct profile *p, const struct bpf_program *program, int cpu)
 {
 	struct bpf_link *link;
@@ -86,7 +86,7 @@ struct sampled {
 	struct profile_stack stack;
 };
 
-/* All pairs of the map, to be freed; NULL: memory is short. */
+/* All pairs of the map, which the caller frees; NULL: memory is short. */
 static struct sampled *read_stacks(const struct bpf_map *map, size_t *count)
 {
 	struct sampled *all = calloc(PROFILE_STACKS_MAX, sizeof(*all)), *s;
@@ -100,13 +100,16 @@ static struct sampled *read_stacks(const struct bpf_map *map, size_t *count)
 		before = &s->key;
 		if (bpf_map__lookup_elem(map, &s->key, sizeof(s->key), &s->stack, sizeof(s->stack),
 					 0))
-			break; /* the gate is closed: nothing goes */
+			break; /* the gate is closed, so no element is removed */
 		(*count)++;
 	}
 	return all;
 }
 
-/* Where a frame is: of a caller the call, because what comes behind may be another function's. */
+/*
+ * The address of a frame; of a caller, that of its call, because the next instruction may belong to
+ * another function.
+ */
 static __u64 frame_address(const struct profile_stack *stack, size_t frame)
 {
 	return stack->functions[frame] - (frame > 0);
@@ -119,7 +122,7 @@ static int compare_addresses(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-/* The addresses of all frames, each once, sorted, to be freed; NULL: memory is short. */
+/* The addresses of all frames, sorted and unique, which the caller frees; NULL: memory is short. */
 static struct kernel_address *addresses_of(const struct sampled *all, size_t count, size_t *found)
 {
 	struct kernel_address *addresses;

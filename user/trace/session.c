@@ -15,7 +15,7 @@ static bool same_entry(const struct plan_entry *a, const struct plan_entry *b)
 	return a->option == b->option && a->also == b->also && !strcmp(a->symbol, b->symbol);
 }
 
-/* Would the programs be loaded in the same way again? */
+/* Would this plan and setup load the same programs in the same way? */
 static bool fits(const struct tracer *t, const struct plan *plan, const struct tracer_setup *setup)
 {
 	const struct tracer_setup *had = &t->setup;
@@ -31,7 +31,7 @@ static bool fits(const struct tracer *t, const struct plan *plan, const struct t
 	       had->cost == setup->cost && t->skel->rodata->optmem_max == tracer__optmem_max();
 }
 
-/* No error is expected but that a program took the key first. */
+/* -ENOENT: a program removed the key first. */
 static int delete_all(const struct bpf_map *map)
 {
 	size_t size = bpf_map__key_size(map);
@@ -73,10 +73,10 @@ static int empty_maps(const struct tracer *t, enum bpf_map_type type,
 }
 
 /*
- * Has it be as it was loaded. The gate is closed: a program that finds no socket, notification or
- * thread in a map changes nothing. So the maps by which these are found go first, then what may
- * still be counted of them by programs that run. -errno: it is unknown when those have ended,
- * or a map cannot be written.
+ * Restores the state after loading. The gate is closed, and a program that finds no socket,
+ * notification or thread in a map changes nothing. So the maps by which these are found are emptied
+ * first, then those to which running programs may still add. -errno: the end of running programs is
+ * unknown, or a map cannot be written.
  */
 static int empty(struct tracer *t)
 {
@@ -95,7 +95,7 @@ static int empty(struct tracer *t)
 	return err;
 }
 
-/* Of the session no more. NULL: none fits. */
+/* Takes a fitting tracer out of the session. NULL: none fits. */
 static struct tracer *take(struct session *s, const struct plan *plan,
 			   const struct tracer_setup *setup)
 {
@@ -112,7 +112,7 @@ static struct tracer *take(struct session *s, const struct plan *plan,
 	return NULL;
 }
 
-/* Makes the first place free, of whose tracer it leaves nothing attached. */
+/* Frees the first place; the tracer that was there is detached. */
 static void move_back(struct session *s)
 {
 	size_t last = SESSION_TRACERS - 1;

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Tracers that outlive a window: loading the programs takes most of a short run. One is kept loaded
- * for each of the last plans, and of these the one that was used last is attached.
+ * Keeps tracers for further windows, because loading the programs takes most of a short run. One
+ * tracer stays loaded for each of the last plans; only the last used one is attached.
  */
 #pragma once
 
 #include "user/trace/tracer.h"
 
-#define SESSION_TRACERS 2 /* copying loads and zero-copy ones have different hooks */
+#define SESSION_TRACERS 2 /* copying and zero-copy loads have different hooks */
 
-/* Zeroed, it is empty. */
+/* A zeroed session is empty. */
 struct session {
 	struct tracer *tracers[SESSION_TRACERS]; /* the attached one first; NULL: none */
 };
 
 /*
- * A tracer for the next window, as from tracer__attach(), in which nothing is left of earlier
- * windows. It belongs to the session.
+ * A tracer for the next window, like a new one from tracer__attach(): no counts of earlier windows
+ * remain. It belongs to the session.
  */
 int session__tracer(struct session *s, struct tracer **out, struct plan *plan,
 		    const struct tracer_setup *setup, char *reason, size_t size);

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 /*
- * A tracing program is loaded for a certain function, a kprobe's for how it will be attached: by
- * the function graph tracer, or by perf. 0 or -errno.
+ * A tracing program is loaded for a certain function; a kprobe's program for how it will be
+ * attached, by the function graph tracer or by perf. 0 or -errno.
  */
 static int plan_program(struct sendpath *skel, const char *name, const char *symbol, bool by_graph)
 {
@@ -59,7 +59,7 @@ unsigned int tracer__sockets_allocated(unsigned long long memory, size_t socket_
 	return fit < SOCKETS_LEAST ? SOCKETS_LEAST : fit > SOCKETS_MOST ? SOCKETS_MOST : fit;
 }
 
-/* What older kernels want: maps that programs insert into have their memory from the beginning. */
+/* Older kernels require that maps into which programs insert are preallocated. */
 static int allocate_beforehand(struct sendpath *skel)
 {
 	struct bpf_map *const of_sends[] = {skel->maps.groups, skel->maps.notifications,
@@ -82,7 +82,7 @@ static int allocate_beforehand(struct sendpath *skel)
 	return err;
 }
 
-/* Which maps are made, and how, is up to what the kernel can do. */
+/* Fits the maps to the kernel and the plan. */
 static int fit_maps(struct sendpath *skel, const struct plan *plan, const struct features *features)
 {
 	bool zerocopy = plan->entries[HOOK_COMPLETION].status != HOOK_DISABLED;
@@ -93,7 +93,7 @@ static int fit_maps(struct sendpath *skel, const struct plan *plan, const struct
 	bpf_program__set_autoload(skel->progs.socket_state,
 				  zerocopy || skel->rodata->times_by_tracepoint);
 	bpf_program__set_autoload(skel->progs.socket_gone, zerocopy);
-	/* Allocated beforehand, and of no use to a load that never asks for zero-copy. */
+	/* On older kernels it is preallocated, and a load without zero-copy does not use it. */
 	if (!zerocopy)
 		bpf_map__set_max_entries(skel->maps.spill, 1);
 	if (!features__type(features, "io_notif_data"))
@@ -125,9 +125,7 @@ static void set_ranges(struct address_range *to, const char *const *names, size_
 			to[i] = range;
 }
 
-/*
- * Where notifications are freed, coalesced or read, for the programs of the plan that look there.
- */
+/* Where the kernel frees notifications, coalesced or read, if programs of the plan look there. */
 static void set_addresses(struct sendpath *skel, const struct features *features,
 			  const struct plan *plan)
 {
@@ -163,7 +161,7 @@ __u32 tracer__optmem_max(void)
 	return (__u32)optmem_max;
 }
 
-/* What the programs find causes and refusals by. */
+/* The addresses and limits by which programs find causes and refusals. */
 static void set_causes(struct sendpath *skel, const struct features *features)
 {
 	struct call_site call_sites[CALL_SITES_MAX] = {};
@@ -174,13 +172,15 @@ static void set_causes(struct sendpath *skel, const struct features *features)
 	skel->rodata->call_site_count = (__u32)count;
 	skel->rodata->ptype_all_address = features__variable(features, "ptype_all");
 	skel->rodata->net_hotdata_address = features__variable(features, "net_hotdata");
-	/* What also splits the delivery to taps off: "net: move skb_orphan_frags_rx() to the
-	   local delivery" */
+	/*
+	 * The same commit moved the delivery to taps into a function: "net: move
+	 * skb_orphan_frags_rx() to the local delivery"
+	 */
 	skel->rodata->forwards_uncopied = features__code(features, "deliver_skb", &range);
 	skel->rodata->optmem_max = tracer__optmem_max();
 }
 
-/* What the programs of several hooks do: those that the plan has. */
+/* Switches on those parts of shared programs that the plan needs. */
 static void set_parts(struct sendpath *skel, const struct plan *plan)
 {
 	const struct hook_option *send = plan->entries[HOOK_SEND].option;
@@ -209,7 +209,7 @@ static struct bpf_link *attach_to(const struct bpf_program *program, const char 
 	return bpf_program__attach_kprobe(program, at_return, symbol);
 }
 
-/* One link a program, though several hooks may name it. 0 or -errno. */
+/* Links each program once, though several hooks may name it. 0 or -errno. */
 static int attach_program(struct tracer *t, const char *name, const char *symbol)
 {
 	struct bpf_program *program = bpf_object__find_program_by_name(t->skel->obj, name);
@@ -256,7 +256,7 @@ static void raise_memlock(void)
 	setrlimit(RLIMIT_MEMLOCK, &all);
 }
 
-/* How the programs know targets, and whether they follow a command's children. */
+/* How the programs recognize targets, and whether they follow a command's children. */
 static void set_target(struct sendpath *skel, const struct target *target)
 {
 	bool command = target && target->command;
@@ -268,7 +268,7 @@ static void set_target(struct sendpath *skel, const struct target *target)
 	skel->rodata->sends_connect = target;
 	if (target)
 		skel->rodata->target_by = target->by;
-	/* Programs know processes by their ids in the initial namespace. */
+	/* The filter has ids of the initial PID namespace. */
 	skel->rodata->tgids_filtered =
 		skel->rodata->target_by == TARGET_PROCESS && !skel->rodata->pid_namespace;
 	if (!target)
@@ -290,7 +290,7 @@ unsigned int tracer__stage_shares(unsigned int cpus)
 	return cpus < STAGE_SHARES_MAX ? cpus : STAGE_SHARES_MAX;
 }
 
-/* Without --stages, the verifier removes what divides sends from the programs that time them. */
+/* Without --stages, the verifier removes the code that divides sends. */
 static int set_stages(struct sendpath *skel, const struct plan *plan,
 		      const struct tracer_setup *setup)
 {
@@ -313,7 +313,7 @@ static int set_stages(struct sendpath *skel, const struct plan *plan,
 			skel->rodata->stage_shares);
 }
 
-/* Its program only reads what the others keep. */
+/* Its program only reads what the others store. */
 static void set_profile(struct sendpath *skel, unsigned int hz)
 {
 	bpf_program__set_autoload(skel->progs.profile_sample, hz);
@@ -349,7 +349,7 @@ static int load(struct tracer *t, const struct plan *plan, const struct tracer_s
 	getrlimit(RLIMIT_MEMLOCK, &before);
 	raise_memlock();
 	err = sendpath__load(t->skel);
-	/* The load generator inherits the user's limit, not ours. */
+	/* The load generator inherits the user's limit, not that of this process. */
 	setrlimit(RLIMIT_MEMLOCK, &before);
 	return err;
 }
@@ -364,14 +364,14 @@ static int set_cgroup(struct tracer *t, const char *path, char *reason, size_t s
 		err = -errno;
 		snprintf(reason, size, "--cgroup %s: %s", path,
 			 fd < 0 ? strerror(-err)
-				: "is no folder of a version 2 control group hierarchy");
+				: "is not in a control group hierarchy of version 2");
 	}
 	if (fd >= 0)
 		close(fd);
 	return err;
 }
 
-/* The loaded programs that keep the state of threads, processes and sockets, beside the hooks. */
+/* Attaches the programs that keep the state of threads, processes and sockets, beside the hooks. */
 static int attach_keepers(struct tracer *t, char *reason, size_t size)
 {
 	static const char *const keepers[] = {"thread_gone", "target_forked", "socket_state",
@@ -454,7 +454,7 @@ int tracer__attach_programs(struct tracer *t, struct plan *plan, char *reason, s
 	if (!err && t->setup.profile)
 		err = profile__attach(&t->profile, t->skel->progs.profile_sample, t->setup.profile,
 				      reason, size);
-	/* kTLS sockets may have been there before. */
+	/* kTLS sockets may exist already. */
 	if (!access(KTLS_MODULE, F_OK))
 		t->skel->data->others_seen = 1;
 	t->attached_as = *plan;
@@ -463,13 +463,15 @@ int tracer__attach_programs(struct tracer *t, struct plan *plan, char *reason, s
 
 void tracer__detach_programs(struct tracer *t)
 {
-	/* The last first: the kernel waits for a grace period where the first of two that a
-	   tracepoint has goes before the second. */
+	/*
+	 * Last first: if the first of two programs at a tracepoint is removed before the second,
+	 * the kernel waits for a grace period.
+	 */
 	while (t->attached_count)
 		bpf_link__destroy(t->attached[--t->attached_count].link);
 	profile__detach(t->profile);
 	t->profile = NULL;
-	/* Or they would take counters from those of another tracer. */
+	/* Open counters would take hardware counters from another tracer. */
 	call_counters__free(t->call_counters);
 	t->call_counters = NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What tracer.c attaches and collect.c reads. */
+/* State that tracer.c and collect.c share. */
 #pragma once
 
 #include "bpf/abi.h"
@@ -11,18 +11,18 @@
 #define PROGRAMS_MAX 96
 
 struct program_stats {
-	__u64 missed[HOOK_COUNT];	 /* skipped runs of the hook's programs */
-	bool missed_unknown[HOOK_COUNT]; /* the kernel does not count those of kprobes */
+	__u64 missed[HOOK_COUNT];	 /* runs of the hook's programs that the kernel skipped */
+	bool missed_unknown[HOOK_COUNT]; /* the kernel does not count skipped kprobes */
 	__u64 missed_begins, missed_ends, missed_coalesced;
-	__u64 ns, runs; /* of all of them, where their cost is counted */
+	__u64 ns, runs; /* of all programs, if their cost is counted */
 };
 
 struct tracer {
 	struct sendpath *skel;
-	struct plan planned, attached_as; /* a hook may turn out not to attach */
+	struct plan planned, attached_as; /* a planned hook may not attach */
 	struct tracer_setup setup;
 	struct {
-		const char *program; /* the plan's string: outlives us */
+		const char *program; /* the plan's string, which outlives this */
 		struct bpf_link *link;
 	} attached[PROGRAMS_MAX];
 	size_t attached_count;
@@ -30,25 +30,27 @@ struct tracer {
 	struct call_counters *call_counters;	       /* NULL: none, or not attached */
 	struct profile *profile;		       /* NULL: none, or not attached */
 	int stats_fd;				       /* -1 unless cost is counted */
-	struct program_stats opened; /* what the counters said when the gate opened */
+	struct program_stats opened; /* the programs' statistics when the gate opened */
 };
 
-/* An element of an array has so many parts, one or a CPU's each, so many bytes apart. */
+/* The parts of an array's element, one or one per CPU, and their distance in bytes. */
 size_t tracer__parts(const struct bpf_map *map);
 size_t tracer__stride(const struct bpf_map *map);
 
-/* Attaches what is loaded, as tracer__attach() says, or detaches it. */
+/* Attaches the loaded programs, as tracer__attach() says, or detaches them. */
 int tracer__attach_programs(struct tracer *t, struct plan *plan, char *reason, size_t size);
 void tracer__detach_programs(struct tracer *t);
 
-/* The machine's setting, which the programs know as it was when they were loaded. */
+/* The machine's limit, which the programs have as of their loading. */
 __u32 tracer__optmem_max(void);
 
-/* For how many sockets older kernels allocate memory beforehand: of so much, a small part. */
+/*
+ * The number of sockets for which older kernels preallocate maps: a small part of so much memory.
+ */
 #define SOCKETS_LEAST 256
 #define SOCKETS_MOST  4096
 #define MEMORY_PART   256
 
-/* How many of this machine's CPUs have sums of stages to themselves. */
+/* The number of CPUs that have stage sums of their own. */
 unsigned int tracer__stage_shares(unsigned int cpus);
 unsigned int tracer__sockets_allocated(unsigned long long memory, size_t socket_bytes);

@@ -56,8 +56,8 @@ __u64 window_counts__under_way(const struct window_counts *m)
 }
 
 /*
- * A send whose completion was counted was accepted, though the window closed before its
- * return was seen.
+ * A send whose completion was counted was accepted, even if the window closed before its return was
+ * seen.
  */
 static void add_under_way(struct zerocopy_sums *sums, const struct window_counts *m)
 {
@@ -100,7 +100,7 @@ __u64 window_counts__uring_outstanding(const struct window_counts *m)
 	return window_counts__difference(accepted(&sums), m->totals.uring_completions);
 }
 
-/* Of the sends that were not seen to return, those whose return was skipped. */
+/* Of the sends without a seen return, those whose return the kernel skipped. */
 static __u64 lost_returns(const struct window_counts *m, bool may_miss)
 {
 	__u64 under_way = window_counts__under_way(m);
@@ -111,8 +111,8 @@ static __u64 lost_returns(const struct window_counts *m, bool may_miss)
 }
 
 /*
- * Where the return counts a send, it does so without its start too; but a thread's first send
- * it takes for one of before the window then.
+ * A program at the return also counts a send whose beginning was skipped; but it takes a thread's
+ * first such send for one of before the window.
  */
 static __u64 lost_to_the_return(const struct window_counts *m)
 {

@@ -6,7 +6,7 @@
 #include "user/kernel/hooks.h"
 #include "user/trace/groups.h"
 
-/* What was copied for one cause, on one device. */
+/* The copies for one cause on one device. */
 struct cause_count {
 	struct cause_info info;
 	struct cause_counter sums;
@@ -16,50 +16,50 @@ struct window_counts {
 	struct call_slot calls[CALL_SLOTS];
 	__u64 errors[CALL_SLOTS][ERRNO_SLOTS];
 	struct totals totals;
-	struct cause_count causes[CAUSE_COUNTERS_MAX]; /* in no order, */
-	size_t cause_count;			       /* so many */
-	struct cause_counter unseen;		       /* flagged, and no hook saw the copy */
-	struct cause_counter unnamed;		       /* no room for a counter of the cause */
+	struct cause_count causes[CAUSE_COUNTERS_MAX]; /* unordered */
+	size_t cause_count;			       /* how many */
+	struct cause_counter unseen;		       /* flagged, but no hook saw the copy */
+	struct cause_counter unnamed;		       /* no counter was free for the cause */
 	struct hist spans[SPANS];
 	struct pinned pinned;	  /* when the window closed */
 	__u64 missed[HOOK_COUNT]; /* runs of a hook's programs that the kernel skipped */
-	__u64 missed_begins;	  /* of these, looks at the beginning of a send, */
+	__u64 missed_begins;	  /* of these, programs at the beginning of a send */
 	__u64 missed_ends;	  /* and at its end */
-	__u64 missed_coalesced;	  /* of these, runs that would have seen a coalesced notification */
-	__u64 bpf_ns;		  /* 0 unless their cost was counted */
+	__u64 missed_coalesced;	  /* of these, runs that would have read a coalesced notification */
+	__u64 bpf_ns;		  /* 0 unless cost is counted */
 	__u64 bpf_runs;
-	struct group groups_rest; /* of --by: sends for whose group there was no room */
-	struct group peers_rest;  /* the same of peers */
-	__u64 in_sends;		  /* threads that were in a send */
+	struct group groups_rest; /* sends for whose group of --by there was no room */
+	struct group peers_rest;  /* the same for groups by receiver */
+	__u64 in_sends;		  /* threads in a send */
 
-	/* This kernel does not count those that it skipped of kprobes. */
+	/* The kernel does not count the kprobes that it skipped. */
 	bool missed_unknown[HOOK_COUNT];
 };
 
-/* All sends that asked for zero-copy by MSG_ZEROCOPY, by whichever syscall. */
+/* All sends with MSG_ZEROCOPY, by any syscall. */
 struct zerocopy_sums {
 	__u64 requests, failed, ignored, bytes, errors[ERRNO_SLOTS];
 };
 
-/* The sends of all sizes that TCP took. */
+/* Accepted sends of all sizes. */
 struct sized_sends call__accepted(const struct call_slot *call);
-/* All that returned, failed ones too. */
+/* Returned sends, failed ones too. */
 __u64 call__sends(const struct call_slot *call);
 void window_counts__zerocopy(const struct window_counts *m, struct zerocopy_sums *sums);
-/* all - part; 0 where it would be below: what two programs count is not read at once. */
+/* all - part, or 0 if part is greater: two programs' counts are not read at once. */
 __u64 window_counts__difference(__u64 all, __u64 part);
-/* Sends whose start was seen, and not their return. */
+/* Sends whose start was seen, but not their return. */
 __u64 window_counts__under_way(const struct window_counts *m);
 /*
- * Sends that were not counted, by the mechanism that timed them; may_miss: it can miss some. A send
+ * Sends that were not counted by the mechanism that timed them; may_miss: it can miss some. A send
  * that had not returned when the window closed is not lost, unless the kernel does not count
- * skipped programs: then it may be. An upper bound: the kernel may have skipped a program for a
- * process that is not measured.
+ * skipped programs: then it may be. This is an upper bound: the kernel may have skipped a program
+ * for a process that is not measured.
  */
 __u64 window_counts__lost_calls(const struct window_counts *m, const struct hook_option *option,
 				bool may_miss);
-/* The same for io_uring's zero-copy operations, which are in none of the above. */
+/* The same for io_uring's zero-copy operations, which are counted separately. */
 void window_counts__uring(const struct window_counts *m, struct zerocopy_sums *sums);
 __u64 window_counts__uring_outstanding(const struct window_counts *m);
-/* Accepted zero-copy sends that have no completion yet. */
+/* Accepted zero-copy sends without a completion. */
 __u64 window_counts__outstanding(const struct window_counts *m);

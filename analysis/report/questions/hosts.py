@@ -40,7 +40,7 @@ def _rule(count: int) -> str:
 
 
 def _pairs(data: Data, apart: set[str]) -> Table:
-    """Outliers first, as many as a page bears."""
+    """Outliers first, as many as fit on a page."""
     found = hosts.rates(data.fleet)
     causes = data.fleet.causes.sort("sends", "cause", descending=[True, False]).group_by(hosts.PAIR, maintain_order=True).agg(
         pl.struct("cause", "device"))

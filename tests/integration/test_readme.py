@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""README.md's commands, which an ordinary user types in a clone, with a real sudo."""
+
+import contextlib
+import json
+import os
+import re
+import subprocess
+
+import pytest
+
+from conftest import ROOT, Child, needs_bpf, run
+from test_setup import USER, tree  # noqa: F401
+from test_sudo import BY_SUDO, RULES
+
+VENV = ROOT / "analysis/.venv"
+README = (ROOT / "README.md").read_text()
+
+# Commands that are not run here, and why.
+NOT_RUN = {
+    "make check": "it runs this test",
+    "make install": "it writes to /usr/local; test_setup.py installs below another prefix",
+    "sudo ./analyze advise -- qemu-system-x86_64 ...": "tests/foreign/test_qemu.py observes QEMU",
+    "sudo ./analyze exporter": "it runs until it is stopped; test_exporter.py reads its metrics",
+}
+# What takes too long is shortened; later options override earlier ones.
+SHORTENED = {
+    "--pid": " --watch 2", "--comm": " --duration 2",
+    "sweep": " --size 1K,4K --threads 1 --repeat 1 --duration 0.1",
+}
+
+
+def commands():
+    """Those of code blocks and of inline code, without comments, in the order of the page."""
+    found = re.findall(r"^(?:\t|\$ )(.+)$|`((?:sudo )?\./\S+ [^`]+)`", README, re.M)
+    return [re.sub(r"\s+#.*", "", block or inline).strip() for block, inline in found]
+
+
+def test_only_named_commands_are_not_run():
+    assert NOT_RUN.keys() <= set(commands())
+    assert any("advise --peer" in command for command in commands())
+
+
+def table_head(text):
+    """The words of the first line of the table of variants, and the names in its first column."""
+    lines = text[text.index("\nvariant "):].splitlines()[1:5]
+    return lines[0].split(), [line.split()[0] for line in lines[1:]]
+
+
+@pytest.fixture
+def clone(tree, tmp_path_factory):  # noqa: F811
+    """A clone of an ordinary user, with a function that runs a command there as that user.
+
+    Unless SENDPATH_FULL is set, what is built already is copied, which saves building it once more.
+    """
+    if "SENDPATH_FULL" not in os.environ:
+        for name in "build", "analyze", "loadgen/loadgen":
+            run("cp", "-a", ROOT / name, tree / name)
+            run("chown", "-R", f"{USER.pw_uid}:{USER.pw_gid}", tree / name)
+    if VENV.exists():
+        (tree / "analysis/.venv").symlink_to(VENV)
+        os.utime(tree / "analysis/requirements.txt", (0, 0))  # older than what was installed of it
+    rules = tmp_path_factory.mktemp("sudoers")
+    (rules / "test").write_text(RULES)
+    (rules / "test").chmod(0o440)
+
+    def words(command):
+        return [*BY_SUDO, rules, "setpriv", f"--reuid={USER.pw_uid}", f"--regid={USER.pw_gid}",
+                "--init-groups", "sh", "-c", command]
+    options = {"cwd": tree, "env": {**os.environ, "HOME": str(tree)}}
+    if run(*words("sudo -n true"), **options).returncode:
+        pytest.skip("nobody may not use sudo here")
+    return words, options
+
+
+@contextlib.contextmanager
+def in_background(clone, command):
+    """The process of the command, which ends with the block; exec: the shell is replaced by it."""
+    words, options = clone
+    with Child(words(f"exec {command}"), stdout=subprocess.PIPE, text=True, **options) as process:
+        try:
+            yield process
+        finally:
+            process.terminate()
+
+
+@needs_bpf
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become another user")
+def test_an_ordinary_user_runs_the_commands(clone, untouched):
+    """The other machine is this one, and the program to observe is the load generator."""
+    words, options = clone
+    folder = options["cwd"]
+    serve = next(command for command in commands() if "loadgen serve" in command)
+    names = {"10.0.0.2": "127.0.0.1", "nginx": "loadgen", "COMMAND [ARG...]": "true"}
+    printed = {}
+    with contextlib.ExitStack() as to_the_end:
+        for command in commands():
+            typed = command + "".join(more for word, more in SHORTENED.items() if word in command)
+            if command in NOT_RUN or ("report" in command and not VENV.exists()):
+                continue
+            with contextlib.ExitStack() as meanwhile:
+                if "4711" in command or "nginx" in command:
+                    load = in_background(clone, "loadgen/loadgen --variant zerocopy --duration 60")
+                    names["4711"] = str(meanwhile.enter_context(load).pid)
+                for name, value in names.items():
+                    typed = typed.replace(name, value)
+                if command == serve:
+                    receiver = to_the_end.enter_context(in_background(clone, typed))
+                    names["PORT"] = receiver.stdout.readline().strip().rpartition(":")[2]
+                    continue
+                done = run(*words(typed), timeout=600, **options)
+            assert done.returncode == 0, (typed, done.stderr)
+            printed[command] = done.stdout
+    shown = next(command for command in commands() if "--variant all" in command)
+    assert table_head(printed[shown]) == table_head(README)
+    assert json.loads((folder / "p.json").read_text())["path"]["cause"] == "loopback"
+    assert not VENV.exists() or (folder / "sizes/report/report.html").exists()
+    others = [path for path in folder.rglob("*") if path.lstat().st_uid != USER.pw_uid]
+    assert others == [folder / "analysis/.venv"] * VENV.exists()
