@@ -12,10 +12,14 @@ import polars as pl
 
 from analysis.model import Run
 from analysis.records import Record
+from analysis.tables.timeline import LANES
 
 STAGES = {"run_id": pl.String, "syscall": pl.String, "stage": pl.String, "ns": pl.Float64,
           "sends": pl.Float64, "bytes": pl.Float64}
 STACKS = {"run_id": pl.String, "stage": pl.String, "functions": pl.String, "samples": pl.Float64}
+EVENTS = {"lane": pl.String, "what": pl.String, "at_ns": pl.Float64, "took_ns": pl.Float64, "cpu": pl.Float64,
+          "bytes": pl.Float64}
+TIMELINES = {"run_id": pl.String, "which": pl.String, **EVENTS}
 HOOKS = {"name": pl.String, "mechanism": pl.String, "status": pl.String, "reason": pl.String}
 WARNINGS = {"code": pl.String, "text": pl.String}
 UNMEASURED = {"key": pl.String, "reason": pl.String}
@@ -30,10 +34,12 @@ class Details:
     """stages: of runs whose record divides sends, ns in each stage of those by a syscall; sends and
     bytes are the run's, of all that were divided.
     stacks: sampled kernel functions of sends, outermost first, joined by semicolons.
+    timelines: events of single sends, which is the median or the slowest of its run, in order.
     hooks, warnings, unmeasured: each different one once, with the number of runs that had it.
     """
     stages: pl.DataFrame = dataclasses.field(default_factory=lambda: _empty(STAGES))
     stacks: pl.DataFrame = dataclasses.field(default_factory=lambda: _empty(STACKS))
+    timelines: pl.DataFrame = dataclasses.field(default_factory=lambda: _empty(TIMELINES))
     hooks: pl.DataFrame = dataclasses.field(default_factory=lambda: _empty(HOOKS, runs=pl.Int64))
     warnings: pl.DataFrame = dataclasses.field(
         default_factory=lambda: _empty(WARNINGS, runs=pl.Int64))
@@ -51,12 +57,21 @@ def stages(run: Run) -> list[tuple]:
             if part.stage and part.ns is not None and part.ns.sum is not None]
 
 
+def timelines(run: Run) -> list[tuple]:
+    """Rows of the table of timelines, without the run's id."""
+    sends = {which: getattr(run.timeline, which, None) for which in ("median", "slowest")}
+    return [(which, *(getattr(event, key) for key in EVENTS)) for which, send in sends.items()
+            for event in (send and send.events) or ()
+            if event.lane in LANES and event.what and event.at_ns is not None]
+
+
 class Collector:
     """watch() hands records on; details() is what they held."""
 
     def __init__(self):
         self._stages: list[tuple] = []
         self._stacks: list[tuple] = []
+        self._timelines: list[tuple] = []
         self._told = {name: collections.Counter() for name in ("hooks", "warnings", "unmeasured")}
 
     def watch(self, records: Iterable[Record]) -> Iterator[Record]:
@@ -71,6 +86,7 @@ class Collector:
         self._stacks += [(name, stack.stage, ";".join(stack.functions), stack.samples)
                          for stack in (run.profile and run.profile.stacks) or ()
                          if stack.stage and stack.functions and stack.samples]
+        self._timelines += [(name, *row) for row in timelines(run)]
         for told, rows, keys in (("hooks", run.plan and run.plan.hooks, HOOKS),
                                  ("warnings", run.warnings, WARNINGS),
                                  ("unmeasured", run.unmeasured, UNMEASURED)):
@@ -85,5 +101,6 @@ class Collector:
 
         return Details(pl.DataFrame(self._stages, schema=STAGES, orient="row"),
                        pl.DataFrame(self._stacks, schema=STACKS, orient="row"),
+                       pl.DataFrame(self._timelines, schema=TIMELINES, orient="row"),
                        table("hooks", HOOKS), table("warnings", WARNINGS),
                        table("unmeasured", UNMEASURED))

@@ -218,6 +218,8 @@ Memory = _read(keys.MEMORY, "read_bytes", "write_bytes", "bytes", "io_read_misse
 
 Stack = _read(_inner(keys.PROFILE, "stacks"), "stage", "samples", functions=list[str] | None)
 Profile = _read(keys.PROFILE, "lost", stacks=list[Stack] | None)
+Send = _read(keys.SEND, "number", events=list[_read(_inner(keys.SEND, "events"))] | None)
+Timeline = _read(keys.TIMELINE, "lost", median=Send | None, slowest=Send | None)
 Noise = _read(keys.NOISE)
 Tool = _read(keys.TOOL)
 Unmeasured = _read(keys.UNMEASURED)
@@ -259,6 +261,7 @@ class Run(Head, dict=True, kw_only=True):
     serving: Serving | None = None
     memory: Memory | None = None
     profile: Profile | None = None
+    timeline: Timeline | None = None
     counters: list[Counter] | None = None
     lost: Lost | None = None
     overhead: Overhead | None = None

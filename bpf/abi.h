@@ -298,6 +298,37 @@ struct profile_stack {
 };
 ABI_SIZE(profile_stack, 16 + PROFILE_DEPTH_MAX * 8);
 
+/* What happens to the sends of a timeline. */
+enum timeline_kind { EVENT_NUMBERS, EVENTS };
+
+struct timeline_event {
+	__u64 time; /* ns; of bpf_ktime_get_ns() */
+	__u64 sock;
+	__s64 bytes; /* asked for, moved; of a return what it gave back */
+	__u32 tid;   /* of the thread that the CPU was in, */
+	__u32 id;    /* the first of so many zero-copy sends; of a send and of data received the
+			connection's ports */
+	__u32 sends;
+	__u32 extra; /* the place in the connection's bytes; a stage, a slot, a counter of causes */
+	__u32 lost;  /* of this CPU, so far */
+	__u16 cpu;
+	__u16 kind;    /* enum timeline_kind */
+	char comm[16]; /* of that thread */
+};
+ABI_SIZE(timeline_event, 64);
+
+/* What is taken of a socket: of its ids and of its bytes all that come before these ends. */
+struct timeline_part {
+	__u64 sock;
+	__u32 ports; /* as timeline__ports() */
+	__u32 sends; /* that began */
+	__u32 end_id;
+	__u32 end_seq;
+};
+ABI_SIZE(timeline_part, 24);
+
+#define TIMELINE_RING (8 << 20)
+
 /* How many zero-copy sends of a socket are followed at once: a power of two. */
 #ifndef RING_SLOTS
 #define RING_SLOTS 256
@@ -323,16 +354,17 @@ struct thread {
 	__u64 switches;			   /* how often the thread had left a CPU then, */
 	__u32 cpu;			   /* and which one it was on */
 	__u32 counters_read;
-	__u64 reading; /* ns; when it began to read an error queue; 0: it does not */
-	__u64 copying; /* ns; the same of a receiver's copy */
-	__u32 flags;   /* the MSG_ flags of the send under way */
-	__u32 id;      /* of a zero-copy send, */
-	__u8 tracked;  /* if it is known, */
-	__u8 guessed;  /* and guessed; */
-	__u8 followed; /* and its slot of the ring was free */
-	__u8 has_sent; /* an earlier send of it was seen in this window */
-	__u8 before;   /* the send under way began before the window */
-	__u8 timed;    /* the send under way is in the sample; of a plain one start says so */
+	__u64 reading;	  /* ns; when it began to read an error queue; 0: it does not */
+	__u64 copying;	  /* ns; the same of a receiver's copy */
+	__u32 flags;	  /* the MSG_ flags of the send under way */
+	__u32 id;	  /* of a zero-copy send, */
+	__u8 tracked;	  /* if it is known, */
+	__u8 guessed;	  /* and guessed; */
+	__u8 followed;	  /* and its slot of the ring was free */
+	__u8 has_sent;	  /* an earlier send of it was seen in this window */
+	__u8 before;	  /* the send under way began before the window */
+	__u8 timed;	  /* the send under way is in the sample; of a plain one start says so */
+	__u8 in_timeline; /* and its events are taken */
 	struct group_key owner; /* whom a zero-copy send under way is charged to */
 } __attribute__((aligned(64)));
 ABI_SIZE(thread, 192);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "counters.bpf.h"
+#include "timeline.bpf.h"
 
 /* Set by the loader; it removes all of this where it is false. */
 const volatile bool stages = false;

@@ -8,6 +8,7 @@
 	of("doctor", doctor, "list what can be measured here, and what is missing") \
 	of("advise", advise, "does MSG_ZEROCOPY pay on this path, or for a program?") \
 	of("sweep", sweep, "run a grid of workloads, keep the records in a folder") \
+	of("timeline", timeline, "show what happens to single sends, and when") \
 	of("report", analysis, "answer questions from records, as HTML with figures") \
 	of("compare", analysis, "list what differs between two sets of records") \
 	of("table", analysis, "make one table of records: CSV or Parquet") \
@@ -26,6 +27,9 @@ int help(int argc, char **argv);
 
 /* Measures all cells of a grid, into a folder. */
 int sweep(int argc, char **argv);
+
+/* Measures as without a command, and takes the events of single sends. */
+int timeline(int argc, char **argv);
 
 /* Observes until it is ended, and has Prometheus read what was counted so far. */
 int exporter(int argc, char **argv);

@@ -47,6 +47,7 @@ struct run_result {
 	struct window_counts counts;
 	char *maps;	      /* as tracer__dump() wrote them */
 	json_object *profile; /* see tracer__profile() */
+	char *timeline;	      /* see tracer__timeline() */
 	json_object *app;     /* NULL if the load generator ended without a result */
 	struct run_side sender, receiver;
 	struct memory_run memory;

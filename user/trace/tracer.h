@@ -24,6 +24,8 @@ struct tracer_setup {
 	bool stages;		     /* divide sends into their stages */
 	unsigned int sample;	     /* time, and divide, one send in so many */
 	unsigned int profile;	     /* sample CPUs so many times a second; 0: do not */
+	unsigned int timeline;	     /* take the events of so many sends; 0: do not */
+	__u64 slower_ns;	     /* of those alone that took longer; 0: of the first */
 	bool cost; /* have the kernel count the programs' run time (needs CAP_SYS_ADMIN) */
 };
 
@@ -79,6 +81,11 @@ void tracer__forget_peers(struct tracer *t);
 
 /* The samples of a closed window, as profile__json() says; NULL without. 0 or -errno. */
 int tracer__profile(const struct tracer *t, json_object **out);
+
+/* Takes what came of a timeline. Returns in how many ms to call it again, at most so many. */
+int tracer__read_timeline(struct tracer *t, int most);
+/* That of a closed window, as timeline__json() says; NULL without. 0 or -errno. */
+int tracer__timeline(struct tracer *t, char **out);
 
 /* Detaches and unloads. NULL is fine. */
 void tracer__free(struct tracer *t);
