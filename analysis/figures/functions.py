@@ -4,6 +4,7 @@ variants differ.
 """
 
 import collections
+from dataclasses import replace
 
 import altair as alt
 import polars as pl
@@ -165,21 +166,42 @@ def differences(tree: Node, reference: Node) -> list[dict]:
     return rows
 
 
+def _draw_differences(pairs: dict[str, tuple[Node, Node]], titles: dict[str, str], first: str,
+                      runs: pl.DataFrame, width: int) -> Drawn:
+    """pairs: by name what is drawn and what that is compared with, which is called first."""
+    search = _search()
+    color = alt.Color("difference:Q", title=f"points more than {first}", scale=alt.Scale(
+        domain=[-20, 0, 20], range=["#5e9bd1", "#eeeeee", "#e0604c"], clamp=True))
+    tooltips = [*_TOOLTIPS, alt.Tooltip("before:Q", title=f"% in {first}", format=".1f")]
+    graphs = [flames(differences(tree, reference), titles[name], number, color, tooltips, search, width)
+              for number, (name, (tree, reference)) in enumerate(pairs.items())]
+    description = (f"Flame graphs of {labels.listed(list(pairs))}, coloured by how much more or "
+                   f"less of the samples a function has than in {first}. {shared_setting(runs)}.")
+    return _drawn(graphs, search, COMPARED, runs,
+                  f"red: a larger share of the samples than in {first}, blue: a smaller one", description, width)
+
+
 def draw_compared(data: Data, width: int) -> Drawn | NotDrawn:
     runs, found = trees(data, "tcp_sendmsg")
     if len(found) < 2:
         return NotDrawn(COMPARED, "no two variants have samples enough: --profile takes them")
     (first, reference), *others = found.items()
-    search, titles = _search(), _titles(runs, found)
-    color = alt.Color("difference:Q", title=f"points more than {first}", scale=alt.Scale(
-        domain=[-20, 0, 20], range=["#5e9bd1", "#eeeeee", "#e0604c"], clamp=True))
-    tooltips = [*_TOOLTIPS, alt.Tooltip("before:Q", title=f"% in {first}", format=".1f")]
-    graphs = [flames(differences(tree, reference), titles[name], number, color, tooltips, search, width)
-              for number, (name, tree) in enumerate(others)]
-    description = (f"Flame graphs of {labels.listed([name for name, _ in others])}, coloured by how much more or "
-                   f"less of the samples a function has than in {first}. {shared_setting(runs)}.")
-    return _drawn(graphs, search, COMPARED, runs,
-                  f"red: a larger share of the samples than in {first}, blue: a smaller one", description, width)
+    return _draw_differences({name: (tree, reference) for name, tree in others}, _titles(runs, found), first,
+                             runs, width)
+
+
+def draw_sets(a: Data, b: Data, width: int) -> Drawn | NotDrawn:
+    """The variants of B beside those of A, of the same sizes and threads: those with most samples in A."""
+    runs, before = trees(a, "tcp_sendmsg")
+    same = ["threads", "message_bytes"]
+    _, after = trees(replace(b, runs=b.runs.join(runs, on=same, how="semi", nulls_equal=True)), "tcp_sendmsg")
+    pairs = {name: (tree, before[name]) for name, tree in after.items() if name in before}
+    if not pairs:
+        return NotDrawn(COMPARED, f"no variant has {SAMPLES_LEAST} samples of sends in both, with the same sizes and "
+                        "threads: --profile takes them")
+    titles = {name: f"{name}: {tree.samples:,} samples of B, {reference.samples:,} of A"
+              for name, (tree, reference) in pairs.items()}
+    return _draw_differences(pairs, titles, "A", runs, width)
 
 
 FIGURE = Figure("functions", TITLE, draw)

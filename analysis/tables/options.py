@@ -81,6 +81,7 @@ COMPARE = (
     CommandOption("strict", "", "exit with status 5 if nothing is worse but something is inconclusive"),
     CommandOption("all", "", "list every comparison"),
     CommandOption("json", "FILE", "write the result as JSON (- for standard output, instead of text)"),
+    CommandOption("flame", "FILE", "draw how the sampled kernel functions differ: .html, .svg or .png"),
 )
 REPORT = (
     CommandOption("out", "DIR", "write there (default: the folder report in the first PATH, or beside it)"),
