@@ -9,8 +9,8 @@ from tables.causes import CAUSES
 from tables.stages import NUMBERS, STAGES
 from tables.timeline import EVENTS, SENDER, SOFTIRQ
 
-_COLUMNS = "time", "kind", "sock", "cpu", "tid", "id", "of", "bytes", "extra", "missed"
-Event = namedtuple("Event", _COLUMNS)
+# As write_events() of user/trace/timeline.c has them. missed: events of the CPU without room, so far.
+Event = namedtuple("Event", "time kind sock cpu tid id of bytes extra missed")
 KINDS = {event.name: event for event in EVENTS}
 BEGINS = {event.name for event in EVENTS if event.ends}
 ENDS = {event.ends for event in EVENTS if event.ends}
@@ -71,12 +71,9 @@ class Timeline:
         raw = run.raw["timeline"]
         self.raw, self.by_path = raw, run.hooks["skb copy"].get("by_path", False)
         self.causes = {index: CAUSES[info["key"]["cause"]].name for index, info in run.maps.get("cause_infos", [])}
-        self.threads = {int(tid): name for tid, name in raw["threads"].items()}
-        if len({len(raw[column]) for column in _COLUMNS}) > 1:
-            raise ValueError("columns of a timeline differ in length")
-        rows = zip(*(raw[column] for column in _COLUMNS))
+        self.threads = dict(raw["threads"])
         self.events = sorted((Event(time + raw["begin_ns"], EVENTS[kind].name, *rest)
-                              for time, kind, *rest in rows), key=lambda event: event.time)
+                              for time, kind, *rest in raw["events"]), key=lambda event: event.time)
         self.sends = self._found()
         self._give_out()
         self.together = {}  # sends by the event that says that they completed

@@ -39,13 +39,13 @@ TWO = ((100, "send", {"id": 99, "bytes": 50, "extra": 1000}), (110, "softirq_beg
 
 
 def run_of(events, lost=0, sends=200, slower_than_ns=0, by_path=True):
+    names = "time", "kind", "sock", "cpu", "tid", "id", "of", "bytes", "extra", "missed"
     rows = [{"time": time, "kind": KINDS.index(kind), "sock": 1, "cpu": 0, "tid": 11, "id": 0, "of": 0, "bytes": 0,
              "extra": 0, "missed": 0, **columns} for time, kind, columns in events]
-    columns = {name: [row[name] for row in rows] for name in
-               ("time", "kind", "sock", "cpu", "tid", "id", "of", "bytes", "extra", "missed")}
     return types.SimpleNamespace(
         raw={"timeline": {"sends": sends, "slower_than_ns": slower_than_ns, "lost": lost, "left_out": 0,
-                          "begin_ns": 10 ** 12, "threads": {"11": "sen\x1bder", "12": "receiver"}, **columns}},
+                          "begin_ns": 10 ** 12, "threads": [[11, "sen\x1bder"], [12, "receiver"]],
+                          "events": [[row[name] for name in names] for row in rows]}},
         hooks={"skb copy": {"by_path": by_path}}, maps={"cause_infos": [[LOOPBACK, {"key": {"cause": 1}}]]})
 
 

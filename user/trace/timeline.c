@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/trace/timeline.h"
 
-#include <json-c/json.h>
+#include "user/trace/dump.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -152,45 +152,34 @@ bool timeline__read(struct timeline *t)
 	return !t->slower_ns || t->slow_count < t->sends;
 }
 
-/* A column: a member of all events. Times are ns after the first. */
-#define COLUMN(out, t, name, value)                                                \
-	do {                                                                       \
-		fprintf(out, ",\"%s\":[", name);                                   \
-		for (size_t i_ = 0; i_ < (t)->count; i_++) {                       \
-			const struct timeline_event *e = &(t)->events[i_];         \
-			fprintf(out, "%s%lld", i_ ? "," : "", (long long)(value)); \
-		}                                                                  \
-		fputc(']', out);                                                   \
-	} while (0)
+/* As analysis/derive/timeline.py names them; times are ns after the first. */
+static void write_events(FILE *out, const struct timeline *t)
+{
+	const struct timeline_event *e;
 
-/* The names of threads, by id. The kernel lets a name have any bytes: as Latin 1. */
+	for (e = t->events; e < t->events + t->count; e++)
+		fprintf(out, "%s[%llu,%u,%llu,%u,%u,%u,%u,%lld,%u,%u]", e > t->events ? "," : "",
+			e->time - t->events[0].time, e->kind, e->sock, e->cpu, e->tid, e->id,
+			e->sends, e->bytes, e->extra, e->lost);
+}
+
+/* Ids and names of threads, some again. */
 static void write_names(FILE *out, const struct timeline *t)
 {
-	json_object *names = json_object_new_object();
-	const struct timeline_event *e;
-	char key[16], name[2 * sizeof(e->comm) + 1];
-	size_t i, c, used;
+	const struct timeline_event *e, *last = NULL;
 
 	for (e = t->events; e < t->events + t->count; e++) {
-		snprintf(key, sizeof(key), "%u", e->tid);
-		if (json_object_object_get_ex(names, key, NULL))
+		if (last && last->tid == e->tid)
 			continue;
-		for (c = i = used = 0; i < sizeof(e->comm) && e->comm[i]; i++) {
-			c = (unsigned char)e->comm[i];
-			if (c >= 0x80)
-				name[used++] = (char)(0xc0 | c >> 6);
-			name[used++] = (char)(c < 0x80 ? c : 0x80 | (c & 0x3f));
-		}
-		json_object_object_add(names, key, json_object_new_string_len(name, (int)used));
+		fprintf(out, "%s[%u,", last ? "," : "", e->tid);
+		dump__text(out, e->comm, sizeof(e->comm));
+		fputc(']', out);
+		last = e;
 	}
-	fprintf(out, ",\"threads\":%s",
-		json_object_to_json_string_ext(names, JSON_C_TO_STRING_PLAIN));
-	json_object_put(names);
 }
 
 char *timeline__json(struct timeline *t, __u64 lost)
 {
-	__u64 begin = t->count ? t->events[0].time : 0;
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
@@ -200,21 +189,13 @@ char *timeline__json(struct timeline *t, __u64 lost)
 	if (t->slower_ns)
 		keep_slow(t);
 	fprintf(out,
-		"{\"sends\":%u,\"slower_than_ns\":%llu,\"lost\":%llu,\"left_out\":%llu,\"begin_"
-		"ns\":%llu",
-		t->sends, t->slower_ns, lost, t->left_out, begin);
-	COLUMN(out, t, "time", e->time - begin);
-	COLUMN(out, t, "kind", e->kind);
-	COLUMN(out, t, "sock", e->sock);
-	COLUMN(out, t, "cpu", e->cpu);
-	COLUMN(out, t, "tid", e->tid);
-	COLUMN(out, t, "id", e->id);
-	COLUMN(out, t, "of", e->sends);
-	COLUMN(out, t, "bytes", e->bytes);
-	COLUMN(out, t, "extra", e->extra);
-	COLUMN(out, t, "missed", e->lost);
+		"{\"sends\":%u,\"slower_than_ns\":%llu,\"lost\":%llu,\"left_out\":%llu,"
+		"\"begin_ns\":%llu,\"events\":[",
+		t->sends, t->slower_ns, lost, t->left_out, t->count ? t->events[0].time : 0);
+	write_events(out, t);
+	fprintf(out, "],\"threads\":[");
 	write_names(out, t);
-	fputc('}', out);
+	fprintf(out, "]}");
 	if (fclose(out)) {
 		free(text);
 		return NULL;

@@ -270,13 +270,13 @@ struct dst_entry {
 	struct net_device *dev;
 } __attribute__((preserve_access_index));
 
-struct tcp_sock {
-	u32 write_seq;
-	u32 copied_seq;
-} __attribute__((preserve_access_index));
-
 struct tcphdr {
 	__be32 seq;
+} __attribute__((preserve_access_index));
+
+struct tcp_sock {
+	u32 copied_seq;
+	u32 write_seq;
 } __attribute__((preserve_access_index));
 
 struct skb_shared_info {
