@@ -33,7 +33,8 @@ def _empty(schema, **more):
 class Details:
     """stages: of runs whose record divides sends, ns in each stage of those by a syscall; sends and
     bytes are the run's, of all that were divided.
-    stacks: sampled kernel functions of sends, outermost first, joined by semicolons.
+    stacks: sampled kernel functions of sends, outermost first, joined by semicolons; and those from which
+    threads left their CPU, with the time that they were away in samples.
     timelines: events of single sends, which is the median or the slowest of its run, in order.
     hooks, warnings, unmeasured: each different one once, with the number of runs that had it.
     """
@@ -86,6 +87,10 @@ class Collector:
         self._stacks += [(name, stack.stage, ";".join(stack.functions), stack.samples)
                          for stack in (run.profile and run.profile.stacks) or ()
                          if stack.stage and stack.functions and stack.samples]
+        # Off the CPU as many samples as the clock would have taken.
+        self._stacks += [(name, wait.stage, ";".join(wait.functions), wait.ns * run.profile.hz / 1e9)
+                         for wait in (run.profile and run.profile.waits) or ()
+                         if wait.stage and wait.functions and wait.ns and run.profile.hz]
         self._timelines += [(name, *row) for row in timelines(run)]
         for told, rows, keys in (("hooks", run.plan and run.plan.hooks, HOOKS),
                                  ("warnings", run.warnings, WARNINGS),

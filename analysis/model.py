@@ -217,7 +217,8 @@ Memory = _read(keys.MEMORY, "read_bytes", "write_bytes", "bytes", "io_read_misse
 
 
 Stack = _read(_inner(keys.PROFILE, "stacks"), "stage", "samples", functions=list[str] | None)
-Profile = _read(keys.PROFILE, "lost", stacks=list[Stack] | None)
+Wait = _read(_inner(keys.PROFILE, "waits"), "stage", "ns", functions=list[str] | None)
+Profile = _read(keys.PROFILE, "lost", "hz", stacks=list[Stack] | None, waits=list[Wait] | None)
 Send = _read(keys.SEND, "number", events=list[_read(_inner(keys.SEND, "events"))] | None)
 Timeline = _read(keys.TIMELINE, "lost", median=Send | None, slowest=Send | None)
 Noise = _read(keys.NOISE)

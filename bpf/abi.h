@@ -284,15 +284,19 @@ ABI_SIZE(pinned_peak, 2 * 8);
 #define PROFILE_STACKS_MAX 8192
 #define PROFILE_DEPTH_MAX  96
 
+/* With the role of a stack: the thread left its CPU there, because it waited, or for another. */
+#define PROFILE_WAITED	  0x100
+#define PROFILE_PREEMPTED 0x200
+
 struct profile_key {
 	__u64 hash; /* of the stack */
 	__u32 slot; /* 1 + that of the send under way; 0: none */
-	__u32 role; /* enum role, of the process */
+	__u32 role; /* enum role, of the process, perhaps with one of the above */
 };
 ABI_SIZE(profile_key, 16);
 
 struct profile_stack {
-	__u64 samples;
+	__u64 samples; /* or, off the CPU, ns */
 	__u64 depth;
 	__u64 functions[PROFILE_DEPTH_MAX]; /* addresses, innermost first */
 };

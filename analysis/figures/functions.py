@@ -20,6 +20,8 @@ ROW, ASIDE = 16, 60
 SMALL = 0.002  # of the samples: narrower functions are left out
 SAMPLES_LEAST = 100
 LETTERS = "#111111"  # on a dark page, too: the rectangles stay light
+# What passed off the CPU has colours of its own here: those of stages are too pale for towers.
+OFF = {"blocked": "#5e81c8", "lock_wait": "#3f4f9e", "preempted": "#8fd0e8"}
 SEVERAL, SEVERAL_COLOR = "several stages", "#ececec"
 KEYS = ["setting", "threads", "message_bytes"]
 
@@ -113,7 +115,10 @@ def _search() -> alt.Parameter:
 
 def _titles(runs: pl.DataFrame, found: dict[str, Node]) -> dict[str, str]:
     named = labels.variants(runs) if runs["variant"].null_count() == 0 else {}
-    return {name: f"{named.get(name, name)}: {tree.samples:,} samples" for name, tree in found.items()}
+    off = {name: sum(tree.stages[stage] for stage in OFF) for name, tree in found.items()}
+    return {name: f"{named.get(name, name)}: {tree.samples - off[name]:,} samples" + (
+        f"; {100 * off[name] / tree.samples:.0f} % of the time off the CPU" if off[name] else "")
+            for name, tree in found.items()}
 
 
 _HOW = "click a function for its callees, double click for all; callees stand above their callers"
@@ -137,7 +142,7 @@ def draw(data: Data, width: int) -> Drawn | NotDrawn:
     for name, tree in found.items():
         drawn[name] = [row | {"percent": 100 * row["samples"] / tree.samples} for row in tree.rows(tree.samples)]
     met = {row["stage"] for rows in drawn.values() for row in rows}
-    colors = {stages.words(stage.name): stage.color for stage in stages.STAGES if stage.on_cpu} | {
+    colors = {stages.words(stage.name): OFF.get(stage.name, stage.color) for stage in stages.STAGES} | {
         SEVERAL: SEVERAL_COLOR}
     words = [word for word in colors if word in met]
     color = alt.Color("stage:N", title="stage", sort=words, scale=alt.Scale(
@@ -147,7 +152,7 @@ def draw(data: Data, width: int) -> Drawn | NotDrawn:
     heaviest = [f"{max(rows, key=lambda row: row['own'])['function']} ({name})" for name, rows in drawn.items()]
     description = (f"Flame graphs of {labels.listed(list(found))}: kernel functions by their share of the samples "
                    f"in sends; the heaviest by themselves: {labels.listed(heaviest)}. {shared_setting(runs)}.")
-    return _drawn(graphs, search, TITLE, runs, "width: share of the samples in sends", description, width)
+    return _drawn(graphs, search, TITLE, runs, "width: share of the samples in sends, and of time off the CPU in samples", description, width)
 
 
 def differences(tree: Node, reference: Node) -> list[dict]:

@@ -594,7 +594,14 @@ PROFILE = null(block(
             "of a send, told by the innermost function that begins a stage; null outside of sends"),
         Key("functions", list_of(TEXT), "of the kernel, outermost first; empty of `kernel` and "
             "`program`"),
-        Key("samples", integer(1), "with this stack"))), "the most frequent first")))
+        Key("samples", integer(1), "with this stack"))), "the most frequent first"),
+    Key("waits", list_of(block(
+        Key("syscall", TEXT, "of the send"),
+        Key("zerocopy", TRUTH, "whether that send asked for zero-copy"),
+        Key("stage", one_of(*(stage.name for stage in STAGES if not stage.on_cpu)),
+            "`blocked` mostly for buffer space; `preempted`: waiting for a CPU"),
+        Key("functions", list_of(TEXT), "of the kernel, from which the thread left, outermost first"),
+        Key("ns", COUNT, "off the CPU"))), "times off the CPU in sends, the longest first", required=False)))
 
 _WHOLE, _AMOUNT = null(COUNT), null(number())
 MEMORY = null(block(

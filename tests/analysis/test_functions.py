@@ -83,6 +83,15 @@ def test_any_callee_lies_above_its_caller(stacks):
         ends[path[:-1]] = row["end"]
 
 
+def test_time_off_the_cpu_has_its_own_colour():
+    drawn = functions.draw(profiled({"twocopy": (*planted.SAMPLED["twocopy"],
+                                                 ("sk_stream_wait_memory;schedule", "blocked", 100))}), WIDE)
+    found = rectangles(drawn, 0)
+    assert found["schedule"]["percent"] == pytest.approx(50) and found["schedule"]["stage"] == "blocked, off the CPU"
+    picture = save.svg(save.spec(drawn.chart)).decode()
+    assert "200 samples; 50 % of the time off the CPU" in picture and functions.OFF["blocked"] in picture
+
+
 def test_two_sets_are_compared_variant_by_variant():
     moved = {"twocopy": (("_copy_from_iter", "copy", 90), ("tcp_write_xmit", "transmit", 10)),
              "zerocopy": planted.SAMPLED["zerocopy"]}

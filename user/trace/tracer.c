@@ -316,6 +316,9 @@ static int set_stages(struct sendpath *skel, const struct plan *plan,
 static void set_profile(struct sendpath *skel, unsigned int hz)
 {
 	bpf_program__set_autoload(skel->progs.profile_sample, hz);
+	bpf_program__set_autoload(skel->progs.profile_switched, hz);
+	bpf_map__set_autocreate(skel->maps.profile_left, hz);
+	bpf_map__set_autocreate(skel->maps.new_left_stack, hz);
 	bpf_map__set_autocreate(skel->maps.profile_stacks, hz);
 	bpf_map__set_autocreate(skel->maps.new_profile_stack, hz);
 }
@@ -386,7 +389,7 @@ static int set_cgroup(struct tracer *t, const char *path, char *reason, size_t s
 static int attach_keepers(struct tracer *t, char *reason, size_t size)
 {
 	static const char *const keepers[] = {"thread_gone", "target_forked", "socket_state",
-					      "socket_gone"};
+					      "socket_gone", "profile_switched"};
 	size_t i;
 	int err;
 
