@@ -14,7 +14,8 @@ from front.folder import Refused
 from text.record import safe_text
 
 THREADS, CPUS, SOCKETS = "threads", "CPUs", "sockets"
-_LIBRARIES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), ".venv/lib/python3*/site-packages")
+_LIBRARIES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
+                          ".venv/lib/python3*/site-packages")
 SYSTEM = 3  # exit status
 OF_CPU = {"queued", "handed", "copied"}
 OF_SOCKET = {"completed", "notified", "read"}
@@ -131,9 +132,11 @@ def as_json(tracks):
         if not begins:
             continue
         place = {"ts": time / 1000, "pid": groups[one.track[0]], "tid": numbers[one.track]}
-        events.append({"ph": "X", "name": one.name, "dur": ((one.end or time) - time) / 1000, "args": one.values, **place})
+        took = (one.end or time) - time
+        events.append({"ph": "X", "name": one.name, "dur": took / 1000, "args": one.values, **place})
         events += [{"ph": "s", "name": "completion", "cat": "flow", "id": flow, **place} for flow in one.starts]
-        events += [{"ph": "f", "bp": "e", "name": "completion", "cat": "flow", "id": flow, **place} for flow in one.ends]
+        events += [{"ph": "f", "bp": "e", "name": "completion", "cat": "flow", "id": flow, **place}
+                   for flow in one.ends]
     return json.dumps({"displayTimeUnit": "ns", "traceEvents": events}).encode("ascii")
 
 

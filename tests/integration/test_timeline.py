@@ -50,6 +50,13 @@ def observed(tmp_path, mechanism, zerocopy, *more):
                      str(receiver.port), str(int(zerocopy)), *map(str, SIZES))
 
 
+def cause_of(record, mechanism):
+    """Of its copies, by its counts. From a kprobe the stack of 5.10 does not lead to it."""
+    cause = only(record["zerocopy"]["causes"])["cause"]
+    assert cause == "loopback" or (mechanism, cause) == ("kprobe", "unclassified")
+    return cause
+
+
 @pytest.mark.parametrize("zerocopy", [False, True], ids=["copied", "zerocopy"])
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_sends_are_those_of_the_program(mechanism, zerocopy, tmp_path, untouched):
@@ -60,8 +67,8 @@ def test_sends_are_those_of_the_program(mechanism, zerocopy, tmp_path, untouched
     assert [(send["args"]["bytes"], send["args"]["returned"]) for send in sends] == [(size, size) for size in SIZES]
     assert {send["name"] for send in sends} == {"sendto"}
     assert record["timeline"]["sends"] == len(SIZES) and record["timeline"]["sockets"] == 1
-    assert {(send["args"]["MSG_ZEROCOPY"], send["args"]["copied"], tuple(send["args"]["causes"])) for send in sends} == {
-        (True, True, ("loopback",)) if zerocopy else (False, None, ())}
+    assert {(send["args"]["MSG_ZEROCOPY"], send["args"]["copied"], *send["args"]["causes"]) for send in sends} == {
+        (True, True, cause_of(record, mechanism)) if zerocopy else (False, None)}
     begun, ended = ([event for event in events if event["ph"] == kind] for kind in "sf")
     assert [event["ts"] for event in begun] == ([send["ts"] for send in sends] if zerocopy else [])
     assert sorted(event["id"] for event in ended) == [event["id"] for event in begun]
@@ -74,19 +81,20 @@ def test_what_happens_to_a_send_is_in_order(mechanism, tmp_path):
     if not completes(mechanism):
         pytest.skip("zero-copy sends are not followed by this mechanism here")
     record, _ = observed(tmp_path, mechanism, True)
+    cause = cause_of(record, mechanism)
     for which in "median", "slowest":
         send = record["timeline"][which]
         events = send["events"]
         assert send["returned"] == send["bytes"] == SIZES[send["number"] - 1]
         assert [event["at_ns"] for event in events] == sorted(event["at_ns"] for event in events)
         assert (events[0]["what"], events[0]["at_ns"], events[0]["took_ns"]) == ("sendto", 0, send["call_ns"])
-        assert send["copied"] and send["causes"] == ["loopback"]
+        assert send["copied"] and send["causes"] == [cause]
         assert 0 < send["completion_ns"]
         # The program reads after its send returned.
         assert send["call_ns"] < send["read_ns"] and send["completion_ns"] < send["read_ns"]
         at = {event["what"]: event["at_ns"] for event in reversed(events)}
         # The data are copied in the softirq of the send itself.
-        assert at["skb to the queue of the device"] < at["softirq NET_RX"] < at["copied: loopback"]
+        assert at["skb to the queue of the device"] < at["softirq NET_RX"] < at[f"copied: {cause}"]
         assert send["received_ns"] is None, "another process receives"
 
 
