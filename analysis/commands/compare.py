@@ -48,6 +48,9 @@ def run(options):
     for loaded in sets:
         for note in loaded.notes():
             say(note)
+    if options.flame:  # also of disturbed runs, which compare in nothing else
+        draw(options.flame, *((loaded.frame, collector.details())
+                              for loaded, collector in zip(sets, collectors)))
     metrics = [m for m in compare.METRICS if not options.metric or m.column in options.metric]
     found = compare.compare(*(loaded.frame for loaded in sets), options.threshold, metrics)
     if not found.differences:
@@ -58,9 +61,6 @@ def run(options):
     heads = [compare_text.describe(name, path, loaded.frame) for name, path, loaded in
              zip("AB", (options.a, options.b), sets)]
     report(found, options, heads, more)
-    if options.flame:
-        draw(options.flame, *((loaded.frame, collector.details())
-                              for loaded, collector in zip(sets, collectors)))
     return status(found, options.strict)
 
 
