@@ -45,6 +45,11 @@ class Node:
         (name, samples), *_ = self.stages.most_common(1)
         return stages.words(name) if samples > 0.9 * self.samples else SEVERAL
 
+    @property
+    def off(self):
+        """Of its samples, those that stand for time off the CPU."""
+        return sum(self.stages[stage] for stage in OFF)
+
     def rows(self, whole, begin=0.0, depth=0, path=()):
         """Rectangles: path, function, stage, depth, and shares of the whole where one begins and ends."""
         for name, node in sorted(self.callees.items()):
@@ -115,9 +120,8 @@ def _search() -> alt.Parameter:
 
 def _titles(runs: pl.DataFrame, found: dict[str, Node]) -> dict[str, str]:
     named = labels.variants(runs) if runs["variant"].null_count() == 0 else {}
-    off = {name: sum(tree.stages[stage] for stage in OFF) for name, tree in found.items()}
-    return {name: f"{named.get(name, name)}: {tree.samples - off[name]:,} samples" + (
-        f"; {100 * off[name] / tree.samples:.0f} % of the time off the CPU" if off[name] else "")
+    return {name: f"{named.get(name, name)}: {tree.samples - tree.off:,} samples" + (
+        f"; {100 * tree.off / tree.samples:.0f} % of the time off the CPU" if tree.off else "")
             for name, tree in found.items()}
 
 
@@ -152,7 +156,8 @@ def draw(data: Data, width: int) -> Drawn | NotDrawn:
     heaviest = [f"{max(rows, key=lambda row: row['own'])['function']} ({name})" for name, rows in drawn.items()]
     description = (f"Flame graphs of {labels.listed(list(found))}: kernel functions by their share of the samples "
                    f"in sends; the heaviest by themselves: {labels.listed(heaviest)}. {shared_setting(runs)}.")
-    return _drawn(graphs, search, TITLE, runs, "width: share of the samples in sends, and of time off the CPU in samples", description, width)
+    return _drawn(graphs, search, TITLE, runs, "width: share of the samples in sends, and of time off the CPU in samples",
+                  description, width)
 
 
 def differences(tree: Node, reference: Node) -> list[dict]:
@@ -204,7 +209,7 @@ def draw_sets(a: Data, b: Data, width: int) -> Drawn | NotDrawn:
     if not pairs:
         return NotDrawn(COMPARED, f"no variant has {SAMPLES_LEAST} samples of sends in both, with the same sizes and "
                         "threads: --profile takes them")
-    titles = {name: f"{name}: {tree.samples:,} samples of B, {reference.samples:,} of A"
+    titles = {name: f"{name}: {tree.samples - tree.off:,} samples of B, {reference.samples - reference.off:,} of A"
               for name, (tree, reference) in pairs.items()}
     return _draw_differences(pairs, titles, "A", runs, width)
 
