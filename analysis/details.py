@@ -12,11 +12,15 @@ import polars as pl
 
 from analysis.model import Run
 from analysis.records import Record
+from analysis.tables.timeline import LANES
 
+EVENTS = {"lane": pl.String, "what": pl.String, "at_ns": pl.Float64, "took_ns": pl.Float64, "cpu": pl.Float64,
+          "bytes": pl.Float64}
 SCHEMAS = {
     "stages": {"run_id": pl.String, "syscall": pl.String, "stage": pl.String, "ns": pl.Float64, "sends": pl.Float64,
                "bytes": pl.Float64},
     "stacks": {"run_id": pl.String, "stage": pl.String, "functions": pl.String, "samples": pl.Float64},
+    "timelines": {"run_id": pl.String, "which": pl.String, **EVENTS},
     "hooks": {"name": pl.String, "mechanism": pl.String, "status": pl.String, "reason": pl.String, "runs": pl.Int64},
     "warnings": {"code": pl.String, "text": pl.String, "runs": pl.Int64},
     "unmeasured": {"key": pl.String, "reason": pl.String, "runs": pl.Int64}}
@@ -30,11 +34,14 @@ def _empty(name):
 class Details:
     """stages: of runs whose record divides sends, ns in each stage of those by a syscall; sends and
     bytes are the run's, of all that were divided.
-    stacks: sampled kernel functions of sends, outermost first, joined by semicolons.
+    stacks: sampled kernel functions of sends, outermost first, joined by semicolons; and those from which
+    threads left their CPU, with the time that they were away in samples.
+    timelines: events of single sends, which is the median or the slowest of its run, in order.
     hooks, warnings, unmeasured: each different one once, with the number of runs that had it.
     """
     stages: pl.DataFrame = _empty("stages")
     stacks: pl.DataFrame = _empty("stacks")
+    timelines: pl.DataFrame = _empty("timelines")
     hooks: pl.DataFrame = _empty("hooks")
     warnings: pl.DataFrame = _empty("warnings")
     unmeasured: pl.DataFrame = _empty("unmeasured")
@@ -49,11 +56,19 @@ def stages(run: Run) -> list[tuple]:
             if part.stage and part.ns is not None and part.ns.sum is not None]
 
 
+def timelines(run: Run) -> list[tuple]:
+    """Rows of the table of timelines, without the run's id."""
+    sends = {which: getattr(run.timeline, which, None) for which in ("median", "slowest")}
+    return [(which, *(getattr(event, key) for key in EVENTS)) for which, send in sends.items()
+            for event in (send and send.events) or ()
+            if event.lane in LANES and event.what and event.at_ns is not None]
+
+
 class Collector:
     """watch() hands records on; details() is what they held."""
 
     def __init__(self):
-        self._rows: dict[str, list[tuple]] = {"stages": [], "stacks": []}
+        self._rows: dict[str, list[tuple]] = {"stages": [], "stacks": [], "timelines": []}
         self._told = {name: collections.Counter() for name in ("hooks", "warnings", "unmeasured")}
 
     def watch(self, records: Iterable[Record]) -> Iterator[Record]:
@@ -68,6 +83,11 @@ class Collector:
         self._rows["stacks"] += [(name, stack.stage, ";".join(stack.functions), stack.samples)
                                  for stack in (run.profile and run.profile.stacks) or ()
                                  if stack.stage and stack.functions and stack.samples]
+        # Off the CPU as many samples as the clock would have taken.
+        self._rows["stacks"] += [(name, wait.stage, ";".join(wait.functions), wait.ns * run.profile.hz / 1e9)
+                                 for wait in (run.profile and run.profile.waits) or ()
+                                 if wait.stage and wait.functions and wait.ns and run.profile.hz]
+        self._rows["timelines"] += [(name, *row) for row in timelines(run)]
         for told, rows in (("hooks", run.plan and run.plan.hooks), ("warnings", run.warnings),
                            ("unmeasured", run.unmeasured)):
             *keys, _ = SCHEMAS[told]

@@ -193,7 +193,10 @@ Tcp = _read(keys.TCP, sending=_read(_inner(keys.TCP, "sending")) | None)
 Serving = _read(keys.SERVING, **dict.fromkeys(("connect_ns", "accept_ns", "work_ns", "answer_ns"), Histogram | None))
 Memory = _read(keys.MEMORY)
 Stack = _read(_inner(keys.PROFILE, "stacks"), functions=list[str] | None)
-Profile = _read(keys.PROFILE, stacks=list[Stack] | None)
+Wait = _read(_inner(keys.PROFILE, "waits"), functions=list[str] | None)
+Profile = _read(keys.PROFILE, stacks=list[Stack] | None, waits=list[Wait] | None)
+Send = _read(keys.SEND, events=list[_read(_inner(keys.SEND, "events"))] | None)
+Timeline = _read(keys.TIMELINE, median=Send | None, slowest=Send | None)
 Noise = _read(keys.NOISE)
 Tool = _read(keys.TOOL)
 Unmeasured = _read(keys.UNMEASURED)
@@ -235,6 +238,7 @@ class Run(Head, dict=True, kw_only=True):
     serving: Serving | None = None
     memory: Memory | None = None
     profile: Profile | None = None
+    timeline: Timeline | None = None
     counters: list[Counter] | None = None
     lost: Lost | None = None
     overhead: Overhead | None = None

@@ -293,19 +293,54 @@ ABI_SIZE(pinned_peak, 4 * 8);
 #define PROFILE_STACKS_MAX 8192
 #define PROFILE_DEPTH_MAX  96
 
+/* With the role of a stack: the thread left its CPU there, because it waited, or for another. */
+#define PROFILE_WAITED	  0x100
+#define PROFILE_PREEMPTED 0x200
+
 struct profile_key {
 	__u64 hash; /* of the stack */
 	__u32 slot; /* 1 + slot of calls of the send in progress; 0: none */
-	__u32 role; /* enum role of the process */
+	__u32 role; /* enum role of the process, perhaps with one of the above */
 };
 ABI_SIZE(profile_key, 16);
 
 struct profile_stack {
-	__u64 samples;
+	__u64 samples; /* or, off the CPU, ns */
 	__u64 depth;
 	__u64 functions[PROFILE_DEPTH_MAX]; /* addresses, innermost first */
 };
 ABI_SIZE(profile_stack, 16 + PROFILE_DEPTH_MAX * 8);
+
+/* What happens to the sends of a timeline. */
+enum timeline_kind { EVENT_NUMBERS, EVENTS };
+
+struct timeline_event {
+	__u64 time; /* ns; of bpf_ktime_get_ns() */
+	__u64 sock;
+	__s64 bytes; /* asked for, moved; of a return what it gave back */
+	__u32 tid;   /* of the thread that the CPU was in, */
+	__u32 id;    /* the first of so many zero-copy sends; of a send and of data received the
+			connection's ports */
+	__u32 sends;
+	__u32 extra; /* the place in the connection's bytes; a stage, a slot, a counter of causes */
+	__u32 lost;  /* of this CPU, so far */
+	__u16 cpu;
+	__u16 kind;    /* enum timeline_kind */
+	char comm[16]; /* of that thread */
+};
+ABI_SIZE(timeline_event, 64);
+
+/* What is taken of a socket: of its ids and of its bytes all that come before these ends. */
+struct timeline_part {
+	__u64 sock;
+	__u32 ports; /* as timeline__ports() */
+	__u32 sends; /* that began */
+	__u32 end_id;
+	__u32 end_seq;
+};
+ABI_SIZE(timeline_part, 24);
+
+#define TIMELINE_RING (8 << 20)
 
 /* Zero-copy sends in flight that are followed per socket: a power of two. */
 #ifndef RING_SLOTS
@@ -331,16 +366,17 @@ struct thread {
 	__u64 switches;			   /* context switches of the thread until then */
 	__u32 cpu;			   /* CPU of the thread then */
 	__u32 counters_read;
-	__u64 reading; /* ns; begin of an error queue read; 0: none */
-	__u64 copying; /* ns; begin of a copy to the receiver's memory; 0: none */
-	__u32 flags;   /* MSG_ flags of the send in progress */
-	__u32 id;      /* send id of a zero-copy send */
-	__u8 tracked;  /* the id is known */
-	__u8 guessed;  /* the id is a guess */
-	__u8 followed; /* the send has a slot of the ring */
-	__u8 has_sent; /* the thread has sent in this window */
-	__u8 before;   /* the send in progress began before the window */
-	__u8 timed;    /* the send in progress is sampled; a plain one sets start instead */
+	__u64 reading;	  /* ns; begin of an error queue read; 0: none */
+	__u64 copying;	  /* ns; begin of a copy to the receiver's memory; 0: none */
+	__u32 flags;	  /* MSG_ flags of the send in progress */
+	__u32 id;	  /* send id of a zero-copy send */
+	__u8 tracked;	  /* the id is known */
+	__u8 guessed;	  /* the id is a guess */
+	__u8 followed;	  /* the send has a slot of the ring */
+	__u8 has_sent;	  /* the thread has sent in this window */
+	__u8 before;	  /* the send in progress began before the window */
+	__u8 timed;	  /* the send in progress is sampled; a plain one sets start instead */
+	__u8 in_timeline; /* the events of the send in progress are taken */
 	struct group_key owner; /* group that the zero-copy send in progress is charged to */
 } __attribute__((aligned(64)));
 ABI_SIZE(thread, 192);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "inflight.bpf.h"
+#include "timeline.bpf.h"
 
 #define SKBFL_ZEROCOPY_ENABLE 1
 #define SKBTX_DEV_ZEROCOPY    8 /* of tx_flags */
@@ -190,6 +191,7 @@ static __always_inline void cause_counter__add_skbs(__u32 index, const struct si
 	struct cause_counter *counter = cause_counter__get(index);
 	struct thread *thread = thread__peek();
 
+	timeline__of_ids(EVENT_COPIED, seen->sock, seen->id, 1, skbs * (__s64)seen->bytes, index);
 	if (!counter)
 		return;
 	__sync_fetch_and_add(&counter->skbs, skbs);

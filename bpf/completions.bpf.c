@@ -31,6 +31,7 @@ static __noinline void completed(struct zsock *s, __u32 first, __u32 sends, __u3
 	groups__count_completions(&s->owner, in_window, copied);
 	slots__end(s, first, sends);
 	s->freed_to = first + sends;
+	timeline__of_ids(EVENT_COMPLETED, s->sock, first, sends, 0, copied);
 	__sync_fetch_and_add(&s->waiting, -in_window);
 	if (s->closed && s->waiting <= 0)
 		zsock__retire(s->sock);
@@ -241,6 +242,8 @@ static __always_inline int queued(struct sock *sk, bool by_reference)
 
 	if (!s || !last_notification(sk, &ee))
 		return 0;
+	timeline__of_ids(EVENT_NOTIFIED, s->sock, ee.ee_info, ee.ee_data - ee.ee_info + 1, 0,
+			 ee.ee_code);
 	/* Each ubuf is reported once, unless the connection failed. */
 	if (still_counts() && window__sends(s, ee.ee_data, ee.ee_data + 1) && !READ(sk, sk_err))
 		COUNT(ubufs_done, 1);
@@ -278,6 +281,8 @@ static __always_inline void count_reported(struct zsock *s, const struct sock_ex
 
 	if (!sends)
 		return;
+	timeline__of_ids(EVENT_READ, s->sock, ee->ee_info, ee->ee_data - ee->ee_info + 1, 0,
+			 ee->ee_code);
 	COUNT(notifications_read, 1);
 	COUNT(reported, sends);
 	if (ee->ee_code & SO_EE_CODE_ZEROCOPY_COPIED)

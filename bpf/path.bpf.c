@@ -57,6 +57,22 @@ static __always_inline __s32 payload(struct sk_buff *skb)
 	return (__s32)READ(skb, len) - (header + (words >> 4) * 4 - (__s32)(data - head));
 }
 
+/* Sequence number of the segment's first byte. */
+static __always_inline __u32 sequence(struct sk_buff *skb)
+{
+	struct tcphdr *header = (void *)(READ(skb, head) + READ(skb, transport_header));
+
+	return bpf_ntohl(READ(header, seq));
+}
+
+static __always_inline void packet_goes_on(__u32 kind, struct sk_buff *skb)
+{
+	struct sock *sk = timeline ? READ(skb, sk) : NULL;
+
+	if (timeline__has_packets(sk))
+		timeline__packet(kind, sk, sequence(skb), payload(skb));
+}
+
 /*
  * Counts the skbs of a load's sends as they are handed to a device, before segmentation. Softirqs
  * are off.
@@ -206,6 +222,7 @@ int BPF_PROG(packet_queued, struct sk_buff *skb)
 
 	if (counts_packets && gate == GATE_OPEN)
 		count_packet(skb);
+	packet_goes_on(EVENT_QUEUED, skb);
 	if (!(follows_path || infers_copies) || !sockets_watched())
 		return 0;
 	sk = READ(skb, sk);
@@ -252,6 +269,7 @@ int BPF_PROG(packet_sent, struct sk_buff *skb, struct net_device *dev)
 	struct zsock *s;
 	bool leaves;
 
+	packet_goes_on(EVENT_HANDED, skb);
 	if (!sockets_watched())
 		return 0;
 	leaves = sees_exit && READ(dev, dev.parent);

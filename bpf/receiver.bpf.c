@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "functions.bpf.h"
 #include "inflight.bpf.h"
+#include "timeline.bpf.h"
 
 /*
  * Counts the receiver's copies from skbs to its memory. Other address families use the same
@@ -13,6 +14,7 @@ static __always_inline void received(struct sk_buff *skb, int bytes)
 
 	if (!thread || !(thread->role & ROLE_RECEIVER) || !is_tcp(READ(skb, sk)))
 		return;
+	timeline__receive(READ(skb, sk), bytes);
 	COUNT(receiver_copies, 1);
 	COUNT(receiver_bytes, bytes);
 }

@@ -7,6 +7,7 @@
 #include "refusals.bpf.h"
 #include "stages.bpf.h"
 #include "syscalls.bpf.h"
+#include "timeline.bpf.h"
 #include "uring.bpf.h"
 
 PERCPU_ARRAY(calls, CALL_SLOTS, struct call_slot);
@@ -103,6 +104,7 @@ static __always_inline void id__given(struct zsock *s, struct thread *thread, st
 		return; /* the send counts as untracked when it returns */
 	thread->id = id;
 	thread->tracked = 1;
+	timeline__give_id(thread);
 	if (s->shared)
 		COUNT(untimed, 1);
 	else
@@ -182,8 +184,10 @@ static __always_inline void send_begin(struct thread *thread, struct sock *sk, e
 	thread->size = size;
 	thread->plain_slot = 0;
 	thread->timed = is_sampled();
-	if (full_path)
+	if (full_path) {
 		counters__begin(thread);
+		timeline__begin(thread, sk, size);
+	}
 	/* All zero-copy sends have a start, because all their completions are timed. */
 	if (thread->timed || flags & MSG_ZEROCOPY)
 		thread->start = bpf_ktime_get_ns();
@@ -399,6 +403,7 @@ static __noinline void send_end(struct thread *thread, __s64 ret)
 	if (full_path) {
 		account__end(slot, thread->flags & MSG_SPLICE_PAGES, ret);
 		counters__end(thread);
+		timeline__end(thread, slot, ret);
 	}
 	thread->sock = 0;
 	thread->returned = (__u64)sk;

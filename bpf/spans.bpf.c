@@ -79,7 +79,8 @@ static __always_inline bool began_before(struct thread *thread, struct msghdr *m
 static __noinline void loop_begin(struct thread *thread, struct sock *sk, struct msghdr *msg,
 				  enum call_kind kind, __u32 flags)
 {
-	message_begin(thread, sk, msg, kind, flags, 0, STAGE_UNACCOUNTED);
+	message_begin(thread, sk, msg, kind, flags, timeline ? READ(msg, msg_iter.count) : 0,
+		      STAGE_UNACCOUNTED);
 	if (has_send_id(thread, sk)) {
 		thread->size = READ(msg, msg_iter.count);
 		follow_send(thread, sk);

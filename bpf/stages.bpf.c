@@ -4,9 +4,9 @@
 #include "functions.bpf.h"
 
 /* The programs of a stage that is one function. */
-#define STAGE(name, function, stage)                  \
-	ON_ENTRY(name, function, stage__begin(stage)) \
-	ON_EXIT(name, function, stage__end(stage))
+#define STAGE(name, function, stage)                                                               \
+	ON_ENTRY(name, function, timeline__in_send(EVENT_STAGE_BEGIN, stage); stage__begin(stage)) \
+	ON_EXIT(name, function, stage__end(stage); timeline__in_send(EVENT_STAGE_END, stage))
 
 STAGE(stage_request, "msg_zerocopy_realloc", STAGE_REQUEST)
 STAGE(stage_alloc, "tcp_stream_alloc_skb", STAGE_ALLOC)
@@ -40,6 +40,7 @@ int BPF_PROG(softirq_begins, __u32 vector)
 {
 	struct account *a = account__under_way();
 
+	timeline__in_send(EVENT_SOFTIRQ_BEGIN, vector);
 	if (!a)
 		return 0;
 	metrics__read(a->left);
@@ -56,6 +57,7 @@ int BPF_PROG(softirq_ends)
 {
 	struct account *a = account__under_way();
 
+	timeline__in_send(EVENT_SOFTIRQ_END, 0);
 	if (!a || !a->in_softirq)
 		return 0;
 	metrics__read(a->softirq.now);
@@ -83,6 +85,7 @@ int BPF_PROG(thread_switched, __u64 preempted, struct task_struct *from, struct 
 	__u32 next = READ(to, pid);
 	struct account *a;
 
+	timeline__switch(preempted & 0xff, to);
 	a = account__under_way();
 	if (a && !a->off) {
 		metrics__read(a->left);

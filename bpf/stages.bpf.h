@@ -8,6 +8,7 @@
 #pragma once
 
 #include "counters.bpf.h"
+#include "timeline.bpf.h"
 
 /* Set by the loader, which removes this code if it is false. */
 const volatile bool stages = false;

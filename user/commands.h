@@ -8,6 +8,7 @@
 	of("doctor", doctor, "what can be measured here, and what is missing") \
 	of("advise", advise, "does MSG_ZEROCOPY pay on a path or for a program?") \
 	of("sweep", sweep, "run a grid of workloads, and keep the records") \
+	of("timeline", timeline, "show what happens to single sends, and when") \
 	of("report", analysis, "answer questions from records, with figures") \
 	of("compare", analysis, "list what differs between two sets of records") \
 	of("table", analysis, "make one table of records: CSV or Parquet") \
@@ -26,6 +27,9 @@ int help(int argc, char **argv);
 
 /* Measures all configurations of a grid, and keeps the records in a folder. */
 int sweep(int argc, char **argv);
+
+/* Measures as without a command, and takes the events of single sends. */
+int timeline(int argc, char **argv);
 
 /* Observes until it is stopped, and serves the counts so far to Prometheus. */
 int exporter(int argc, char **argv);

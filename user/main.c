@@ -110,6 +110,8 @@ static struct measurement setup_of(const struct options *o, struct resources *h)
 						.stages = o->stages,
 						.sample = o->sample,
 						.profile = o->profile,
+						.timeline = o->timeline ? o->sends : 0,
+						.slower_ns = (__u64)(o->slower_than_s * 1e9 + 0.5),
 						.cost = o->cost},
 				    .mechanism = o->mechanism,
 				    .packets = o->packets,
@@ -305,6 +307,12 @@ int sweep(int argc, char **argv)
 {
 	argv[0] = program_invocation_name;
 	return measure_words(argc, argv, MEASURE_SWEEP);
+}
+
+int timeline(int argc, char **argv)
+{
+	argv[0] = program_invocation_name;
+	return measure_words(argc, argv, MEASURE_TIMELINE);
 }
 
 int exporter(int argc, char **argv)

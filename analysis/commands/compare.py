@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """analyze compare: two result sets, what changed between them and whether it matters."""
 
+import argparse
 import json
 import sys
 
 from analysis import compare, compare_text, judge, table, zerocopy_text
+from analysis.details import Collector
 from analysis.faults import FAILED, Fault, why
 from analysis.files import replace
 from analysis.notes import clean, say
@@ -26,18 +28,29 @@ def share(text):
     return value
 
 
+def picture(name):
+    if name.rpartition(".")[2] not in ("html", "svg", "png"):
+        raise argparse.ArgumentTypeError(f"{name}: give a name that ends in .html, .svg or .png")
+    return name
+
+
 def add_arguments(parser):
     parser.add_argument("a", metavar="A", help="file or folder of run records, or a table")
     parser.add_argument("b", metavar="B", help="another")
-    add_options(parser, COMPARE, threshold={"type": share, "default": judge.MARGIN},
+    add_options(parser, COMPARE, flame={"type": picture}, threshold={"type": share, "default": judge.MARGIN},
                 metric={"action": "append", "choices": [metric.column for metric in compare.METRICS]})
 
 
 def run(options):
-    sets = [table.load_some([path]) for path in (options.a, options.b)]
+    collectors = Collector(), Collector()
+    sets = [table.load_some([path], **({"watch": collector.watch} if options.flame else {}))
+            for path, collector in zip((options.a, options.b), collectors)]
     for loaded in sets:
         for note in loaded.notes():
             say(note)
+    if options.flame:  # also of disturbed runs, which compare in nothing else
+        draw(options.flame, *((loaded.frame, collector.details())
+                              for loaded, collector in zip(sets, collectors)))
     metrics = [m for m in compare.METRICS if not options.metric or m.column in options.metric]
     found = compare.compare(*(loaded.frame for loaded in sets), options.threshold, metrics)
     if not found.differences:
@@ -61,10 +74,25 @@ def report(found, options, heads, more):
     if options.json == "-":
         sys.stdout.write(written)
         return
+    write(options.json, written.encode())
+
+
+def write(path, content):
     try:
-        replace(options.json, lambda file: file.write(written.encode()))
+        replace(path, lambda file: file.write(content))
     except OSError as error:
-        raise Fault(f"{options.json}: cannot be written: {why(error)}", FAILED) from None
+        raise Fault(f"{path}: cannot be written: {why(error)}", FAILED) from None
+
+
+def draw(path, a, b):
+    """How the kernel functions of B's sends differ from those of A."""
+    from analysis.figures import base, functions, save  # takes half a second
+    drawn = functions.draw_sets(base.Data(*a), base.Data(*b), base.WIDE)
+    if isinstance(drawn, base.NotDrawn):
+        raise Fault(f"--flame {path}: {drawn.reason}", FAILED)
+    described, form = save.spec(drawn.chart), path.rpartition(".")[2]
+    content = save.html(described, drawn.title) if form == "html" else save.FORMATS[form](described)
+    write(path, content)
 
 
 def status(found, strict):

@@ -6,7 +6,8 @@ were met.
 import re
 
 from tables.calls import CALLS
-from tables.profile import CONTEXTS, ERROR_QUEUE, LOCK, NETWORK_SOFTIRQ, RECEIVE, RELEASE, SEND, SOFTIRQ
+from tables.profile import (CONTEXTS, ERROR_QUEUE, LOCK, MEASURING, NETWORK_SOFTIRQ, PREEMPTED, RECEIVE, RELEASE, SEND,
+                            SOFTIRQ, WAITED)
 from tables.stages import STAGES
 
 KEPT = {context.name for context in CONTEXTS if context.functions}
@@ -46,6 +47,11 @@ def context_of(in_send, names, completing):
     return "kernel"
 
 
+def why_off(role, functions):
+    """The stage of a thread that left its CPU in a send."""
+    return "preempted" if role & PREEMPTED else "lock_wait" if LOCK & set(functions) else "blocked"
+
+
 def block(run):
     """None where --profile does not ask for it, or nothing was measured."""
     raw = run.raw.get("profile")
@@ -53,11 +59,17 @@ def block(run):
         return None
     # The hash in the name of a BPF program differs from build to build.
     names = [re.sub("^bpf_prog_[0-9a-f]{16}_", "bpf_prog_", name) for name in raw["functions"]]
-    rows, stages = {}, Stages(run.hooks)
+    rows, waits, stages = {}, {}, Stages(run.hooks)
     completing = set(run.hooks["completion time"]["functions"])
     for stack in raw["stacks"]:
         slot, functions = stack["slot"], [names[i] for i in stack["frames"]]
         syscall, zerocopy = (CALLS[(slot - 1) // 2].name, bool((slot - 1) & 1)) if slot else (None, None)
+        if stack["role"] & (WAITED | PREEMPTED):
+            while functions and functions[0].startswith(MEASURING):  # which saw it leave
+                functions.pop(0)
+            key = syscall, zerocopy, why_off(stack["role"], functions), tuple(functions[::-1])
+            waits[key] = waits.get(key, 0) + stack["samples"]
+            continue
         context = context_of(slot > 0, set(functions), completing)
         stage = stages.stage(functions, zerocopy) if context in ("send", "softirq") else None
         key = syscall, zerocopy, context, stage, tuple(functions[::-1]) if context in KEPT else ()
@@ -66,4 +78,7 @@ def block(run):
             "stacks": [{"syscall": syscall, "zerocopy": zerocopy, "context": context, "stage": stage,
                         "functions": list(functions), "samples": samples}
                        for (syscall, zerocopy, context, stage, functions), samples in
-                       sorted(rows.items(), key=lambda row: (-row[1], str(row[0])))]}
+                       sorted(rows.items(), key=lambda row: (-row[1], str(row[0])))],
+            "waits": [{"syscall": syscall, "zerocopy": zerocopy, "stage": stage, "functions": list(functions), "ns": ns}
+                      for (syscall, zerocopy, stage, functions), ns in
+                      sorted(waits.items(), key=lambda row: (-row[1], str(row[0])))]}

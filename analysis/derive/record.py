@@ -7,7 +7,7 @@ import time
 
 from tables.renamed import FAILURE_SCHEMA, SCHEMA
 
-from . import calls, counters, groups, memory, noise, outcome, profile, warnings, zerocopy
+from . import calls, counters, groups, memory, noise, outcome, profile, timeline, warnings, zerocopy
 from .run import Run, ratio
 
 RAW_SCHEMA = "sendpath.raw/2"
@@ -179,6 +179,8 @@ def run_of(raw):
     record["counters"] = counters.block(run)
     record["memory"] = memory.block(run)
     record["profile"] = profile.block(run)
+    if "timeline" in raw:
+        record["timeline"] = timeline.block(run)
     record["lost"] = counters.lost(run)
     if record["zerocopy"]:
         record["zerocopy"]["outcome"] = outcome.block(record)

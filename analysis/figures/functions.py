@@ -4,6 +4,7 @@ variants differ.
 """
 
 import collections
+from dataclasses import replace
 
 import altair as alt
 import polars as pl
@@ -19,6 +20,8 @@ ROW, ASIDE = 16, 60
 SMALL = 0.002  # of the samples: narrower functions are left out
 SAMPLES_LEAST = 100
 LETTERS = "#111111"  # on a dark page, too: the rectangles stay light
+# What passed off the CPU has colours of its own here: those of stages are too pale for towers.
+OFF = {"blocked": "#5e81c8", "lock_wait": "#3f4f9e", "preempted": "#8fd0e8"}
 SEVERAL, SEVERAL_COLOR = "several stages", "#ececec"
 KEYS = ["setting", "threads", "message_bytes"]
 
@@ -41,6 +44,11 @@ class Node:
         """In words; below a few samples of others, it is still one."""
         (name, samples), *_ = self.stages.most_common(1)
         return stages.words(name) if samples > 0.9 * self.samples else SEVERAL
+
+    @property
+    def off(self):
+        """Of its samples, those that stand for time off the CPU."""
+        return sum(self.stages[stage] for stage in OFF)
 
     def rows(self, whole, begin=0.0, depth=0, path=()):
         """Rectangles: path, function, stage, depth, and shares of the whole where one begins and ends."""
@@ -112,7 +120,9 @@ def _search() -> alt.Parameter:
 
 def _titles(runs: pl.DataFrame, found: dict[str, Node]) -> dict[str, str]:
     named = labels.variants(runs) if runs["variant"].null_count() == 0 else {}
-    return {name: f"{named.get(name, name)}: {tree.samples:,} samples" for name, tree in found.items()}
+    return {name: f"{named.get(name, name)}: {tree.samples - tree.off:,} samples" + (
+        f"; {100 * tree.off / tree.samples:.0f} % of the time off the CPU" if tree.off else "")
+            for name, tree in found.items()}
 
 
 _HOW = "click a function for its callees, double click for all; callees stand above their callers"
@@ -136,7 +146,7 @@ def draw(data: Data, width: int) -> Drawn | NotDrawn:
     for name, tree in found.items():
         drawn[name] = [row | {"percent": 100 * row["samples"] / tree.samples} for row in tree.rows(tree.samples)]
     met = {row["stage"] for rows in drawn.values() for row in rows}
-    colors = {stages.words(stage.name): stage.color for stage in stages.STAGES if stage.on_cpu} | {
+    colors = {stages.words(stage.name): OFF.get(stage.name, stage.color) for stage in stages.STAGES} | {
         SEVERAL: SEVERAL_COLOR}
     words = [word for word in colors if word in met]
     color = alt.Color("stage:N", title="stage", sort=words, scale=alt.Scale(
@@ -146,7 +156,8 @@ def draw(data: Data, width: int) -> Drawn | NotDrawn:
     heaviest = [f"{max(rows, key=lambda row: row['own'])['function']} ({name})" for name, rows in drawn.items()]
     description = (f"Flame graphs of {labels.listed(list(found))}: kernel functions by their share of the samples "
                    f"in sends; the heaviest by themselves: {labels.listed(heaviest)}. {shared_setting(runs)}.")
-    return _drawn(graphs, search, TITLE, runs, "width: share of the samples in sends", description, width)
+    return _drawn(graphs, search, TITLE, runs, "width: share of the samples in sends, and of time off the CPU in samples",
+                  description, width)
 
 
 def differences(tree: Node, reference: Node) -> list[dict]:
@@ -165,21 +176,42 @@ def differences(tree: Node, reference: Node) -> list[dict]:
     return rows
 
 
+def _draw_differences(pairs: dict[str, tuple[Node, Node]], titles: dict[str, str], first: str,
+                      runs: pl.DataFrame, width: int) -> Drawn:
+    """pairs: by name what is drawn and what that is compared with, which is called first."""
+    search = _search()
+    color = alt.Color("difference:Q", title=f"points more than {first}", scale=alt.Scale(
+        domain=[-20, 0, 20], range=["#5e9bd1", "#eeeeee", "#e0604c"], clamp=True))
+    tooltips = [*_TOOLTIPS, alt.Tooltip("before:Q", title=f"% in {first}", format=".1f")]
+    graphs = [flames(differences(tree, reference), titles[name], number, color, tooltips, search, width)
+              for number, (name, (tree, reference)) in enumerate(pairs.items())]
+    description = (f"Flame graphs of {labels.listed(list(pairs))}, coloured by how much more or "
+                   f"less of the samples a function has than in {first}. {shared_setting(runs)}.")
+    return _drawn(graphs, search, COMPARED, runs,
+                  f"red: a larger share of the samples than in {first}, blue: a smaller one", description, width)
+
+
 def draw_compared(data: Data, width: int) -> Drawn | NotDrawn:
     runs, found = trees(data, "tcp_sendmsg")
     if len(found) < 2:
         return NotDrawn(COMPARED, "no two variants have samples enough: --profile takes them")
     (first, reference), *others = found.items()
-    search, titles = _search(), _titles(runs, found)
-    color = alt.Color("difference:Q", title=f"points more than {first}", scale=alt.Scale(
-        domain=[-20, 0, 20], range=["#5e9bd1", "#eeeeee", "#e0604c"], clamp=True))
-    tooltips = [*_TOOLTIPS, alt.Tooltip("before:Q", title=f"% in {first}", format=".1f")]
-    graphs = [flames(differences(tree, reference), titles[name], number, color, tooltips, search, width)
-              for number, (name, tree) in enumerate(others)]
-    description = (f"Flame graphs of {labels.listed([name for name, _ in others])}, coloured by how much more or "
-                   f"less of the samples a function has than in {first}. {shared_setting(runs)}.")
-    return _drawn(graphs, search, COMPARED, runs,
-                  f"red: a larger share of the samples than in {first}, blue: a smaller one", description, width)
+    return _draw_differences({name: (tree, reference) for name, tree in others}, _titles(runs, found), first,
+                             runs, width)
+
+
+def draw_sets(a: Data, b: Data, width: int) -> Drawn | NotDrawn:
+    """The variants of B beside those of A, of the same sizes and threads: those with most samples in A."""
+    runs, before = trees(a, "tcp_sendmsg")
+    same = ["threads", "message_bytes"]
+    _, after = trees(replace(b, runs=b.runs.join(runs, on=same, how="semi", nulls_equal=True)), "tcp_sendmsg")
+    pairs = {name: (tree, before[name]) for name, tree in after.items() if name in before}
+    if not pairs:
+        return NotDrawn(COMPARED, f"no variant has {SAMPLES_LEAST} samples of sends in both, with the same sizes and "
+                        "threads: --profile takes them")
+    titles = {name: f"{name}: {tree.samples - tree.off:,} samples of B, {reference.samples - reference.off:,} of A"
+              for name, (tree, reference) in pairs.items()}
+    return _draw_differences(pairs, titles, "A", runs, width)
 
 
 FIGURE = Figure("functions", TITLE, draw)

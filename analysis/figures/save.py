@@ -7,6 +7,7 @@ Nothing is fetched: the libraries that a page needs are written into it.
 import functools
 import json
 import re
+from html import escape
 from typing import Callable
 
 import altair as alt
@@ -66,6 +67,13 @@ POLICY = ("default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; "
 # would lay a menu over the title.
 EMBED = {"mode": "vega-lite", "renderer": "svg", "defaultStyle": False,
          "actions": {"export": True, "source": False, "compiled": False, "editor": False}}
+
+
+def html(described: dict, title: str) -> bytes:
+    """A page that draws it, and asks no server for anything."""
+    return (f'<!DOCTYPE html><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+            f"<title>{escape(title)}</title><div id=figure></div><script>{library()}</script><script>"
+            f"vegaEmbed('#figure', {script_json(described)}, {script_json(EMBED)})</script>\n").encode()
 
 
 FORMATS: dict[str, Callable[[dict], bytes]] = {"svg": svg, "png": png}

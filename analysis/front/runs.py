@@ -5,6 +5,7 @@ A grid reports records when all runs are over; a sweep keeps each in a folder, a
 is not run again.
 """
 
+import importlib
 import os
 import time
 
@@ -26,9 +27,11 @@ _HEAD = ("schema", "version", "started_s", "started_ns", "run", "host", "load")
 
 def _import_reports():
     """What records and reports are made with: of a first run, while the engine loads its programs."""
-    global Cells, DETAILS, Live, REPORT, SUMMARY, command_line, completed, folded, lay_out, record_of, report
+    global Cells, DETAILS, Live, REPORT, Run, SUMMARY, Timeline, command_line, completed, folded, lay_out, record_of, report
     from derive import record_of
     from derive.record import command_line
+    from derive.run import Run
+    from derive.timeline import Timeline
     from front.host import completed
     from front.live import Live
     from text import lay_out
@@ -94,6 +97,7 @@ class Grid(_Runs):
         self.reported = 0
         self.skipped = set()
         self.files = {}  # by the option that names them
+        self.trace = self.tracks = None  # of --out
         self.text = Stream("stderr" if begin["command_runs"] else "stdout")
         if "-" in (self.options["json"], self.options["folded"]):
             self.text = None
@@ -103,12 +107,16 @@ class Grid(_Runs):
         return False
 
     def _open_files(self):
-        for option in "json", "folded":
+        for option in "json", "folded", "out":
             try:
                 if self.options[option] is not None:
                     self.files[option] = LineFile(self.options[option])
             except OSError as error:
                 return self._cannot_write(option, error, "; name a file that can be written, or -")
+        if "out" in self.files:
+            self.trace = importlib.import_module("front.trace")
+            self.trace.check(self.options["out"])
+            self.tracks = self.trace.Tracks()
         return True
 
     def make(self):
@@ -157,6 +165,8 @@ class Grid(_Runs):
             self.complain(raw["error"])
         self.progress.end(not raw["error"], "")
         status = raw["exit_status"] if raw["error"] else 0
+        if self.tracks and "timeline" in raw:
+            self.tracks.add(Timeline(Run(raw)), (raw["load"] or {}).get("variant") or "observed")
         written = not raw["window"] or self._report(record_of(raw), is_last)
         if not written:
             status = FAILED
@@ -191,6 +201,8 @@ class Grid(_Runs):
                 self.kept.name()
                 lines = folded(self.kept)
                 file.replace("".join(f"{line}\n" for line in lines).encode("ascii"))
+            if option == "out" and self.kept:
+                file.replace(self.trace.made(self.options["out"], self.tracks))
             file.close()
         except OSError as error:
             return self._cannot_write(option, error)

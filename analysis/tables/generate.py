@@ -15,6 +15,7 @@ from tables.options import (ADVISE_ANSWER, ADVISE_PATH, ADVISE_PROGRAM, ADVISE_W
 from tables.protocol import COUNTERS  # noqa: E402
 from tables.stages import NUMBERS  # noqa: E402
 from tables.sums import SUMS  # noqa: E402
+from tables.timeline import EVENTS  # noqa: E402
 
 
 def text(value):
@@ -112,8 +113,10 @@ def header():
         define("CAUSE_SITES", [site(s) for s in SITES]),
         numbers("REFUSAL", [r.symbol for r in REFUSALS]),
         define("REFUSAL_ROWS", [row(text(r.name), r.error or "0") for r in REFUSALS]),
+        numbers("EVENT", [event.name.upper() for event in EVENTS]),
         numbers("STAGE", [name.upper() for name in NUMBERS]),
-        define("OPTION_NUMBERS", [f"{symbol(o)} = {256 + i}" for i, o in enumerate(OPTIONS)]),
+        define("OPTION_NUMBERS", [f"{name} = {256 + i}" for i, name in
+                                  enumerate(dict.fromkeys(map(symbol, OPTIONS)))]),
         define("OPTION_ROWS", argp_rows()),
         option_members(),
         define("OPTION_VALUES", [option_value(o) for o in OPTIONS if o.sets]),

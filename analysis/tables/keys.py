@@ -11,6 +11,7 @@ from .kinds import (COUNT, NAME, SHARE, TEXT, TRUTH, Key, Kind, block, integer, 
                     mapping, null, number, one_of, only, positive, shared, text, tuples_of)
 from .profile import CONTEXTS
 from .renamed import FAILURE_SCHEMA, SCHEMA
+from .timeline import LANES
 from .stages import STAGES
 
 MECHANISMS = ("fentry", "kprobe", "tracepoint")
@@ -574,7 +575,14 @@ PROFILE = null(block(
         Key("stage", null(one_of(*(stage.name for stage in STAGES if stage.on_cpu))),
             "of a send, by the innermost function that begins a stage; null outside of sends"),
         Key("functions", list_of(TEXT), "of the kernel, outermost first; empty of `kernel` and `program`"),
-        Key("samples", integer(1), "with this stack"))), "the most frequent first")))
+        Key("samples", integer(1), "with this stack"))), "the most frequent first"),
+    Key("waits", list_of(block(
+        Key("syscall", TEXT, "of the send"),
+        Key("zerocopy", TRUTH, "whether that send asked for zero-copy"),
+        Key("stage", one_of(*(stage.name for stage in STAGES if not stage.on_cpu)),
+            "`blocked` mostly for buffer space; `preempted`: waiting for a CPU"),
+        Key("functions", list_of(TEXT), "of the kernel, from which the thread left, outermost first"),
+        Key("ns", COUNT, "off the CPU"))), "times off the CPU in sends, the longest first", required=False)))
 
 _WHOLE, _AMOUNT = null(COUNT), null(number())
 MEMORY = null(block(
@@ -610,6 +618,39 @@ MEMORY = null(block(
         "a row for each event"),
 ))
 
+SEND = shared("send", block(
+    Key("number", integer(1), "its place among the sends"),
+    Key("syscall", TEXT, "that sent"),
+    Key("zerocopy", TRUTH, "whether it asked for zero-copy"),
+    Key("bytes", COUNT, "that it was asked to send"),
+    Key("returned", integer(), "bytes that it took; below 0: the error"),
+    Key("call_ns", COUNT, "from the beginning of the send to its return"),
+    Key("completion_ns", null(COUNT), "from its beginning to its completion; so the next"),
+    Key("copied", null(TRUTH), "whether the kernel flagged it; null: it did not complete, or together with "
+        "sends of which some were flagged"),
+    Key("causes", list_of(TEXT), "of its copies"),
+    Key("notified_ns", null(COUNT), "when its notification was in the error queue, maybe coalesced"),
+    Key("read_ns", null(COUNT), "when the application read that"),
+    Key("received_ns", null(COUNT), "when the receiver copied its first bytes"),
+    Key("events", list_of(block(
+        Key("lane", one_of(*LANES), "of the picture"),
+        Key("what", TEXT, "in words; a send by its syscall"),
+        Key("at_ns", integer(), "after its beginning"),
+        Key("took_ns", null(COUNT), "null: no time"),
+        Key("cpu", COUNT, "where it happened"),
+        Key("tid", COUNT, "of the thread that the CPU was in"),
+        Key("bytes", integer(), "that it moved, or was asked to"))), "in order")))
+TIMELINE = block(
+    Key("slower_than_ns", COUNT, "0: the first sends"),
+    Key("sends", COUNT, "that returned in the window"),
+    Key("events", COUNT, "of these and others"),
+    Key("sockets", COUNT, "that they were sent by"),
+    Key("lost", COUNT, "dropped events: they found no room"),
+    Key("gaps", COUNT, "places where events were lost"),
+    Key("left_out", COUNT, "dropped events after the last that there was room for"),
+    Key("median", null(SEND), "the send of median `call_ns`, see [Send](#send)"),
+    Key("slowest", null(SEND), "the one of largest `call_ns`"))
+
 WARNINGS = list_of(block(
     Key("code", TEXT, "for programs; `sends_unseen`: the mechanism does not see sends by some "
         "syscalls, which are in no figure"),
@@ -643,6 +684,7 @@ RECORD = block(
         "good they are", required=False),
     Key("profile", PROFILE, "with `--profile`, else null: samples of the measured processes' CPU time, "
         "by kernel functions"),
+    Key("timeline", TIMELINE, "of `analyze timeline` alone: single sends", required=False),
     Key("lost", LOST, "dropped events: what could not be followed"),
     Key("overhead", OVERHEAD, "with `--cost`, else null: what measuring cost"),
     Key("complete", TRUTH, "false where the run was interrupted before its time was up, or failed "

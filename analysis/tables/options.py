@@ -12,6 +12,7 @@ from typing import NamedTuple
 TOPICS = {
     "observed": "Programs to observe, instead of a load:",
     "sweep": "A sweep (analyze sweep):",
+    "timeline": "The life of single sends (analyze timeline):",
     "exporter": "Always on (analyze exporter):",
     "measuring": "Measuring:",
     "details": "Measuring, in detail:",
@@ -80,6 +81,7 @@ COMPARE = (
     CommandOption("strict", "", "exit with status 5 if nothing is worse but something is inconclusive"),
     CommandOption("all", "", "list every comparison"),
     CommandOption("json", "FILE", "write the result as JSON (- for standard output, instead of text)"),
+    CommandOption("flame", "FILE", "draw how the sampled kernel functions differ: .html, .svg or .png"),
 )
 REPORT = (
     CommandOption("out", "DIR", "write there (default: the folder report in the first PATH, or beside it)"),
@@ -123,7 +125,7 @@ OPTIONS = (
     Option("out", "DIR", "sweep",
            "folder of the plan and of the records",
            "It is created if missing. A folder takes only the sweep that it was created for, and one "
-           "writer at a time.", ("text", "sweep.out")),
+           "writer at a time.", ("text", "out")),
     Option("grid", "NAME", "sweep",
            "use a named grid: copies, sizes, servers or records",
            "Options on the command line override those of the grid:", ("text", "sweep.grid")),
@@ -147,6 +149,17 @@ OPTIONS = (
            "seconds for runs beyond the plan (default: as long as its runs take)",
            "Disturbed runs are repeated when the runs of the plan are finished, at most three times; then "
            "--decide repeats. 0: neither.", ("text", "sweep.budget")),
+    Option("sends", "N", "timeline",
+           "take N sends (default 200)",
+           "They are the first of the first socket that sends in the window, one after the other.",
+           ("number", "sends", "TIMELINE_SENDS_MAX")),
+    Option("slower-than", "T", "timeline",
+           "take only sends that took longer than T, of any socket",
+           "From the beginning of the call to its return. All events pass the analyzer, which keeps those of "
+           "slow sends."),
+    Option("out", "FILE", "timeline",
+           "write the events to FILE: .pftrace for Perfetto, or .json",
+           "ui.perfetto.dev opens both. .pftrace needs the libraries of the report."),
     Option("listen", "ADDRESS:PORT", "exporter",
            "serve metrics to Prometheus there (default 127.0.0.1:9435)",
            "The exporter answers GET /metrics by HTTP, in the OpenMetrics format if the client accepts "

@@ -22,6 +22,9 @@ CONTEXTS = (
     Context("program", "the programs themselves", False),
 )
 
+# Of a stack that is off the CPU, by how its role says it: because it waited, or for another thread.
+WAITED, PREEMPTED = 0x100, 0x200
+
 # Functions, as kallsyms of kernels from 5.10 on has them; those that have hooks stand with these.
 SEND = {"tcp_sendmsg"}
 SOFTIRQ = {"__do_softirq", "handle_softirqs"}

@@ -40,6 +40,10 @@ class Profile:
                 for stack in rows(record, "profile/stacks"):
                     self._add(string(stack, "context"), string(stack, "stage"), names(stack),
                               count(stack, "samples"))
+        self.off = {stage.name: 0 for stage in STAGES if not stage.on_cpu}
+        for wait in cell.rows("profile/waits"):
+            if string(wait, "stage") in self.off:
+                self.off[string(wait, "stage")] += count(wait, "ns") / 1e9
         self.samples = sum(self.contexts.values())
         self.sends = sum(self.contexts.get(name, 0) for name in IN_SEND)
 
@@ -52,6 +56,11 @@ class Profile:
         self.measuring += samples * any(name.startswith(MEASURING) for name in functions)
         for name in set(functions):
             self.all[name] = self.all.get(name, 0) + samples
+
+    def share_off(self, stage):
+        """Of the time of sends, on the CPU and off."""
+        whole = self.sends / (value(self.cell.record, "profile/hz") or 1) + sum(self.off.values())
+        return f"{100 * self.off[stage] / whole:.1f} %" if self.off[stage] else "-"
 
     def share(self, context):
         part = self.contexts.get(context)
@@ -82,6 +91,16 @@ def stages(profiles):
                               for stage in STAGES if any(stage.name in p.stages for p in profiles)),
                             ["of these, BPF programs", *(percent(p.measuring, p.sends) for p in profiles)]])
     yield ""
+
+
+def waits(profiles):
+    """Why sends were off the CPU."""
+    met = [stage for stage in STAGES if not stage.on_cpu and any(p.off[stage.name] for p in profiles)]
+    if met:
+        yield "off the CPU: % of the time of sends"
+        yield from table.lines([["", *(p.title for p in profiles)],
+                                *([stage.words, *(p.share_off(stage.name) for p in profiles)] for stage in met)])
+        yield ""
 
 
 def functions(profiles):
@@ -139,6 +158,7 @@ def profile(cells):
     enough = [p for p in profiles if p.sends >= SAMPLES_LEAST]
     if enough:
         yield from stages(enough)
+        yield from waits(enough)
         yield from functions(enough)
     for p in profiles:
         if p not in enough:

@@ -17,6 +17,7 @@ from .record import at
 from .stages import stages
 from .table import DETAILED_MAX
 from .tcp import skbs, tcp
+from .timeline import timeline
 from .zerocopy import zerocopy
 
 # SUMMARY: the answer and the table.
@@ -25,7 +26,7 @@ REPORT, DETAILS, SUMMARY = "report", "details", "summary"
 
 def sections(cells, extent):
     """The functions that give lines of cells, in order."""
-    yield from (losses, headline, answer)
+    yield from (losses, headline, answer, timeline)
     loaded = at(cells.record, "load") is not None
     kind = serving if cells.serving else comparison
     if extent == DETAILS:

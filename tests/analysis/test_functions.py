@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Flame graphs: a function is as wide as its share of the samples, above what called it."""
 
+import json
+import pathlib
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given, strategies as st
 
@@ -8,6 +13,9 @@ import planted
 from analysis.figures import functions, save
 from analysis.figures.base import WIDE, Drawn, NotDrawn
 from analysis.figures.functions import Node
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
 
 def profiled(stacks=None, times=2):
     rows = [row for row in planted.sends(repeats=1) if row["threads"] == planted.THREADS[0]
@@ -73,3 +81,40 @@ def test_any_callee_lies_above_its_caller(stacks):
         assert caller["begin"] - 1e-9 <= row["begin"] and row["end"] <= caller["end"] + 1e-9
         assert row["begin"] >= ends.get(path[:-1], 0.0) - 1e-9
         ends[path[:-1]] = row["end"]
+
+
+def test_time_off_the_cpu_has_its_own_colour():
+    drawn = functions.draw(profiled({"twocopy": (*planted.SAMPLED["twocopy"],
+                                                 ("sk_stream_wait_memory;schedule", "blocked", 100))}), WIDE)
+    found = rectangles(drawn, 0)
+    assert found["schedule"]["percent"] == pytest.approx(50) and found["schedule"]["stage"] == "blocked, off the CPU"
+    picture = save.svg(save.spec(drawn.chart)).decode()
+    assert "200 samples; 50 % of the time off the CPU" in picture and functions.OFF["blocked"] in picture
+
+
+def test_two_sets_are_compared_variant_by_variant():
+    moved = {"twocopy": (("_copy_from_iter", "copy", 90), ("tcp_write_xmit", "transmit", 10)),
+             "zerocopy": planted.SAMPLED["zerocopy"]}
+    drawn = functions.draw_sets(profiled(), profiled(moved), WIDE)
+    found = rectangles(drawn, 0)
+    assert found["tcp_write_xmit"]["difference"] == pytest.approx(10 - 40)
+    assert found["_copy_from_iter"]["before"] == pytest.approx(60)
+    assert all(row["difference"] == pytest.approx(0) for row in rectangles(drawn, 1).values())
+    assert b"vegaEmbed" in save.html(save.spec(drawn.chart), drawn.title)
+    assert isinstance(functions.draw_sets(profiled(), profiled({"onecopy": ()}), WIDE), NotDrawn)
+
+
+@pytest.mark.parametrize("name,status", [("x.html", 0), ("x.svg", 0), ("x.txt", 2)])
+def test_compare_writes_the_picture(name, status, tmp_path):
+    records = [json.loads(line) for line in (ROOT / "tests/analysis/samples.jsonl").read_text().splitlines()]
+    stacks = [{"syscall": "sendto", "zerocopy": False, "context": "send", "stage": "copy", "samples": 200,
+               "functions": ["tcp_sendmsg", "tcp_sendmsg_locked"]}]
+    for side in "ab":
+        (tmp_path / side).write_text("".join(json.dumps(
+            {**record, "profile": {"event": "cpu-clock", "hz": 997, "samples": 200, "lost": 0, "stacks": stacks}})
+            + "\n" for record in records))
+    done = subprocess.run([sys.executable, ROOT / "analysis/__main__.py", "compare", tmp_path / "a", tmp_path / "b",
+                           "--flame", tmp_path / name], capture_output=True, text=True, check=False)
+    assert done.returncode == status, done.stderr
+    assert (tmp_path / name).exists() == (status == 0)
+    assert status == 0 or "give a name that ends in .html, .svg or .png" in done.stderr

@@ -5,11 +5,12 @@ a CPU, and in the stages where the hooks see them.
 
 import json
 import os
+import shutil
 import subprocess
 
 import pytest
 
-from conftest import MECHANISMS, analyze, check, completes, needs_bpf, only, records, run
+from conftest import MECHANISMS, Receiver, analyze, check, completes, needs_bpf, only, records, run, veth_pair
 
 pytestmark = needs_bpf
 
@@ -94,12 +95,52 @@ def test_stages_are_those_that_hooks_see(mechanism):
         assert low - 0.03 < parts[name] < high + 0.03, (name, parts[name], low, high)
 
 
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_time_off_the_cpu_is_that_which_hooks_see(mechanism):
+    """Sends that are larger than the socket's buffer wait for room in it."""
+    record = profiled("twocopy", mechanism, "--stages", "--size", "8M")
+    waits = record["profile"]["waits"]
+    assert {(wait["syscall"], wait["zerocopy"]) for wait in waits} == {("sendto", False)}
+    blocked = sum(wait["ns"] for wait in waits if wait["stage"] == "blocked")
+    for_room = sum(wait["ns"] for wait in waits if "sk_stream_wait_memory" in wait["functions"])
+    assert 0.9 * blocked < for_room, waits
+    off = sum(part["ns"]["sum"] for part in only(record["calls"])["stages"]["parts"] if not part["on_cpu"] and part["ns"])
+    assert 0.8 * off < sum(wait["ns"] for wait in waits) < 1.2 * off
+    # Both see the switches of the same threads; the last send of the window may end outside of it.
+    assert not any(name.startswith("bpf_") for wait in waits for name in wait["functions"][-1:])
+
+
 @pytest.mark.parametrize("link", ["loopback", "veth"])
 def test_stages_without_hooks_are_sampled(link):
     record = only(records("--variant", "zerocopy", "--duration", SECONDS, "--stages", "--mechanism", "tracepoint",
                           "--link", link))
     in_send = sampled(record, lambda stack: stack["stage"])
     assert sampled(record, lambda stack: stack["stage"] == "unaccounted") < 0.1 * in_send
+
+
+def share_of_checksums(near, far, address, tmp_path):
+    """Of the samples of sends that a program makes over a veth pair."""
+    with Receiver(address, far) as receiver:
+        done = analyze("--json", tmp_path / "record", f"--profile={HZ}", "--", *near,
+                       *receiver.sender("--plain", "--sends", 20000, "--size", 65536))
+    assert done.returncode == 0, done.stderr
+    record = check(json.loads((tmp_path / "record").read_text().splitlines()[-1]))
+    (tmp_path / "record").unlink()
+    in_send = sampled(record, lambda stack: stack["stage"])
+    assert in_send > 100
+    return sampled(record, lambda stack: stack["stage"] and any(
+        word in name for name in stack["functions"] for word in ("csum", "checksum"))) / in_send
+
+
+def test_work_that_a_device_leaves_to_the_kernel_rises(tmp_path):
+    """A device that makes no checksums has the kernel make them."""
+    if not shutil.which("ethtool"):
+        pytest.skip("no ethtool: apt-get install ethtool")
+    with veth_pair() as (near, far, address):
+        before = share_of_checksums(near, far, address, tmp_path)
+        assert run(*near, "ethtool", "-K", "near0", "tx", "off").returncode == 0
+        after = share_of_checksums(near, far, address, tmp_path)
+    assert before < 0.005 < 0.025 < after, (before, after)
 
 
 def test_a_program_that_is_not_observed_is_not_sampled(tmp_path):

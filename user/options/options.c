@@ -14,11 +14,14 @@
 
 const char *argp_program_version = "sendpath " SENDPATH_VERSION;
 
-#define REPEATS_MIN 6 /* enough to decide one comparison: docs/statistics.md */
-#define WRONG_MOST  0.05
-#define SAMPLE_MAX  1000000
-#define PROFILE_MAX 100000
-#define TOP_DEFAULT 32 /* process names that the exporter shows */
+#define REPEATS_MIN	   6 /* enough to decide one comparison: docs/statistics.md */
+#define WRONG_MOST	   0.05
+#define SAMPLE_MAX	   1000000
+#define PROFILE_MAX	   100000
+#define TIMELINE_SENDS_MAX 10000
+#define TIMELINE_SENDS	   200
+#define TIMELINE_S	   1  /* seconds of a window, without --duration */
+#define TOP_DEFAULT	   32 /* process names that the exporter shows */
 
 /* Prints a usage error and ends the program. */
 static error_t refuse(struct argp_state *state, const char *option, const char *value,
@@ -87,6 +90,7 @@ json_object *options__json(const struct options *o)
 	}
 	json__add_string(all, "tier", o->mechanism ? mechanism_name(o->mechanism) : NULL);
 	json__add_count(all, "by", o->by);
+	json__add_truth(all, "timeline", o->timeline);
 	return all;
 }
 
@@ -136,6 +140,8 @@ static const char *needs_hooks(const struct options *o)
 		return "--interval";
 	if (o->stages)
 		return "--stages";
+	if (o->timeline)
+		return "timeline";
 	if (o->sample)
 		return "--sample";
 	if (o->packets)
@@ -167,8 +173,22 @@ static const char *not_of_total(const struct options *o)
 static const struct help *help_of(const struct options *o)
 {
 	return o->sweep.given	   ? &options_help_sweep
+	       : o->timeline	   ? &options_help_timeline
 	       : o->exporter.given ? &options_help_exporter
 				   : &options_help;
+}
+
+/* Checks that the options of a timeline go together. */
+static void check_timeline(const struct options *o, struct argp_state *state)
+{
+	const char *end = o->out ? strrchr(o->out, '.') : NULL;
+
+	if (o->raw && o->out)
+		program__refuse(state,
+				"--raw with --out: it prints raw lines alone; leave one out");
+	if (o->out && (!end || (strcmp(end, ".json") && strcmp(end, ".pftrace"))))
+		program__refuse(state, "--out %s: give a name that ends in .pftrace or .json",
+				o->out);
 }
 
 /* Checks that the sweep has all that it needs, and nothing else. */
@@ -178,10 +198,10 @@ static void check_sweep(const struct options *o, struct argp_state *state)
 
 	if (grid && !find_grid(grid))
 		program__refuse(state, "--grid %s: unknown; there are " GRID_NAMES, grid);
-	if (!o->sweep.out || !o->sweep.out[0])
-		program__refuse(state, o->sweep.out ? "--out: give the name of a folder"
-						    : "--out is missing: name a folder for the "
-						      "records of the sweep");
+	if (!o->out || !o->out[0])
+		program__refuse(state, o->out ? "--out: give the name of a folder"
+					      : "--out is missing: name a folder for the "
+						"records of the sweep");
 	if (o->target.given)
 		program__refuse(state, "sweep runs loads: leave out the program to observe");
 	if (o->json)
@@ -199,6 +219,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		state->child_inputs[0] = &o->load;
 		state->child_inputs[1] = (void *)help_of(o);
 		o->by_max = GROUPS_MAX;
+		o->sends = TIMELINE_SENDS;
 		o->exporter.top = TOP_DEFAULT;
 		return 0;
 	case OPT_TOTAL:
@@ -229,7 +250,18 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			return set_value(o, key, arg, state);
 		o->profile = PROFILE_HZ;
 		return 0;
+	case OPT_SENDS ... OPT_SLOWER_THAN:
+		if (!o->timeline)
+			program__refuse(state, "--%s: belongs to timeline: analyze timeline",
+					options__name(key));
+		if (key == OPT_SENDS)
+			return set_value(o, key, arg, state);
+		if (units__duration(arg, &o->slower_than_s) || o->slower_than_s <= 0)
+			return refuse(state, "--slower-than", arg, "give a time above 0, as 1ms");
+		return 0;
 	case OPT_OUT ... OPT_BUDGET:
+		if (key == OPT_OUT && o->timeline)
+			return set_value(o, key, arg, state);
 		if (!o->sweep.given)
 			program__refuse(state, "--%s: belongs to sweep: analyze sweep --out DIR",
 					options__name(key));
@@ -244,6 +276,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (o->sweep.given)
 			check_sweep(o, state);
+		if (o->timeline)
+			check_timeline(o, state);
 		if (o->exporter.given)
 			options__check_exporter(o, state);
 		if (o->target.given && (o->repeat > 1 || o->load.load_given))
@@ -305,8 +339,10 @@ static void settle_repeats(struct options *o)
 {
 	bool repeated = o->repeat;
 	bool compared = !o->target.given && load_options__cells(&o->load) > 1 &&
-			!(o->interval > 0) && !o->load.load.messages;
+			!(o->interval > 0) && !o->load.load.messages && !o->timeline;
 
+	if (o->timeline && !load_options__given(&o->load, "duration") && !(o->total_s > 0))
+		o->load.load.duration_s = TIMELINE_S;
 	if (!repeated)
 		o->repeat = compared || o->sweep.given ? repeats_of_family(&o->load) : 1;
 	if (o->total_s > 0)
@@ -383,6 +419,7 @@ struct options *options__parse(int argc, char **argv, enum measuring what, size_
 	for (i = 0; i < *count; i++) {
 		parts[i].sweep.given = what == MEASURE_SWEEP;
 		parts[i].exporter.given = what == MEASURE_EXPORTER;
+		parts[i].timeline = what == MEASURE_TIMELINE;
 		if (grid)
 			parse_part(&parts[i], grid->parts[i], argc, argv);
 		else

@@ -38,7 +38,7 @@ struct exporter_options {
 };
 
 /* Which command is parsed. */
-enum measuring { MEASURE_RUNS, MEASURE_SWEEP, MEASURE_EXPORTER };
+enum measuring { MEASURE_RUNS, MEASURE_SWEEP, MEASURE_TIMELINE, MEASURE_EXPORTER };
 
 struct options {
 	struct load_options load;
@@ -46,8 +46,10 @@ struct options {
 		struct target target;
 	struct sweep_options sweep;
 	struct exporter_options exporter;
-	double total_s;	     /* of all windows of a configuration; 0: not given */
-	double wait_quiet_s; /* longest wait before each run; 0: no wait */
+	bool timeline;	      /* the command is timeline; --out is a file then */
+	double slower_than_s; /* 0: not given */
+	double total_s;	      /* of all windows of a configuration; 0: not given */
+	double wait_quiet_s;  /* longest wait before each run; 0: no wait */
 	double interval; /* seconds between lines or text files while a window is open; 0: none */
 	unsigned int by; /* a set of enum group_by */
 	enum mechanism mechanism; /* MECHANISM_NONE: the best available; MECHANISM_OFF: no hooks */
@@ -71,8 +73,9 @@ struct options *options__parse_advise(int argc, char **argv, size_t *count);
 /* The rest is private to this folder and tests. */
 extern const struct argp_option options_list[];
 const char *options__name(int key);
-/* Of the program, of sweep and of exporter. */
-extern const struct help options_help, options_help_sweep, options_help_exporter;
+/* Of the program, of sweep, of timeline and of exporter. */
+extern const struct help options_help, options_help_sweep, options_help_timeline,
+	options_help_exporter;
 /* Takes one of the exporter's options. A bad value ends the program. */
 void options__take_exporter(struct options *o, int key, const char *value,
 			    struct argp_state *state);

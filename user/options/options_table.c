@@ -29,12 +29,17 @@ const char *options__name(int key)
 	"Serve metrics of all TCP sends, or of some processes, to Prometheus until a " \
 	"signal ends it. --mechanism, --sample, --cost and --verbose apply, too."
 
+#define TIMELINE_TEXT                                                                 \
+	"Show what happens to single sends of a load or a program, and when: calls, " \
+	"packets, softirqs, copies, completions."
+
 static const struct help_topic topics[] = {
 	{"", HELP_BIT(HELP_COMMANDS) | HELP_BIT(HELP_LOAD) | OBSERVING | HELP_BIT(HELP_ABOUT), ""},
 	HELP_TOPICS_OF_A_LOAD,
 	{"sweep", HELP_BIT(HELP_SWEEP),
 	 "Run a grid of workloads, keep the records in a folder; after an interruption, the same "
 	 "command continues."},
+	{"timeline", HELP_BIT(HELP_TIMELINE) | HELP_BIT(HELP_OBSERVED), TIMELINE_TEXT},
 	{"exporter", HELP_BIT(HELP_EXPORTER) | HELP_BIT(HELP_OBSERVED), EXPORTER_TEXT},
 	{"measuring", OBSERVING | HELP_BIT(HELP_DETAILS),
 	 "What is measured, and how it is reported."},
@@ -70,6 +75,26 @@ const struct help options_help_sweep = {
 	.doc = "Run a grid of workloads, in blocks of random order, and keep each record in a "
 	       "folder."
 	       "\vAfter an interruption, the same command continues.",
+};
+
+static const struct help_topic timeline_topics[] = {
+	{"",
+	 HELP_BIT(HELP_TIMELINE) | HELP_BIT(HELP_OBSERVED) | HELP_BIT(HELP_LOAD) |
+		 HELP_BIT(HELP_ABOUT),
+	 ""},
+	HELP_TOPICS_OF_A_LOAD,
+	{"measuring", HELP_BIT(HELP_MEASURING) | HELP_BIT(HELP_DETAILS),
+	 "What is measured, and how it is reported."},
+	{"all", ~0u, ""},
+	{0},
+};
+
+const struct help options_help_timeline = {
+	.topics = timeline_topics,
+	.options = options_list,
+	.usage = "Usage: %1$s timeline [OPTION...]\n"
+		 "       %1$s timeline [OPTION...] -- PROGRAM [ARG...]\n",
+	.doc = TIMELINE_TEXT "\vExample: timeline --variant zerocopy --out trace.pftrace",
 };
 
 static const struct help_topic exporter_topics[] = {

@@ -389,16 +389,17 @@ static json_object *whole(const struct run_result *r, const struct measurement *
 	return o;
 }
 
-/* maps is JSON, and becomes the last member; o is freed. */
-static char *line(json_object *o, const char *maps)
+/* timeline and maps are JSON, and become the last members; o is freed. */
+static char *line(json_object *o, const char *timeline, const char *maps)
 {
 	const char *text = json_object_to_json_string_ext(
 		o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
 	size_t length = text ? strlen(text) : 0;
 	char *all = NULL;
 
-	if (length &&
-	    asprintf(&all, "%.*s,\"maps\":%s}\n", (int)length - 1, text, maps ? maps : "null") < 0)
+	if (length && asprintf(&all, "%.*s%s%s,\"maps\":%s}\n", (int)length - 1, text,
+			       timeline ? ",\"timeline\":" : "", timeline ? timeline : "",
+			       maps ? maps : "null") < 0)
 		all = NULL;
 	json_object_put(o);
 	return all;
@@ -407,7 +408,7 @@ static char *line(json_object *o, const char *maps)
 char *raw__line(const struct run_result *r, const struct measurement *setup,
 		const struct record_context *context)
 {
-	return line(whole(r, setup, context), r->maps);
+	return line(whole(r, setup, context), r->timeline, r->maps);
 }
 
 char *raw__failure(const struct timespec *started, const struct measurement *setup,
@@ -418,7 +419,7 @@ char *raw__failure(const struct timespec *started, const struct measurement *set
 	json__add(o, "load", load_json(&setup->load));
 	json__add_string(o, "outcome", outcome);
 	json__add_string(o, "error", error);
-	return line(o, NULL);
+	return line(o, NULL, NULL);
 }
 
 void raw__run_id(char *id, size_t size, const struct timespec *started, size_t run)

@@ -97,7 +97,7 @@ static int ms_left(void *context, int most)
 {
 	const struct open_window *w = context;
 
-	return interval_printer__ms_left(w->setup->live, most);
+	return interval_printer__ms_left(w->setup->live, tracer__read_timeline(w->tracer, most));
 }
 
 /* A load may end after its last completion while another CPU is still counting that completion. */

@@ -229,11 +229,12 @@ static void pass_on(const struct watch *w, struct tracer *tracer)
 static void wait_for_end(struct watch *w, const struct measurement *setup, struct run_result *r,
 			 struct tracer *tracer)
 {
-	int ms, ready;
+	int ms, most, ready;
 
 	while (goes_on(w, tracer)) {
 		ms = ms_left(w);
-		ready = ms ? poll(w->ends, w->count, interval_printer__ms_left(setup->live, ms))
+		most = tracer__read_timeline(tracer, ms);
+		ready = ms ? poll(w->ends, w->count, interval_printer__ms_left(setup->live, most))
 			   : 0;
 		if (ready > 0)
 			look_at(w);

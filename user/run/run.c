@@ -30,6 +30,8 @@ int run__plan(struct run_result *r, const struct measurement *setup, enum plan_f
 		what |= PLAN_STAGES;
 	if (setup->packets)
 		what |= PLAN_PACKETS;
+	if (setup->tracing.timeline)
+		what |= PLAN_STAGES | PLAN_PACKETS;
 	if (plan__resolve(&r->plan, &facts, setup->mechanism, what))
 		return 0;
 	return run__fail(r, -ENOTSUP, STATUS_SYSTEM,
@@ -103,6 +105,8 @@ int run__close_window(struct run_result *r, const struct measurement *setup, str
 		r->maps = tracer__dump(tracer, DUMP_ALL);
 		err = r->maps ? tracer__profile(tracer, &r->profile) : -EIO;
 	}
+	if (!err && tracer)
+		err = tracer__timeline(tracer, &r->timeline);
 	if (!err)
 		interval_printer__end(setup->live, r->maps);
 	return err ? run__fail(r, err, STATUS_FAILED, "reading what the kernel counted failed") : 0;
@@ -118,4 +122,5 @@ void run__free(struct run_result *r)
 	json_object_put(r->closed);
 	free(r->memory.text);
 	free(r->maps);
+	free(r->timeline);
 }

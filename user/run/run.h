@@ -47,6 +47,7 @@ struct run_result {
 	struct window_counts counts;
 	char *maps;	      /* from tracer__dump() */
 	json_object *profile; /* from tracer__profile() */
+	char *timeline;	      /* from tracer__timeline() */
 	json_object *app;     /* NULL: the load generator ended without a result */
 	struct run_side sender, receiver;
 	struct memory_run memory;

@@ -154,6 +154,8 @@ void tracer__gate(struct tracer *t, enum gate gate)
 	/* An unreadable program is reported when the window is read. */
 	if (gate == GATE_OPEN)
 		read_program_stats(t, &t->opened);
+	if (gate == GATE_OPEN && t->timeline)
+		timeline__clear(t->timeline);
 	/* The workers are parked: what they do next must see the new gate. */
 	__atomic_store_n(&t->skel->bss->gate, gate, __ATOMIC_SEQ_CST);
 }
@@ -355,6 +357,28 @@ int tracer__profile(const struct tracer *t, json_object **out)
 	*out = profile__json(t->profile, t->skel->maps.profile_stacks, t->skel->bss->profile_lost,
 			     t->setup.features);
 	return *out ? 0 : -EIO;
+}
+
+int tracer__read_timeline(struct tracer *t, int most)
+{
+	if (!t || !t->timeline)
+		return most;
+	t->skel->bss->timeline_done = !timeline__read(t->timeline);
+	return most < TIMELINE_MS ? most : TIMELINE_MS;
+}
+
+int tracer__timeline(struct tracer *t, char **out)
+{
+	__u64 lost = 0;
+	int err;
+
+	if (!t->timeline)
+		return 0;
+	tracer__read_timeline(t, 0);
+	err = tracer__sum(t, "timeline_lost", 0, &lost);
+	if (!err)
+		*out = timeline__json(t->timeline, lost);
+	return err ? err : *out ? 0 : -ENOMEM;
 }
 
 int tracer__each_group(struct tracer *t, group_visit see, void *context)

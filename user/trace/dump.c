@@ -53,8 +53,7 @@ static __u64 number_at(const void *data, size_t size)
 	return n;
 }
 
-/* A name may contain any bytes: those that are not ASCII are written as Latin 1. */
-static void write_text(FILE *out, const char *text, size_t size)
+void dump__text(FILE *out, const char *text, size_t size)
 {
 	fputc('"', out);
 	for (; size && *text; size--, text++)
@@ -75,7 +74,7 @@ static void write_array(const struct writer *w, const struct btf_array *array, c
 	__u32 i;
 
 	if (size == 1 && btf_int_encoding(element) & (BTF_INT_CHAR | BTF_INT_SIGNED)) {
-		write_text(w->out, data, array->nelems);
+		dump__text(w->out, data, array->nelems);
 		return;
 	}
 	fputc('{', w->out);

@@ -7,8 +7,16 @@
 
 #include "user/trace/tracer.h"
 
+#include <stdio.h>
+
 /* Sums up an element of a per-CPU map into a value of the map's type. 0 or -errno. */
 int tracer__sum(struct tracer *t, const char *map, __u32 index, void *sum);
+
+/*
+ * A text, at most so long, in quotes. The kernel lets a name have any bytes: those that are not
+ * ASCII are written as Latin 1.
+ */
+void dump__text(FILE *out, const char *text, size_t size);
 
 enum dump_what { DUMP_TOTALS_AND_CALLS, DUMP_ALL };
 

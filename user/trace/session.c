@@ -28,6 +28,7 @@ static bool fits(const struct tracer *t, const struct plan *plan, const struct t
 	       had->target == setup->target && had->by == setup->by &&
 	       had->by_max == setup->by_max && had->stages == setup->stages &&
 	       had->sample == setup->sample && had->profile == setup->profile &&
+	       had->timeline == setup->timeline && had->slower_ns == setup->slower_ns &&
 	       had->cost == setup->cost && t->skel->rodata->optmem_max == tracer__optmem_max();
 }
 

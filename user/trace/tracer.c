@@ -317,8 +317,21 @@ static int set_stages(struct sendpath *skel, const struct plan *plan,
 static void set_profile(struct sendpath *skel, unsigned int hz)
 {
 	bpf_program__set_autoload(skel->progs.profile_sample, hz);
+	bpf_program__set_autoload(skel->progs.profile_switched, hz);
+	bpf_map__set_autocreate(skel->maps.profile_left, hz);
+	bpf_map__set_autocreate(skel->maps.new_left_stack, hz);
 	bpf_map__set_autocreate(skel->maps.profile_stacks, hz);
 	bpf_map__set_autocreate(skel->maps.new_profile_stack, hz);
+}
+
+/* Events come from the programs that are attached in any case. */
+static void set_timeline(struct sendpath *skel, const struct tracer_setup *setup)
+{
+	skel->rodata->timeline = setup->timeline;
+	skel->rodata->timeline_sends = setup->slower_ns ? 0 : setup->timeline;
+	bpf_map__set_autocreate(skel->maps.timeline_ring, setup->timeline);
+	bpf_map__set_autocreate(skel->maps.timeline_lost, setup->timeline);
+	bpf_map__set_autocreate(skel->maps.timeline_chosen, setup->timeline);
 }
 
 static int load(struct tracer *t, const struct plan *plan, const struct tracer_setup *setup)
@@ -340,12 +353,14 @@ static int load(struct tracer *t, const struct plan *plan, const struct tracer_s
 	if (err)
 		return err;
 	set_profile(t->skel, setup->profile);
+	set_timeline(t->skel, setup);
 	set_addresses(t->skel, setup->features, plan);
 	set_causes(t->skel, setup->features);
 	set_sees_coalesced(t->skel);
 	set_target(t->skel, setup->target);
 	t->skel->rodata->call_counters = (__u32)counter_events__count(setup->call_counters);
-	t->skel->rodata->full_path = setup->stages || t->skel->rodata->call_counters;
+	t->skel->rodata->full_path =
+		setup->stages || setup->timeline || t->skel->rodata->call_counters;
 	getrlimit(RLIMIT_MEMLOCK, &before);
 	raise_memlock();
 	err = sendpath__load(t->skel);
@@ -375,7 +390,7 @@ static int set_cgroup(struct tracer *t, const char *path, char *reason, size_t s
 static int attach_keepers(struct tracer *t, char *reason, size_t size)
 {
 	static const char *const keepers[] = {"thread_gone", "target_forked", "socket_state",
-					      "socket_gone"};
+					      "socket_gone", "profile_switched"};
 	size_t i;
 	int err;
 
@@ -436,6 +451,9 @@ static int load_tracer(struct tracer *t, const struct plan *plan, const struct t
 		err = set_cgroup(t, setup->target->cgroup, reason, size);
 	if (!err && setup->cost)
 		err = count_cost(t, reason, size);
+	if (!err && setup->timeline)
+		err = timeline__open(&t->timeline, t->skel->maps.timeline_ring, setup->timeline,
+				     setup->slower_ns);
 	return err;
 }
 
@@ -533,6 +551,7 @@ void tracer__free(struct tracer *t)
 	tracer__detach_programs(t);
 	if (t->stats_fd >= 0)
 		close(t->stats_fd);
+	timeline__free(t->timeline);
 	sendpath__destroy(t->skel);
 	free(t);
 }

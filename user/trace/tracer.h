@@ -24,6 +24,8 @@ struct tracer_setup {
 	bool stages;		     /* divide the time of sends into stages */
 	unsigned int sample;	     /* time, and divide, one send in so many */
 	unsigned int profile;	     /* samples per second and CPU; 0: none */
+	unsigned int timeline;	     /* sends whose events are taken; 0: none */
+	__u64 slower_ns;	     /* only of sends that take longer; 0: of the first */
 	bool cost;		     /* count the programs' run time, too (needs CAP_SYS_ADMIN) */
 };
 
@@ -79,6 +81,12 @@ void tracer__forget_peers(struct tracer *t);
 
 /* The samples of a closed window, as from profile__json(); NULL: none. 0 or -errno. */
 int tracer__profile(const struct tracer *t, json_object **out);
+
+/* Reads the events of a timeline so far. Returns after how many ms, at most so many, to call it
+ * again. */
+int tracer__read_timeline(struct tracer *t, int most);
+/* The timeline of a closed window, as from timeline__json(); NULL: none. 0 or -errno. */
+int tracer__timeline(struct tracer *t, char **out);
 
 /* Detaches and unloads. t may be NULL. */
 void tracer__free(struct tracer *t);

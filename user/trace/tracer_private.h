@@ -4,6 +4,7 @@
 
 #include "bpf/abi.h"
 #include "user/trace/profile.h"
+#include "user/trace/timeline.h"
 #include "user/trace/tracer.h"
 
 #include "sendpath.skel.h"
@@ -29,6 +30,7 @@ struct tracer {
 	const struct hook_option *options[HOOK_COUNT]; /* NULL: not attached */
 	struct call_counters *call_counters;	       /* NULL: none, or not attached */
 	struct profile *profile;		       /* NULL: none, or not attached */
+	struct timeline *timeline;		       /* NULL: none */
 	int stats_fd;				       /* -1 unless cost is counted */
 	struct program_stats opened; /* the programs' statistics when the gate opened */
 };

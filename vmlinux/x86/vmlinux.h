@@ -274,6 +274,11 @@ struct tcphdr {
 	__be32 seq;
 } __attribute__((preserve_access_index));
 
+struct tcp_sock {
+	u32 copied_seq;
+	u32 write_seq;
+} __attribute__((preserve_access_index));
+
 struct skb_shared_info {
 	__u8 flags;
 	__u8 nr_frags;
@@ -355,6 +360,7 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_PERF_EVENT_ARRAY = 4,
+	BPF_MAP_TYPE_RINGBUF = 27,
 };
 
 enum {

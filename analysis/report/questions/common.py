@@ -57,7 +57,8 @@ def overall(found: list[Comparison]) -> str:
 
 
 def _command(runs: pl.DataFrame) -> str:
-    made = runs["command"].drop_nulls().unique(maintain_order=True).to_list()
+    made = [command for command in runs["command"].drop_nulls().unique(maintain_order=True)
+            if not command.startswith("analyze timeline ")]  # which compares nothing
     return made[0] if made else "analyze sweep --grid GRID --out DIR"
 
 

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""timeline: the events of single sends, which the kernel says one by one, put together again."""
+
+from bisect import bisect_right
+from collections import Counter, namedtuple
+
+from tables.calls import CALLS
+from tables.causes import CAUSES
+from tables.stages import NUMBERS, STAGES
+from tables.timeline import EVENTS, SENDER, SOFTIRQ
+
+# As write_events() of user/trace/timeline.c has them. missed: events of the CPU without room, so far.
+Event = namedtuple("Event", "time kind sock cpu tid id of bytes extra missed")
+KINDS = {event.name: event for event in EVENTS}
+BEGINS = {event.name for event in EVENTS if event.ends}
+ENDS = {event.ends for event in EVENTS if event.ends}
+WORDS = {stage.name: stage.words for stage in STAGES}
+SOFTIRQS = "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"
+OF_IDS = {"copied", "completed", "notified", "read"}
+OF_PLACE = {"queued", "handed", "received"}
+IDS_MOST = 1 << 16  # of a range
+TURN = 1 << 32  # ids and places in a connection's bytes begin again
+
+# What has a place in a lane. took: None: it takes no time.
+Part = namedtuple("Part", ("lane", "what", "at", "took", "cpu", "tid", "bytes"))
+
+
+def beyond(place, base):
+    """How far; below 0: before it."""
+    return (place - base + TURN // 2) % TURN - TURN // 2
+
+
+class Send:
+    """From its two own events on: all that happened to it."""
+
+    def __init__(self, begin):
+        self.begin, self.end, self.events = begin, None, [begin]
+
+    @property
+    def syscall(self):
+        return CALLS[(self.end.extra >> 1) % len(CALLS)].name if self.end else None
+
+    @property
+    def zerocopy(self):
+        return bool(self.end and self.end.extra & 1)
+
+    @property
+    def call_ns(self):
+        return self.end.time - self.begin.time
+
+    def first(self, kind):
+        """The first event of a kind, or None."""
+        return next((event for event in self.events if event.kind == kind), None)
+
+    def after(self, kind):
+        """ns from its beginning on; None: it was not seen."""
+        found = self.first(kind)
+        return found and found.time - self.begin.time
+
+    @property
+    def copied(self):
+        """None: it did not complete, or as one of several of which some were copied."""
+        done = self.first("completed")
+        return None if done is None or 0 < done.extra < done.of else done.extra > 0
+
+
+class Timeline:
+    """The sends of a raw line, in the order in which they began, and the events that were lost."""
+
+    def __init__(self, run):
+        raw = run.raw["timeline"]
+        self.raw, self.by_path = raw, run.hooks["skb copy"].get("by_path", False)
+        self.causes = {index: CAUSES[info["key"]["cause"]].name for index, info in run.maps.get("cause_infos", [])}
+        self.threads = dict(raw["threads"])
+        self.events = sorted((Event(time + raw["begin_ns"], EVENTS[kind].name, *rest)
+                              for time, kind, *rest in raw["events"]), key=lambda event: event.time)
+        self.sends = self._found()
+        self._give_out()
+        self.together = {}  # sends by the event that says that they completed
+        for send in self.sends:
+            self.together.setdefault(id(send.first("completed")), []).append(send)
+        self.gaps = self._gaps()
+
+    def _found(self):
+        under_way, found = {}, []
+        for event in self.events:
+            tid = event.extra if event.kind == "switch_in" else event.tid
+            send = under_way.get(tid)
+            if event.kind == "send":
+                send = under_way[tid] = Send(event)
+                found.append(send)
+            elif send and (event.kind not in OF_IDS | OF_PLACE or self._copied_by(send, event)):
+                send.events.append(event)
+                if event.kind == "return":
+                    send.end = event
+                    del under_way[tid]
+        least = self.raw["slower_than_ns"]
+        return [send for send in found if send.end and send.call_ns > least][:self.raw["sends"]]
+
+    @staticmethod
+    def _copied_by(send, event):
+        """Were data copied within the send? The id is that of the first whose data are in the same ubuf."""
+        return event.kind == "copied" and event.sock == send.begin.sock
+
+    def _give_out(self):
+        """What happens elsewhere, by the ids of sends and by their places in the connection's bytes."""
+        ids, places, bases = {}, {}, {}
+        for send in self.sends:
+            if send.end.of:
+                ids[send.begin.sock, send.end.id] = send
+            for key in send.begin.sock, ("ports", send.begin.id):
+                base = bases.setdefault(key, send.begin.extra)
+                places.setdefault(key, []).append((beyond(send.begin.extra, base), send))
+        for found in places.values():
+            found.sort(key=lambda place: place[0])
+        begins = {key: [at for at, _ in found] for key, found in places.items()}
+        given = {id(event) for send in self.sends for event in send.events}
+        for event in self.events:
+            if event.kind in OF_IDS and id(event) not in given:
+                for number in range(min(event.of, IDS_MOST)):
+                    send = ids.get((event.sock, (event.id + number) % TURN))
+                    if send and event.time >= send.begin.time:
+                        send.events.append(event)
+            elif event.kind in OF_PLACE:
+                key = ("ports", event.id) if event.kind == "received" else event.sock
+                begin = beyond(event.extra, bases.get(key, 0))
+                first = max(bisect_right(begins.get(key, ()), begin) - 1, 0)
+                self._place(places.get(key, ())[first:], event, begin, begin + event.bytes)
+        for send in self.sends:
+            send.events.sort(key=lambda event: event.time)
+
+    @staticmethod
+    def _place(places, event, begin, end):
+        """To the sends that have bytes from begin to end."""
+        for at, send in places:
+            if at >= end:
+                break
+            if at + max(send.end.bytes, 0) > begin:
+                send.events.append(event)
+
+    def _gaps(self):
+        """(CPU, from, to, events): between what was seen of a CPU. Those after the last: of none."""
+        before, found = {}, []
+        for event in self.events:
+            last = before.get(event.cpu)
+            known = last.missed if last else 0
+            if event.missed > known:
+                found.append((event.cpu, last.time if last else event.time, event.time, event.missed - known))
+            before[event.cpu] = event
+        rest = self.raw["lost"] - sum(gap[3] for gap in found)
+        if rest > 0:
+            end = self.events[-1].time if self.events else 0
+            found.append((None, end, end, rest))
+        return found
+
+    def causes_of(self, send):
+        """Why its data were copied. Where that is inferred, the kernel says that they were. Sends whose data
+        are one ubuf complete together, and a copy is noted for the first.
+        """
+        found, done = Counter(), send.first("completed")
+        for event in (event for one in (self.together[id(done)] if done else [send]) for event in one.events):
+            if event.kind == "copied":
+                found[self.causes.get(event.extra, "other")] += 1 if event.bytes > 0 else -1
+        if self.by_path and send.copied is False:
+            return []
+        return sorted(cause for cause, copies in found.items() if copies > 0)
+
+    def what(self, event):
+        """In words."""
+        if event.kind == "stage_begin":
+            name = NUMBERS[event.extra] if event.extra < len(NUMBERS) else "unaccounted"
+            return WORDS[name]
+        if event.kind == "softirq_begin":
+            return f"softirq {SOFTIRQS[event.extra] if event.extra < len(SOFTIRQS) else event.extra}"
+        if event.kind == "switch_out":
+            return "waiting for a CPU" if event.extra else "blocked"
+        if event.kind == "copied":
+            how = "copied" if event.bytes > 0 else "not copied after all"
+            return f"{how}: {self.causes.get(event.extra, 'other')}"
+        if event.kind == "completed":
+            return "completed" + (", copied" if event.extra >= event.of > 0 else "")
+        if event.kind == "notified" and event.of > 1:
+            return f"{KINDS['notified'].words}, of {event.of} sends"
+        return KINDS[event.kind].words
+
+    def parts(self, send):
+        """What lanes have of a send, in the order of their beginnings."""
+        found, begun = [], []
+        for event in send.events:
+            if event.kind in ENDS:
+                kinds = [open_event.kind for _, open_event in begun]
+                begin = next((kind for kind in reversed(kinds) if KINDS[kind].ends == event.kind), None)
+                while begin and begun:
+                    place, opened = begun.pop()
+                    found[place] = found[place]._replace(took=event.time - opened.time)
+                    if opened.kind == begin:
+                        break
+                continue
+            lane = KINDS[event.kind].lane
+            if lane == SENDER and any(opened.kind == "softirq_begin" for _, opened in begun):
+                lane = SOFTIRQ
+            if event.kind in BEGINS:
+                begun.append((len(found), event))
+            what = send.syscall if event.kind == "send" else self.what(event)
+            found.append(Part(lane, what, event.time, None, event.cpu, event.tid, event.bytes))
+        return found
+
+    def row(self, send):
+        """As the record has it."""
+        return {"number": self.sends.index(send) + 1, "syscall": send.syscall, "zerocopy": send.zerocopy,
+                "bytes": send.begin.bytes, "returned": send.end.bytes, "call_ns": send.call_ns,
+                "completion_ns": send.after("completed"), "copied": send.copied, "causes": self.causes_of(send),
+                "notified_ns": send.after("notified"), "read_ns": send.after("read"),
+                "received_ns": send.after("received"),
+                "events": [{"lane": part.lane, "what": part.what, "at_ns": part.at - send.begin.time,
+                            "took_ns": part.took, "cpu": part.cpu, "tid": part.tid, "bytes": part.bytes}
+                           for part in self.parts(send)]}
+
+
+def block(run):
+    """The sends as a whole; of the median and the slowest all events."""
+    made = Timeline(run)
+    by_time = sorted(made.sends, key=lambda send: send.call_ns)
+    return {"slower_than_ns": made.raw["slower_than_ns"], "sends": len(made.sends), "events": len(made.events),
+            "sockets": len({send.begin.sock for send in made.sends}), "lost": made.raw["lost"],
+            "gaps": len(made.gaps), "left_out": made.raw["left_out"],
+            "median": made.row(by_time[(len(by_time) - 1) // 2]) if by_time else None,
+            "slowest": made.row(by_time[-1]) if by_time else None}

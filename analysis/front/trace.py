@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The file of a timeline: tracks of threads, CPUs and sockets, and arrows from a send to its completion.
+
+.json is Trace Event JSON; .pftrace is Perfetto's, by the messages of its Python package.
+"""
+
+import collections
+import glob
+import json
+import os
+import sys
+
+from front.folder import Refused
+from text.record import safe_text
+
+THREADS, CPUS, SOCKETS = "threads", "CPUs", "sockets"
+_LIBRARIES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
+                          ".venv/lib/python3*/site-packages")
+SYSTEM = 3  # exit status
+OF_CPU = {"queued", "handed", "copied"}
+OF_SOCKET = {"completed", "notified", "read"}
+
+# On a track, (group, number). end: None: it takes no time. flow: of a send, which begins here or ends.
+Slice = collections.namedtuple("Slice", "track name begin end values starts ends", defaults=((), ()))
+
+
+def _messages():
+    """Perfetto's. The libraries of the report have an environment of their own."""
+    sys.path += [path for path in glob.glob(_LIBRARIES) if path not in sys.path]
+    try:
+        from perfetto.protos.perfetto.trace import perfetto_trace_pb2
+    except ImportError:
+        raise Refused("--out: .pftrace needs Python's perfetto: run make analysis; or name a file that ends "
+                      "in .json", SYSTEM) from None
+    return perfetto_trace_pb2
+
+
+def check(path):
+    """Can it be made? Raises Refused."""
+    if path.endswith(".pftrace"):
+        _messages()
+
+
+class Tracks:
+    """The slices of several timelines, each by itself in order, and the names of tracks."""
+
+    def __init__(self):
+        self.names, self.slices, self.sends = {}, [], 0
+
+    def add(self, timeline, label):
+        sockets, flows = {}, {}
+        for send in timeline.sends:
+            self.sends += 1
+            flows[send.begin.sock, send.end.id if send.end.of else None] = self.sends
+            sockets.setdefault(send.begin.sock, len(sockets))
+            self._add_send(timeline, send, self.sends, label)
+        for sock, number in sockets.items():
+            self.names[SOCKETS, (label, number)] = f"{label}: socket {number + 1}"
+        for event in {id(event): event for send in timeline.sends for event in send.events}.values():
+            if event.kind in OF_SOCKET:
+                ended = [flows[event.sock, event.id + i] for i in range(min(event.of, self.sends))
+                         if event.kind == "completed" and (event.sock, event.id + i) in flows]
+                self._add((SOCKETS, (label, sockets[event.sock])), timeline.what(event), event.time, None,
+                          {"first id": event.id, "sends": event.of}, ends=ended)
+            elif event.kind in OF_CPU:
+                self._add((CPUS, event.cpu), timeline.what(event), event.time, None, {"bytes": event.bytes})
+            elif event.kind == "received":
+                self._add_thread(timeline, event.tid)
+                self._add((THREADS, event.tid), timeline.what(event), event.time, None, {"bytes": event.bytes})
+        for cpu, begin, end, events in timeline.gaps:
+            self._add((CPUS, -1 if cpu is None else cpu), f"gap: {events} events found no room", begin,
+                      end, {"events": events})
+
+    def _add(self, track, *rest, **more):
+        self.slices.append(Slice(track, *rest, **more))
+        if track[0] == CPUS:
+            self.names.setdefault(track, f"CPU {track[1]}" if track[1] >= 0 else "any CPU")
+
+    def _add_thread(self, timeline, tid):
+        self.names.setdefault((THREADS, tid), f"{safe_text(timeline.threads.get(tid, '?'))} {tid}")
+
+    def _add_send(self, timeline, send, number, label):
+        """Its thread's own slices, and when it had which CPU."""
+        track = THREADS, send.begin.tid
+        self._add_thread(timeline, send.begin.tid)
+        values = {"variant": label, "bytes": send.begin.bytes, "returned": send.end.bytes,
+                  "MSG_ZEROCOPY": send.zerocopy, "copied": send.copied, "causes": timeline.causes_of(send)}
+        begun, end = [], send.end.time
+        for part in timeline.parts(send):
+            if part.tid == send.begin.tid and part.took is not None:
+                first = not begun
+                self._add(track, part.what, part.at, min(part.at + part.took, end), values if first else {},
+                          starts=[number] if first and send.end.of else ())
+                begun.append(part)
+        since, cpu = send.begin.time, send.begin.cpu
+        for event in send.events:
+            if event.kind in ("switch_out", "return") and since is not None:
+                self._add((CPUS, cpu), f"{send.syscall} of {self.names[track]}", since, event.time, {})
+                since = None
+            elif event.kind == "switch_in":
+                since, cpu = event.time, event.cpu
+
+    def ordered(self):
+        """(time, is a beginning, slice): a slice ends before the one that it stands in, or with it."""
+        found = []
+        by_track = collections.defaultdict(list)
+        for one in self.slices:
+            by_track[one.track].append(one)
+        for slices in by_track.values():
+            begun = []
+            for one in sorted(slices, key=lambda s: (s.begin, -(s.end or s.begin))):
+                while begun and begun[-1].end <= one.begin:
+                    found.append((begun[-1].end, False, begun.pop()))
+                if one.end is not None and begun:
+                    one = one._replace(end=min(one.end, begun[-1].end))
+                found.append((one.begin, True, one))
+                if one.end is not None:
+                    begun.append(one)
+            while begun:
+                found.append((begun[-1].end, False, begun.pop()))
+        return sorted(found, key=lambda step: step[0])
+
+
+def as_json(tracks):
+    groups = {group: number for number, group in enumerate((THREADS, CPUS, SOCKETS), 1)}
+    numbers = {track: number for number, track in enumerate(tracks.names, 1)}
+    events = [{"ph": "M", "name": "process_name", "pid": number, "args": {"name": group}}
+              for group, number in groups.items()]
+    events += [{"ph": "M", "name": "thread_name", "pid": groups[track[0]], "tid": numbers[track],
+                "args": {"name": name}} for track, name in tracks.names.items()]
+    for time, begins, one in tracks.ordered():
+        if not begins:
+            continue
+        place = {"ts": time / 1000, "pid": groups[one.track[0]], "tid": numbers[one.track]}
+        took = (one.end or time) - time
+        events.append({"ph": "X", "name": one.name, "dur": took / 1000, "args": one.values, **place})
+        events += [{"ph": "s", "name": "completion", "cat": "flow", "id": flow, **place} for flow in one.starts]
+        events += [{"ph": "f", "bp": "e", "name": "completion", "cat": "flow", "id": flow, **place}
+                   for flow in one.ends]
+    return json.dumps({"displayTimeUnit": "ns", "traceEvents": events}).encode("ascii")
+
+
+def as_pftrace(tracks):
+    pb = _messages()
+    trace = pb.Trace()
+    groups = {group: number for number, group in enumerate((THREADS, CPUS, SOCKETS), 1)}
+    numbers = {track: number for number, track in enumerate(tracks.names, len(groups) + 1)}
+    for name, number, above in [*((group, number, 0) for group, number in groups.items()),
+                                *((name, numbers[track], groups[track[0]]) for track, name in tracks.names.items())]:
+        described = trace.packet.add().track_descriptor
+        described.uuid, described.name = number, name
+        if above:
+            described.parent_uuid = above
+    for time, begins, one in tracks.ordered():
+        packet = trace.packet.add()
+        packet.timestamp, packet.trusted_packet_sequence_id = time, 1
+        event = packet.track_event
+        event.track_uuid = numbers[one.track]
+        event.type = (pb.TrackEvent.TYPE_SLICE_END if not begins else
+                      pb.TrackEvent.TYPE_INSTANT if one.end is None else pb.TrackEvent.TYPE_SLICE_BEGIN)
+        if not begins:
+            continue
+        event.name = one.name
+        event.flow_ids.extend(one.starts)
+        event.terminating_flow_ids.extend(one.ends)
+        for name, value in one.values.items():
+            annotation = event.debug_annotations.add()
+            annotation.name = name
+            if isinstance(value, bool):
+                annotation.bool_value = value
+            elif isinstance(value, int):
+                annotation.int_value = value
+            else:
+                annotation.string_value = ", ".join(value) if isinstance(value, list) else str(value)
+    return trace.SerializeToString()
+
+
+def made(path, tracks):
+    """What the file has."""
+    return (as_pftrace if path.endswith(".pftrace") else as_json)(tracks)

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What happens to a send: the events of a timeline, and in which lane they stand.
+
+analysis/tables/generate.py makes C of it: EVENT_NAME.
+"""
+
+from typing import NamedTuple
+
+SENDER, SOFTIRQ, RECEIVER, QUEUE = "sender", "softirq", "receiver", "error queue"
+LANES = (SENDER, SOFTIRQ, RECEIVER, QUEUE)
+
+
+class Event(NamedTuple):
+    name: str      # in the run record
+    lane: str
+    words: str     # for people
+    ends: str = ""  # the name of the event that ends it; "": it takes no time
+
+
+EVENTS = (
+    Event("send", SENDER, "send", "return"),
+    Event("return", SENDER, "return"),
+    Event("stage_begin", SENDER, "stage", "stage_end"),
+    Event("stage_end", SENDER, "end of stage"),
+    Event("softirq_begin", SOFTIRQ, "softirq", "softirq_end"),
+    Event("softirq_end", SOFTIRQ, "end of softirq"),
+    Event("switch_out", SENDER, "off the CPU", "switch_in"),
+    Event("switch_in", SENDER, "on a CPU again"),
+    Event("queued", SOFTIRQ, "skb to the queue of the device"),
+    Event("handed", SOFTIRQ, "skb to the driver"),
+    Event("copied", SOFTIRQ, "data copied"),
+    Event("completed", SOFTIRQ, "completed"),
+    Event("notified", QUEUE, "notification in the error queue"),
+    Event("read", QUEUE, "notification read"),
+    Event("received", RECEIVER, "copied to the receiver"),
+)

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What happened to single sends: how many, what of them is missing, the median one and the slowest."""
+
+from . import units
+from .record import array, at, count, flag, number, string, value
+
+
+def after(send, key, words):
+    ns = number(send, key)
+    return [] if ns is None else [f"{words} after {units.time(ns)}"]
+
+
+def life(send):
+    """In a line."""
+    flags = " MSG_ZEROCOPY" if flag(send, "zerocopy") else ""
+    causes = ", ".join(cause for cause in array(send, "causes") if isinstance(cause, str))
+    copied = [] if not flag(send, "copied") else [f"copied ({causes})" if causes else "copied"]
+    return ", ".join([
+        f"send {count(send, 'number')}, {string(send, 'syscall')}{flags}, "
+        f"{units.counted(value(send, 'returned'), 'byte')}: returned after {units.time(value(send, 'call_ns'))}",
+        *after(send, "received_ns", "received"), *copied, *after(send, "completion_ns", "completed"),
+        *after(send, "read_ns", "read from the error queue")])
+
+
+def lines(record, title):
+    lost, left_out = count(record, "timeline/lost"), count(record, "timeline/left_out")
+    if lost or left_out:
+        yield (f"warning: the timeline of {title} has gaps: {units.counted(lost, 'event')} found no room in "
+               f"{count(record, 'timeline/gaps')} places, {units.whole(left_out)} were left out at its end")
+    least = value(record, "timeline/slower_than_ns")
+    slow = f" slower than {units.time(least)}" if least else ""
+    yield (f"timeline of {title}: {units.counted(count(record, 'timeline/sends'), 'send')}{slow} by "
+           f"{units.counted(count(record, 'timeline/sockets'), 'socket')}, "
+           f"{units.counted(count(record, 'timeline/events'), 'event')}")
+    for name in "median", "slowest":
+        if at(record, f"timeline/{name}") is not None:
+            yield f"  {name:<9}{life(at(record, f'timeline/{name}'))}"
+    yield ""
+
+
+def timeline(cells):
+    for cell in cells:
+        for record, title in cell.repeat_titles():
+            if at(record, "timeline") is not None:
+                yield from lines(record, title)

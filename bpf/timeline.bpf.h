@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The life of single sends, event by event: those of the first socket that sends in the window, up
+ * to a number of them; or all sends, of which the analyzer keeps the slow ones.
+ */
+#pragma once
+
+#include "state.bpf.h"
+
+#define BPF_RB_NO_WAKEUP 1
+
+/* Set by the loader; the verifier removes all of this where it is false. */
+const volatile bool timeline = false;
+/* So many sends; 0: all. */
+const volatile __u32 timeline_sends = 0;
+/* Set by the analyzer, which has enough. */
+volatile __u32 timeline_done;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, TIMELINE_RING);
+} timeline_ring SEC(".maps");
+
+/* Events for which there was no room, so far. */
+PERCPU_ARRAY(timeline_lost, 1, __u64);
+
+/* The socket: its insertion settles which is the first. */
+HASH(timeline_chosen, 1, __u32, __u64);
+
+struct timeline_part timeline_part;
+
+/*
+ * The thread, the CPU and the time are those of now. A global function of numbers: the verifier
+ * goes through it once. ids: the first, and in the upper half how many.
+ */
+__noinline int timeline__emit(__u32 kind, __u64 sock, __u64 ids, __s64 bytes, __u32 extra)
+{
+	__u64 now = bpf_ktime_get_ns(), *lost;
+	struct timeline_event *e;
+
+	lost = timeline ? FIRST_OF(timeline_lost) : NULL;
+	if (!lost)
+		return 0;
+	/* The analyzer looks every few milliseconds: to wake it would cost more than the event. */
+	e = bpf_ringbuf_reserve(&timeline_ring, sizeof(*e), 0);
+	if (!e) {
+		(*lost)++;
+		return 0;
+	}
+	e->time = now;
+	e->sock = sock;
+	e->bytes = bytes;
+	e->tid = current_ids();
+	e->id = ids;
+	e->sends = ids >> 32;
+	e->extra = extra;
+	e->lost = *lost;
+	e->cpu = bpf_get_smp_processor_id();
+	e->kind = kind;
+	bpf_get_current_comm(e->comm, sizeof(e->comm));
+	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+static __always_inline bool timeline__is_full(void)
+{
+	return timeline_sends && *(volatile __u32 *)&timeline_part.sends >= timeline_sends;
+}
+
+/* Of a connection: the sender's and the receiver's, which is the same at both ends. */
+static __always_inline __u32 timeline__ports(struct sock *sk, bool sends)
+{
+	__u32 here = READ(sk, __sk_common.skc_num);
+	__u32 there = bpf_ntohs(READ(sk, __sk_common.skc_dport));
+
+	return sends ? here << 16 | there : there << 16 | here;
+}
+
+static __always_inline bool timeline__chooses(struct sock *sk)
+{
+	__u64 sock = (__u64)sk;
+	__u32 zero = 0;
+
+	if (!timeline_sends)
+		return !timeline_done;
+	if (timeline__is_full())
+		return false;
+	if (!timeline_part.sock &&
+	    !bpf_map_update_elem(&timeline_chosen, &zero, &sock, BPF_NOEXIST)) {
+		timeline_part.ports = timeline__ports(sk, true);
+		*(volatile __u64 *)&timeline_part.sock = sock;
+	}
+	return timeline_part.sock == sock;
+}
+
+/* A send begins, of so many bytes. */
+static __always_inline void timeline__begin(struct thread *thread, struct sock *sk, __u64 size)
+{
+	__u32 seq;
+
+	if (!timeline)
+		return;
+	thread->in_timeline = timeline__chooses(sk);
+	if (!thread->in_timeline)
+		return;
+	seq = READ((struct tcp_sock *)sk, write_seq);
+	__sync_fetch_and_add(&timeline_part.sends, 1);
+	timeline_part.end_seq = seq + size;
+	timeline__emit(EVENT_SEND, thread->sock, timeline__ports(sk, true), size, seq);
+}
+
+/* It has an id, and may complete before it returns. */
+static __always_inline void timeline__give_id(const struct thread *thread)
+{
+	if (timeline && thread->in_timeline)
+		timeline_part.end_id = thread->id + 1;
+}
+
+/* It returns. slot: of calls. */
+static __always_inline void timeline__end(struct thread *thread, __u32 slot, __s64 ret)
+{
+	__u64 has_id = thread->tracked && ret > 0;
+
+	if (!timeline || !thread->in_timeline)
+		return;
+	thread->in_timeline = 0;
+	timeline__emit(EVENT_RETURN, thread->sock, has_id << 32 | thread->id, ret, slot);
+}
+
+/* Something happens while the calling thread is in a send that is taken. */
+static __always_inline void timeline__in_send(__u32 kind, __u32 extra)
+{
+	struct thread *thread = timeline ? thread__peek() : NULL;
+
+	if (thread && thread->sock && thread->in_timeline)
+		timeline__emit(kind, thread->sock, 0, 0, extra);
+}
+
+/* The CPU goes to another thread. One that has no slot of its own is not looked for. */
+static __always_inline void timeline__switch(bool preempted, struct task_struct *to)
+{
+	__u32 tid = timeline ? READ(to, pid) : 0;
+	struct thread *thread = &threads[tid % THREAD_SLOTS];
+
+	timeline__in_send(EVENT_SWITCH_OUT, preempted);
+	if (tid && thread->tid == tid && thread->sock && thread->in_timeline)
+		timeline__emit(EVENT_SWITCH_IN, thread->sock, 0, 0, tid);
+}
+
+/* What happens to zero-copy sends, by their ids. */
+static __always_inline void timeline__of_ids(__u32 kind, __u64 sock, __u32 first, __u32 sends,
+					     __s64 bytes, __u32 extra)
+{
+	if (!timeline || (timeline_sends && timeline_part.sock != sock))
+		return;
+	if (!timeline__is_full() || (__s32)(first - timeline_part.end_id) < 0)
+		timeline__emit(kind, number_of((void *)sock), (__u64)sends << 32 | first, bytes,
+			       extra);
+}
+
+/* Are the packets of this socket's sends taken? Where all sends are, only within them. */
+static __always_inline bool timeline__has_packets(struct sock *sk)
+{
+	struct thread *thread;
+
+	if (!timeline || !gate || !sk)
+		return false;
+	if (timeline_sends)
+		return timeline_part.sock == (__u64)sk;
+	thread = thread__peek();
+	return thread && thread->sock == (__u64)sk && thread->in_timeline;
+}
+
+/* One of them goes on, with so many bytes from this place in the connection's. */
+static __always_inline void timeline__packet(__u32 kind, struct sock *sk, __u32 seq, __s32 bytes)
+{
+	if (bytes > 0 && (!timeline__is_full() || (__s32)(seq - timeline_part.end_seq) < 0))
+		timeline__emit(kind, number_of(sk), 0, bytes, seq);
+}
+
+/* The receiver copies data out of its socket. */
+static __always_inline void timeline__receive(struct sock *sk, int bytes)
+{
+	__u32 ports, seq;
+
+	if (!timeline)
+		return;
+	ports = timeline__ports(sk, false);
+	seq = READ((struct tcp_sock *)sk, copied_seq);
+	if (timeline_sends && timeline_part.ports != ports)
+		return;
+	if (!timeline__is_full() || (__s32)(seq - timeline_part.end_seq) < 0)
+		timeline__emit(EVENT_RECEIVED, number_of(sk), ports, bytes, seq);
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "user/trace/timeline.h"
+
+#include "user/trace/dump.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEPT_MAX (256 << 10) /* events */
+#define OPEN_MAX 1024	     /* sends at once */
+
+/* What is known of a send by its own two events. */
+struct taken {
+	struct timeline_event begin, end; /* of one that has not returned: at the end of time */
+};
+
+struct timeline {
+	struct ring_buffer *ring;
+	unsigned int sends;
+	__u64 slower_ns;
+	size_t count, open_count, slow_count;
+	__u64 left_out; /* events for which there was no room here */
+	struct taken open[OPEN_MAX], *slow;
+	struct timeline_event events[KEPT_MAX];
+};
+
+/* Is it of that send? Sequence numbers and ids wrap around. */
+static bool is_of(const struct timeline_event *e, const struct taken *s)
+{
+	if (e->kind == EVENT_RECEIVED)
+		return e->id == s->begin.id && (__s32)(e->extra - s->begin.extra) < s->end.bytes &&
+		       (__s32)(s->begin.extra - e->extra) < e->bytes;
+	if (e->time < s->begin.time)
+		return false;
+	if (e->sends && e->kind != EVENT_RETURN)
+		return e->sock == s->begin.sock && (!s->end.sends || s->end.id - e->id < e->sends);
+	return (e->kind == EVENT_SWITCH_IN ? e->extra : e->tid) == s->begin.tid &&
+	       e->time <= s->end.time;
+}
+
+static bool is_of_any(const struct timeline_event *e, const struct taken *all, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (is_of(e, &all[i]))
+			return true;
+	return false;
+}
+
+/* Of slow sends, and of those that may become slow. */
+static void keep_slow(struct timeline *t)
+{
+	struct timeline_event *e;
+	size_t i, kept = 0;
+
+	for (i = 0; i < t->count; i++) {
+		e = &t->events[i];
+		if (is_of_any(e, t->slow, t->slow_count) || is_of_any(e, t->open, t->open_count))
+			t->events[kept++] = *e;
+	}
+	t->count = kept;
+}
+
+/* A thread is in one send at a time. */
+static void follow(struct timeline *t, const struct timeline_event *e)
+{
+	struct taken *s = t->open;
+
+	while (s < t->open + t->open_count && s->begin.tid != e->tid)
+		s++;
+	if (e->kind == EVENT_SEND) {
+		if (s == t->open + OPEN_MAX)
+			return;
+		*s = (struct taken){*e, {.time = UINT64_MAX, .bytes = e->bytes}};
+		t->open_count += s == t->open + t->open_count;
+		return;
+	}
+	if (s == t->open + t->open_count)
+		return;
+	s->end = *e;
+	if (e->time - s->begin.time > t->slower_ns && t->slow_count < t->sends)
+		t->slow[t->slow_count++] = *s;
+	*s = t->open[--t->open_count];
+}
+
+static int take(void *context, void *data, size_t size)
+{
+	const struct timeline_event *e = data;
+	struct timeline *t = context;
+
+	if (size < sizeof(*e))
+		return 0;
+	if (t->slower_ns && (e->kind == EVENT_SEND || e->kind == EVENT_RETURN))
+		follow(t, e);
+	if (t->count == KEPT_MAX && t->slower_ns)
+		keep_slow(t);
+	if (t->count == KEPT_MAX)
+		t->left_out++;
+	else
+		t->events[t->count++] = *e;
+	return 0;
+}
+
+int timeline__open(struct timeline **out, const struct bpf_map *ring, unsigned int sends,
+		   __u64 slower_ns)
+{
+	struct timeline *t = calloc(1, sizeof(*t));
+	int err = -ENOMEM;
+
+	*out = NULL;
+	if (!t)
+		return err;
+	t->sends = sends;
+	t->slower_ns = slower_ns;
+	t->slow = calloc(sends, sizeof(*t->slow));
+	if (t->slow) {
+		errno = 0;
+		t->ring = ring_buffer__new(bpf_map__fd(ring), take, t, NULL);
+		err = t->ring ? 0 : -errno;
+	}
+	if (err)
+		timeline__free(t);
+	else
+		*out = t;
+	return err;
+}
+
+void timeline__free(struct timeline *t)
+{
+	if (!t)
+		return;
+	ring_buffer__free(t->ring);
+	free(t->slow);
+	free(t);
+}
+
+void timeline__clear(struct timeline *t)
+{
+	ring_buffer__consume(t->ring);
+	t->count = t->open_count = t->slow_count = 0;
+	t->left_out = 0;
+}
+
+bool timeline__read(struct timeline *t)
+{
+	ring_buffer__consume(t->ring);
+	return !t->slower_ns || t->slow_count < t->sends;
+}
+
+/* As analysis/derive/timeline.py names them; times are ns after the first. */
+static void write_events(FILE *out, const struct timeline *t)
+{
+	const struct timeline_event *e;
+
+	for (e = t->events; e < t->events + t->count; e++)
+		fprintf(out, "%s[%llu,%u,%llu,%u,%u,%u,%u,%lld,%u,%u]", e > t->events ? "," : "",
+			e->time - t->events[0].time, e->kind, e->sock, e->cpu, e->tid, e->id,
+			e->sends, e->bytes, e->extra, e->lost);
+}
+
+/* Ids and names of threads, some again. */
+static void write_names(FILE *out, const struct timeline *t)
+{
+	const struct timeline_event *e, *last = NULL;
+
+	for (e = t->events; e < t->events + t->count; e++) {
+		if (last && last->tid == e->tid)
+			continue;
+		fprintf(out, "%s[%u,", last ? "," : "", e->tid);
+		dump__text(out, e->comm, sizeof(e->comm));
+		fputc(']', out);
+		last = e;
+	}
+}
+
+char *timeline__json(struct timeline *t, __u64 lost)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	if (t->slower_ns)
+		keep_slow(t);
+	fprintf(out,
+		"{\"sends\":%u,\"slower_than_ns\":%llu,\"lost\":%llu,\"left_out\":%llu,"
+		"\"begin_ns\":%llu,\"events\":[",
+		t->sends, t->slower_ns, lost, t->left_out, t->count ? t->events[0].time : 0);
+	write_events(out, t);
+	fprintf(out, "],\"threads\":[");
+	write_names(out, t);
+	fprintf(out, "]}");
+	if (fclose(out)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
