@@ -116,7 +116,7 @@ def test_tables_have_no_loose_cells():
 def test_scripts_pass_shellcheck():
     if not shutil.which("shellcheck"):
         pytest.skip("shellcheck is missing")
-    scripts = [HERE / name for name in ("lab", "fetch-kernel", "fetch-root", "fetch-package", "mkinitramfs", "guest",
+    scripts = [HERE / name for name in ("lab", "fetch-kernel", "fetch-root", "fetch-package", "fetch-debian", "mkinitramfs", "guest",
                                      "common.sh")]
     run = subprocess.run(["shellcheck", "-x", "-P", HERE, *scripts, TREE / ".ci/run", TREE / "deploy/slurm/audit",
                           *sorted((HERE / "topology").glob("*.sh"))],

@@ -17,7 +17,10 @@ const char *privilege__lacking(void);
 /* Who called sudo; else whoever started this. */
 uid_t privilege__caller(void);
 
-/* Becomes the user who called sudo, if any did. 0 or -errno with the reason in words. */
+/*
+ * Becomes the user who called sudo, if any did. 0, with a warning for the user in reason or "", or
+ * -errno with the reason in words.
+ */
 int privilege__become_user(char *reason, size_t size);
 
 /*
