@@ -469,15 +469,20 @@ lab-report: check-packages
 	$(Q)$(MAKE) --no-print-directory cross
 	$(Q)$(PYTHON) tests/lab/support.py
 
-# For the lab's guests of arm64. Status 77 is fetch-root's word that it cannot be done
-# here, and why: the lab says the same, and the tests in such guests are skipped.
-ARM_BUILD := build-arm64
-cross:
+# Status 77 is fetch-root's word that it cannot be done here, and why: the lab says the same, and
+# the tests in guests of arm64 are skipped.
+define for_arm64
 	$(Q)tests/lab/fetch-root arm64 >/dev/null; case $$? in \
-	0) $(PARALLEL) CROSS=arm64 BUILD=$(ARM_BUILD) all ;; \
+	0) $(PARALLEL) CROSS=arm64 $(1) ;; \
 	77) echo "make: nothing is built for arm64" >&2 ;; \
 	*) exit 1 ;; \
 	esac
+endef
+
+# For the lab's guests.
+ARM_BUILD := build-arm64
+cross:
+	$(call for_arm64,BUILD=$(ARM_BUILD) all)
 
 bench: bench-packages
 	$(Q)$(PARALLEL) all test-programs $(VENV)/installed
@@ -555,7 +560,7 @@ ARCHIVE  = sendpath-$(VERSION)-$(or $(CROSS:arm64=aarch64),$(shell uname -m))
 STATIC_LIBRARIES := libc6-dev $(filter lib%-dev zlib1g-dev nettle-dev,$(filter-out libc6-dev,$(BUILD_PACKAGES)))
 dist: dist-packages
 	$(Q)$(PARALLEL) STATIC=1 archive
-	$(Q)tests/lab/fetch-root arm64 >/dev/null && $(PARALLEL) STATIC=1 CROSS=arm64 archive
+	$(call for_arm64,STATIC=1 archive)
 
 archive:
 	$(Q)rm -rf $(BUILD)/archive && $(MAKE) --no-print-directory install DESTDIR=$(CURDIR)/$(BUILD)/archive

@@ -92,7 +92,7 @@ def test_kvm_is_used_where_it_boots_the_kernel(probe, accelerator, cpu, tmp_path
 @pytest.mark.parametrize("arguments", [
     ("--kernel", "none", "--", "true"), ("--topology", "none", "--", "true"),
     ("--timeout", "soon", "--", "true"), ("--timeout",), ("--nonsense",), (),
-    ("--share", "/no/such/folder", "--", "true")])
+    ("--share", "/no/such/folder", "--", "true"), ("--root", "/no/such/folder", "--", "true")])
 def test_bad_usage(arguments):
     run = lab(*arguments)
     assert run.returncode == 2
