@@ -156,7 +156,7 @@ text = urllib.request.urlopen("http://127.0.0.1:9435/metrics").read().decode()
 print(int(sum(float(line.split()[-1]) for line in text.splitlines() if line.startswith(sys.argv[1]))))' "$1"; }
 answers() { until metric sendpath_build_info >/tmp/answer 2>&1; do systemctl is-failed -q sendpath-exporter && return; sleep 0.2; done; }
 pid() { systemctl show --property=MainPID --value sendpath-exporter; }
-send() { sendpath-loadgen --variant zerocopy --messages 50; metric 'sendpath_process_zerocopy_completions_total{comm="sendpath-loadge"}'; }
+send() { sendpath-loadgen --variant zerocopy --warmup 0 --messages 50; metric 'sendpath_process_zerocopy_completions_total{comm="sendpath-loadge"}'; }
 cd "$1" && snapshot "$1" >/tmp/before
 exec 3>&1 >&2
 %s
