@@ -3,7 +3,7 @@
 # make help lists the targets. V=1 shows whole commands; SAN=1 builds userspace
 # with the address and undefined-behaviour sanitizers into a folder of its own, FUZZ=1 for fuzzing,
 # CROSS=arm64 all for that architecture, against the root file system that the lab's
-# guests of it have; BUILD=FOLDER names one for whatever else is set, as CLANG=clang-19.
+# guests of it have; STATIC=1 programs that need no library; BUILD=FOLDER names one for whatever else is set, as CLANG=clang-19.
 
 # Where Debian puts bpftool, which is not in every user's PATH.
 export PATH := $(PATH):/usr/sbin:/sbin
@@ -33,7 +33,7 @@ SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 # As root and nobody else: tests that are about sudo say so themselves.
 AS_ROOT := $(SUDO) env -u SUDO_UID -u SUDO_GID
 
-BUILD   := build$(if $(SAN),-san)$(if $(FUZZ),-fuzz)$(if $(CROSS),-$(CROSS))
+BUILD   := build$(if $(SAN),-san)$(if $(FUZZ),-fuzz)$(if $(STATIC),-static)$(if $(CROSS),-$(CROSS))
 CFLAGS  ?= -O2 -g
 CFLAGS  += -std=gnu11 -Wall -Wextra -Werror -Wmissing-prototypes -Wstrict-prototypes
 ifdef CROSS
@@ -53,6 +53,12 @@ CC      := $(CLANG)
 CFLAGS  += -fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow \
            -fno-sanitize-recover=all -fno-omit-frame-pointer
 endif
+# lld, because GNU ld warns of each use of NSS: see use_built_in_nss() in common/program.c.
+ifdef STATIC
+CFLAGS   += -fPIE
+CPPFLAGS += -DSENDPATH_STATIC
+LDFLAGS  += -static-pie -Wl,--pack-dyn-relocs=relr $(if $(CROSS),,-fuse-ld=lld)
+endif
 BPF_CFLAGS := -O2 -g -Wall -Wextra -Werror -target bpf -mcpu=v3 -Wno-unused-parameter -D__TARGET_ARCH_$(ARCH) \
               -Ivmlinux/$(ARCH) -I. -I$(BUILD)
 
@@ -70,8 +76,10 @@ CHECK_ANALYSIS_PACKAGES := $(ANALYSIS_PACKAGES) chromium
 LAB_PACKAGES   := qemu-system-x86 qemu-system-arm busybox-static cpio kmod xz-utils zstd \
                   iproute2 lld
 DEB_PACKAGES   := debhelper dpkg-dev
+DIST_PACKAGES  := dpkg-dev $(LAB_PACKAGES)
+IMAGE_PACKAGES := $(DIST_PACKAGES) buildah
 # The row with nginx: programs to observe. The last row is for bcc.
-CHECK_PACKAGES := $(LAB_PACKAGES) $(CHECK_ANALYSIS_PACKAGES) $(DEB_PACKAGES) lintian libcmocka-dev clang-format \
+CHECK_PACKAGES := $(LAB_PACKAGES) $(CHECK_ANALYSIS_PACKAGES) $(DEB_PACKAGES) $(IMAGE_PACKAGES) mmdebstrap podman runc catatonit lintian libcmocka-dev clang-format \
                   libclang-rt-14-dev zsh python3-pytest python3-hypothesis python3-jsonschema python3-yaml strace sudo \
                   iputils-ping ethtool procps e2fsprogs clang-$(NEWEST_CLANG) shellcheck \
                   iperf3 nginx-light wrk linux-perf wireguard-tools \
@@ -85,6 +93,11 @@ BENCH_PACKAGES := $(LAB_PACKAGES) $(ANALYSIS_PACKAGES) iperf3 bpftrace time
 
 LOADGEN_LIBS := -ljson-c -luring -lnettle -lcap -lpthread
 ANALYZE_LIBS := -lbpf -lelf -lz -ljson-c -lcap -luring -lnettle -lpthread -lm -ldl
+# Debian's archive of this library needs GnuTLS, of which it has no archive.
+ifdef STATIC
+MICROHTTPD   := $(BUILD)/libmicrohttpd/src/microhttpd/.libs/libmicrohttpd.a
+ANALYZE_LIBS := $(MICROHTTPD) -lpfm -L$(BUILD) $(ANALYZE_LIBS)
+endif
 
 # main.c of each program stays out of what the unit tests link.
 LOADGEN_OBJS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard common/*.c) \
@@ -105,21 +118,22 @@ endif
 .DELETE_ON_ERROR:
 .SECONDARY:
 .PHONY: all programs run report check check-counts check-san check-stats check-kernels \
-        check-full lab lab-report bench clean format install uninstall help \
+        check-full lab lab-report bench clean format install install-libraries uninstall image help \
         vmlinux docs fixtures unit unit-tests test-programs cross analysis check-analysis build-packages \
         analysis-packages check-packages bench-packages check-foreign foreign-programs \
-        foreign-packages check-analysis-packages deb deb-packages fuzz fuzzers fuzz-analysis \
+        foreign-packages check-analysis-packages deb deb-packages dist dist-packages archive image-packages fuzz fuzzers fuzz-analysis \
         $(FUZZ_RUNS) soak
 
 all: programs
 
 # The programs stand where the README says; those of another build, in the same places
 # under its folder.
-ifneq ($(BUILD),build)
-PROGRAMS := $(BUILD)/analyze $(BUILD)/loadgen/loadgen $(BUILD)/analysis
+AT := $(if $(filter-out build,$(BUILD)),$(BUILD)/)
+ifdef AT
+PROGRAMS := $(AT)analyze $(AT)loadgen/loadgen $(BUILD)/analysis
 $(BUILD)/analysis:
 	$(Q)mkdir -p $(@D) && ln -sfn ../analysis $@
-$(BUILD)/analyze $(BUILD)/loadgen/loadgen: %: %.bin
+$(AT)analyze $(AT)loadgen/loadgen: %: %.bin
 	$(Q)cp $< $@
 else
 PROGRAMS := analyze loadgen/loadgen $(BUILD)/bytecode
@@ -130,7 +144,7 @@ endif
 TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(filter-out %.bpf.c,$(wildcard tests/programs/*.c))) \
                  $(BUILD)/tests/programs/packets.bpf.o $(BUILD)/tests/bench/empty
 # What the lab's arm64 guests need is built here.
-PROGRAMS += $(if $(CROSS),$(TEST_PROGRAMS))
+PROGRAMS += $(if $(CROSS),$(if $(STATIC),,$(TEST_PROGRAMS)))
 
 programs: $(PROGRAMS)
 test-programs: $(TEST_PROGRAMS)
@@ -139,9 +153,26 @@ $(BUILD)/loadgen/loadgen.bin: $(BUILD)/loadgen/main.o $(LOADGEN_OBJS)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LOADGEN_LIBS) -o $@
 
-$(BUILD)/analyze.bin: $(BUILD)/user/main.o $(ANALYZE_OBJS) $(LOADGEN_OBJS)
+$(BUILD)/analyze.bin: $(BUILD)/user/main.o $(ANALYZE_OBJS) $(LOADGEN_OBJS) \
+                      | $(if $(STATIC),$(MICROHTTPD) $(BUILD)/libbpf.a)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(ANALYZE_LIBS) -o $@
+
+# user/kernel/types.c has this function in the place of libbpf's.
+$(BUILD)/libbpf.a:
+	$(call msg,LIBRARY,$@)
+	$(Q)mkdir -p $(@D) && llvm-objcopy --weaken-symbol=btf__load_vmlinux_btf $$($(CC) -print-file-name=libbpf.a) $@
+
+# What of the library the exporter uses.
+$(MICROHTTPD):
+	$(call msg,LIBRARY,$@)
+	$(Q)source=$$(tests/lab/fetch-package --source libmicrohttpd) && rm -rf $(BUILD)/libmicrohttpd && \
+		mkdir -p $(BUILD)/libmicrohttpd && cd $(BUILD)/libmicrohttpd && \
+		{ $$source/configure --quiet --host=$(or $(CROSS:arm64=aarch64),$(shell uname -m))-linux-gnu \
+			CC='$(CC)' CFLAGS='-O2 -g -fPIE' LDFLAGS='$(if $(CROSS),-fuse-ld=lld)' AR=llvm-ar RANLIB=llvm-ranlib \
+			--disable-shared --disable-https --disable-bauth --disable-dauth \
+			--disable-httpupgrade --disable-postprocessor && \
+		$(MAKE) -C src/microhttpd libmicrohttpd.la; } >log 2>&1 || { tail -n 40 log >&2; exit 1; }
 
 $(BUILD)/user/%.o: user/%.c $(BUILD)/sendpath.skel.h
 	$(call msg,CC,$@)
@@ -300,6 +331,10 @@ check-analysis-packages:
 	$(call install_packages,$(CHECK_ANALYSIS_PACKAGES))
 bench-packages:
 	$(call install_packages,$(BUILD_PACKAGES) $(BENCH_PACKAGES))
+dist-packages:
+	$(call install_packages,$(BUILD_PACKAGES) $(DIST_PACKAGES))
+image-packages:
+	$(call install_packages,$(BUILD_PACKAGES) $(IMAGE_PACKAGES))
 deb-packages:
 	$(call install_packages,$(BUILD_PACKAGES) $(DEB_PACKAGES))
 foreign-packages:
@@ -373,7 +408,8 @@ LATER := tests/integration/test_setup.py::test_what_is_installed_works_whole_and
          tests/integration/test_scale.py tests/integration/test_bounds.py \
          tests/integration/test_exporter.py tests/integration/test_prometheus.py \
          tests/integration/test_systemd.py tests/integration/test_deb.py \
-         tests/integration/test_slurm.py tests/integration/test_kubernetes.py
+         tests/integration/test_slurm.py tests/integration/test_kubernetes.py \
+         tests/integration/test_dist.py
 check: check-packages
 	$(Q)$(PARALLEL) all unit-tests test-programs $(VENV)/installed-for-tests
 	$(Q)$(PARALLEL) SAN=1 all unit-tests
@@ -386,6 +422,7 @@ check: check-packages
 # Exact counts of a million sends, that the benchmarks work, and what check leaves for later.
 check-counts: check-packages
 	$(Q)$(PARALLEL) all test-programs $(VENV)/installed
+	$(Q)$(MAKE) --no-print-directory dist image
 	$(Q)$(AS_ROOT) $(TEST_ENV) SENDPATH_CALLS=1000000 $(TEST_PYTEST) \
 		tests/integration/test_counts.py tests/integration/test_completion.py \
 		tests/integration/test_observe.py tests/integration/test_sockets.py \
@@ -403,7 +440,7 @@ NEWEST := CLANG=clang-$(NEWEST_CLANG)
 check-kernels: check-packages analysis
 	$(Q)$(PARALLEL) all test-programs
 	$(Q)$(PARALLEL) $(NEWEST) BUILD=build-clang$(NEWEST_CLANG) all
-	$(Q)$(MAKE) --no-print-directory cross
+	$(Q)$(MAKE) --no-print-directory cross dist
 	$(Q)$(MAKE) --no-print-directory $(NEWEST) ARM_BUILD=build-arm64-clang$(NEWEST_CLANG) cross
 	$(Q)$(AS_ROOT) $(TEST_ENV) SENDPATH_KERNELS=1 $(TEST_PYTEST) tests/lab \
 		--ignore tests/lab/test_beside.py
@@ -432,15 +469,20 @@ lab-report: check-packages
 	$(Q)$(MAKE) --no-print-directory cross
 	$(Q)$(PYTHON) tests/lab/support.py
 
-# For the lab's guests of arm64. Status 77 is fetch-root's word that it cannot be done
-# here, and why: the lab says the same, and the tests in such guests are skipped.
-ARM_BUILD := build-arm64
-cross:
+# Status 77 is fetch-root's word that it cannot be done here, and why: the lab says the same, and
+# the tests in guests of arm64 are skipped.
+define for_arm64
 	$(Q)tests/lab/fetch-root arm64 >/dev/null; case $$? in \
-	0) $(PARALLEL) CROSS=arm64 BUILD=$(ARM_BUILD) all ;; \
+	0) $(PARALLEL) CROSS=arm64 $(1) ;; \
 	77) echo "make: nothing is built for arm64" >&2 ;; \
 	*) exit 1 ;; \
 	esac
+endef
+
+# For the lab's guests.
+ARM_BUILD := build-arm64
+cross:
+	$(call for_arm64,BUILD=$(ARM_BUILD) all)
 
 bench: bench-packages
 	$(Q)$(PARALLEL) all test-programs $(VENV)/installed
@@ -473,8 +515,8 @@ UNITS   ?= $(PREFIX)/lib/systemd/system
 PYTHON_FILES = $(shell find analysis -name .venv -prune -o -name __pycache__ -prune -o -type f -print)
 install: all $(if $(DESTDIR),,analysis-packages)
 	$(call msg,INSTALL,$(DESTDIR)$(PREFIX))
-	$(Q)install -D -m 755 analyze $(DESTDIR)$(PREFIX)/bin/sendpath
-	$(Q)install -D -m 755 loadgen/loadgen $(LIBEXEC)/loadgen/loadgen
+	$(Q)install -D -m 755 $(AT)analyze $(DESTDIR)$(PREFIX)/bin/sendpath
+	$(Q)install -D -m 755 $(AT)loadgen/loadgen $(LIBEXEC)/loadgen/loadgen
 	$(Q)ln -sf ../libexec/sendpath/loadgen/loadgen $(DESTDIR)$(PREFIX)/bin/sendpath-loadgen
 	$(Q)for f in $(PYTHON_FILES); do install -D -m 644 $$f $(LIBEXEC)/$$f || exit 1; done
 	$(if $(DESTDIR),,$(Q)cd $(LIBEXEC) && $(PYTHON) -m compileall -q $(FRONT))
@@ -483,6 +525,7 @@ install: all $(if $(DESTDIR),,analysis-packages)
 	$(Q)chmod 644 $(addprefix $(SHARE)/man/man1/,$(MANUAL))
 	$(Q)install -D -m 644 docs/sendpath.bash $(SHARE)/bash-completion/completions/sendpath
 	$(Q)install -D -m 644 docs/_sendpath $(SHARE)/zsh/site-functions/_sendpath
+	$(Q)install -D -m 644 NEWS $(SHARE)/doc/sendpath/NEWS
 	$(Q)for f in $(INSTALLED_DOCS); do \
 		install -D -m 644 docs/$$f $(SHARE)/doc/sendpath/$$f || exit 1; done
 	$(Q)for f in $(DEPLOYED); do \
@@ -494,17 +537,61 @@ ifeq ($(DESTDIR),)
 		$(LIBEXEC)/analysis/.venv/installed
 endif
 
+# The libraries of analysis/ as files of a package. Paths of the machine that made them would be in
+# a real venv; Python needs no more of one than this.
+LIBRARIES := $(LIBEXEC)/analysis/.venv
+install-libraries: $(VENV)/installed
+	$(call msg,INSTALL,$(LIBRARIES))
+	$(Q)site=$(LIBRARIES)/lib/$$($(PYTHON) -c 'import sys; print("python%d.%d" % sys.version_info[:2])')/site-packages && \
+		$(PIP_INSTALL) --no-compile --target $$site -r analysis/requirements.txt && rm -rf $$site/bin
+	$(Q)mkdir -p $(LIBRARIES)/bin && ln -sf $(PYTHON) $(LIBRARIES)/bin/python3
+	$(Q)echo 'home = $(dir $(PYTHON))' >$(LIBRARIES)/pyvenv.cfg
+
 uninstall:
 	$(Q)rm -rf $(LIBEXEC) $(SHARE)/doc/sendpath
 	$(Q)rm -f $(DESTDIR)$(PREFIX)/bin/sendpath $(DESTDIR)$(PREFIX)/bin/sendpath-loadgen \
 		$(addprefix $(SHARE)/man/man1/,$(MANUAL)) $(DESTDIR)$(UNITS)/$(SERVICE) \
 		$(SHARE)/bash-completion/completions/sendpath $(SHARE)/zsh/site-functions/_sendpath
 
+# What install installs, with static programs: an archive for each architecture, in DIST.
+DIST    := build/dist
+ARCHIVE  = sendpath-$(VERSION)-$(or $(CROSS:arm64=aarch64),$(shell uname -m))
+# Whose code is in the programs; the packages have the licences.
+STATIC_LIBRARIES := libc6-dev $(filter lib%-dev zlib1g-dev nettle-dev,$(filter-out libc6-dev,$(BUILD_PACKAGES)))
+dist: dist-packages
+	$(Q)$(PARALLEL) STATIC=1 archive
+	$(call for_arm64,STATIC=1 archive)
+
+archive:
+	$(Q)rm -rf $(BUILD)/archive && $(MAKE) --no-print-directory install DESTDIR=$(CURDIR)/$(BUILD)/archive
+	$(call msg,ARCHIVE,$(DIST)/$(ARCHIVE).tar.gz)
+	$(Q)cd $(BUILD)/archive$(PREFIX) && llvm-strip bin/sendpath libexec/sendpath/loadgen/loadgen
+	$(Q)install -m 644 LICENSE $(BUILD)/archive$(PREFIX)/share/doc/sendpath
+	$(Q)for p in $(STATIC_LIBRARIES); do \
+		dpkg-query -W -f='\n== $${source:Package} $${source:Version}, of Debian\n\n' $$p && \
+		cat /usr/share/doc/$$p/copyright || exit 1; \
+	done >$(BUILD)/archive$(PREFIX)/share/doc/sendpath/LIBRARIES
+	$(Q)mkdir -p $(DIST) && tar -C $(BUILD)/archive$(PREFIX) --owner=0 --group=0 --sort=name \
+		--transform 's|^\.|$(ARCHIVE)|S' -czf $(DIST)/$(ARCHIVE).tar.gz .
+
+# A container image of the exporter, in DIST: docker load and podman load take it.
+IMAGE   := build-static/image
+BUILDAH := buildah --log-level error --storage-driver vfs --root $(CURDIR)/$(IMAGE)/root --runroot $(CURDIR)/$(IMAGE)/run
+image: image-packages
+	$(Q)$(PARALLEL) STATIC=1 all
+	$(call msg,IMAGE,$(DIST)/$(ARCHIVE)-image.tar)
+	$(Q)rm -rf $(IMAGE) $(DIST)/$(ARCHIVE)-image.tar && mkdir -p $(IMAGE)/context $(DIST)
+	$(Q)llvm-strip -o $(IMAGE)/context/sendpath build-static/analyze
+	$(Q)$(BUILDAH) build --isolation chroot --quiet -t sendpath:$(VERSION) -f deploy/Containerfile \
+		$(IMAGE)/context >/dev/null
+	$(Q)$(BUILDAH) push --quiet sendpath:$(VERSION) docker-archive:$(DIST)/$(ARCHIVE)-image.tar:sendpath:$(VERSION)
+	$(Q)rm -rf $(IMAGE)
+
 # A Debian package of what install installs, in DEB. debhelper works in a folder of its own.
 DEB   := $(BUILD)/deb
 comma := ,
 space := $(subst ,, )
-deb: deb-packages
+deb: deb-packages analysis-packages
 	$(Q)$(PARALLEL) all
 	$(call msg,DEB,$(DEB))
 	$(Q)rm -rf $(DEB) && mkdir -p $(DEB)/sendpath && cp -r deploy/debian $(DEB)/sendpath
@@ -512,7 +599,7 @@ deb: deb-packages
 	$(Q){ sed '/^== GPL/q' LICENSE; echo; echo 'See /usr/share/common-licenses/GPL-2.'; } \
 		>$(DEB)/sendpath/debian/copyright
 	$(Q)cd $(DEB)/sendpath && env -u MAKEFLAGS -u MAKELEVEL -u DESTDIR TOP=$(CURDIR) \
-		dpkg-buildpackage -b -us -uc >../log 2>&1 || { tail -n 40 ../log >&2; exit 1; }
+		DEB_BUILD_OPTIONS=noautodbgsym dpkg-buildpackage -b -us -uc >../log 2>&1 || { tail -n 40 ../log >&2; exit 1; }
 	$(Q)ls $(DEB)/*.deb
 
 help:
@@ -543,6 +630,8 @@ help:
 	@echo 'make install     install as sendpath: PREFIX=/usr/local; with DESTDIR= (a package)'
 	@echo '                 without the libraries of analysis/'
 	@echo 'make deb         build a Debian package, in build/deb/'
+	@echo 'make image       build a container image of the exporter, in build/dist/'
+	@echo 'make dist        build archives with static programs for x86-64 and arm64, in build/dist/'
 	@echo 'make uninstall   remove what install installed'
 	@echo 'make format      format the C sources (clang-format)'
 	@echo 'make vmlinux     write vmlinux/ from BTF=FILE for ARCH=x86 or arm64 (default: this kernel)'

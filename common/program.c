@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
+#include <nss.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -12,6 +13,12 @@
 #include <unistd.h>
 
 #include "common/program.h"
+
+#ifdef SENDPATH_STATIC
+#define IS_STATIC 1
+#else
+#define IS_STATIC 0
+#endif
 
 static void open_standard_streams(void)
 {
@@ -47,11 +54,25 @@ static void end(int status, void *unused)
 		_exit(status ? status : STATUS_FAILED);
 }
 
+/*
+ * A static program would load other modules of NSS together with the system's C library, which may
+ * be of another version than its own. The two modules named here are part of the program.
+ */
+static void use_built_in_nss(void)
+{
+	__nss_configure_lookup("passwd", "files");
+	__nss_configure_lookup("group", "files");
+	__nss_configure_lookup("initgroups", "files");
+	__nss_configure_lookup("hosts", "files dns");
+}
+
 void program__begin(void)
 {
 	struct sigaction action = {.sa_handler = let_write_fail, .sa_flags = SA_RESTART};
 
 	open_standard_streams();
+	if (IS_STATIC)
+		use_built_in_nss();
 	sigaction(SIGXFSZ, &action, NULL);
 	on_exit(end, NULL);
 }

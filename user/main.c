@@ -159,7 +159,7 @@ static int prepare(struct engine *e, struct resources *h)
 	const struct options *o = e->parts;
 	char *const *command = e->parts[e->part_count - 1].target.command;
 	char reason[600] = "out of memory";
-	int status;
+	int status, err;
 
 	status = parse_events(&h->events, "--events", o->events, COUNTER_EVENTS_MAX);
 	if (!status)
@@ -169,8 +169,11 @@ static int prepare(struct engine *e, struct resources *h)
 	status = probe(e, h);
 	if (status)
 		return status;
-	if (privilege__become_user(reason, sizeof(reason)))
-		return fail_with(STATUS_FAILED, reason);
+	err = privilege__become_user(reason, sizeof(reason));
+	if (*reason)
+		log_error("%s", reason);
+	if (err)
+		return STATUS_FAILED;
 	status = o->memory ? memory__open(&h->memory, reason, sizeof(reason)) : STATUS_OK;
 	if (status)
 		return fail_with(status == -ENOENT ? STATUS_SYSTEM : STATUS_FAILED, reason);

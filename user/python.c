@@ -50,11 +50,15 @@ static int hand_over(const char *script, bool needs_libraries, int argc, char **
 {
 	char program[PATH_MAX], python[PATH_MAX + 64] = SYSTEM_PYTHON, folder[PATH_MAX];
 	char reason[256];
+	int err;
 
 	if (find_part(script, program, sizeof(program)))
 		return STATUS_SYSTEM;
-	if (privilege__become_user(reason, sizeof(reason)) ||
-	    privilege__drop_all(reason, sizeof(reason))) {
+	err = privilege__become_user(reason, sizeof(reason));
+	if (!err && *reason)
+		log_error("%s", reason);
+	err = err ? err : privilege__drop_all(reason, sizeof(reason));
+	if (err) {
 		log_error("%s", reason);
 		return STATUS_FAILED;
 	}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The Debian package: built, installed into a root of its own, used there, purged without a trace."""
+"""The Debian packages: built, installed by dpkg into a root of its own, by apt into a Debian 12, and as a
+service into one that systemd booted; used there, purged without a trace."""
 
 import json
 import os
@@ -9,7 +10,8 @@ import subprocess
 
 import pytest
 
-from conftest import CAN_MEASURE, ROOT, analyze, check, only, run
+from conftest import CAN_MEASURE, ROOT, analyze, check, needs_bpf, only, run
+from roots import Root as SystemRoot, debian, install_line
 
 NEEDED = ("dpkg-buildpackage", "dh", "dpkg")
 
@@ -27,6 +29,19 @@ def package(tmp_path_factory):
     return only(re.findall(r"^\S*/sendpath_\S+\.deb$", made.stdout, re.M))
 
 
+@pytest.fixture(scope="module", name="packages")
+def _packages(package):
+    """The folder of both."""
+    return os.path.dirname(package)
+
+
+@pytest.fixture(scope="module", name="system")
+def _system(package):
+    """A Debian 12 that lacks nothing but them, and boots."""
+    needed = {dependency.split()[0] for dependency in field(package, "Depends").split(", ")}
+    return debian("bookworm", *sorted(needed), "busybox-static", "iproute2", "systemd-sysv", "util-linux")
+
+
 def field(package, name):
     return run("dpkg-deb", "--field", package, name).stdout.strip()
 
@@ -40,6 +55,7 @@ def test_its_version_is_the_programs(package):
 
 
 def test_lintian_finds_no_error(package):
+    """The other one holds what PyPI has."""
     if not shutil.which("lintian"):
         pytest.skip("lintian is not installed")
     done = run("lintian", "--no-cfg", "--allow-root", "--fail-on", "error,warning", package)
@@ -57,7 +73,7 @@ def test_what_is_for_schedulers_can_be_run_and_read(package):
     modes = {name: mode for mode, name in re.findall(
         r"^(\S+) .* \./usr/share/doc/sendpath/deploy/(\S+)$", run("dpkg-deb", "--contents", package).stdout, re.M)}
     assert modes["pairs"] == modes["slurm/audit"] == "-rwxr-xr-x"
-    assert modes["kubernetes/audit.yaml"] == "-rw-r--r--"
+    assert modes["kubernetes/exporter.yaml"] == "-rw-r--r--"
 
 
 class Root:
@@ -108,3 +124,72 @@ def test_it_installs_runs_and_purges(package, tmp_path):
     root.dpkg("--purge", "sendpath")
     assert root.files() == set()
     assert not (tmp_path / "usr").exists()
+
+
+# What differs between two of them was left by what ran between.
+SNAPSHOT = r"""
+snapshot() { find / -xdev \( -path /var/log -o -path /var/cache -o -path /var/lib/apt -o -path /var/lib/dpkg \
+	-o -path /var/lib/systemd -o -path /tmp -o -path /var/tmp -o -path "$1" \) -prune -o -print | sort; }
+"""
+WITH_REPORTS = SNAPSHOT + r"""
+cd /packages && snapshot /packages >/tmp/before
+{ %s; } >&2
+cd /tmp && sendpath sweep --variant twocopy,zerocopy --messages 100 --repeat 3 --out out >&2
+sendpath report out >&2 && head -c 15 out/report/report.html
+apt-get purge -y sendpath sendpath-report >&2
+snapshot /packages | diff /tmp/before - | grep '^[<>]'
+"""
+
+
+@needs_bpf
+def test_apt_installs_both_and_a_report_is_made(packages, system, tmp_path):
+    root = SystemRoot(tmp_path, system)
+    shutil.copytree(packages, root.files / "packages", ignore=lambda folder, names: [
+        name for name in names if not name.endswith(".deb")])
+    done = root.run("set -e\n" + WITH_REPORTS % install_line("sudo apt install"))
+    assert done.stdout == "<!DOCTYPE html>", done.stdout + done.stderr
+
+
+BOOTED = SNAPSHOT + r"""
+metric() { python3 -c 'import sys, urllib.request
+text = urllib.request.urlopen("http://127.0.0.1:9435/metrics").read().decode()
+print(int(sum(float(line.split()[-1]) for line in text.splitlines() if line.startswith(sys.argv[1]))))' "$1"; }
+answers() { until metric sendpath_build_info >/tmp/answer 2>&1; do systemctl is-failed -q sendpath-exporter && return; sleep 0.2; done; }
+pid() { systemctl show --property=MainPID --value sendpath-exporter; }
+send() { sendpath-loadgen --variant zerocopy --warmup 0 --messages 50; metric 'sendpath_process_zerocopy_completions_total{comm="sendpath-loadge"}'; }
+cd "$1" && snapshot "$1" >/tmp/before
+exec 3>&1 >&2
+%s
+say() { echo "$*" >&3; }
+say enabled $(systemctl is-enabled sendpath-exporter) active $(systemctl is-active sendpath-exporter)
+sudo systemctl enable --now sendpath-exporter; answers
+first=$(pid); say sent $(send | tail -n 1); say sent $(send | tail -n 1)
+systemctl restart sendpath-exporter; answers
+second=$(pid); say sent $(send | tail -n 1)
+apt-get install -y ./newer/sendpath_*.deb; answers
+third=$(pid); say sent $(send | tail -n 1) version $(dpkg-query -W -f '${Version}' sendpath)
+say processes $(printf '%%s\n' "$first" "$second" "$third" | sort -u | wc -l)
+apt-get purge -y sendpath
+say active $(systemctl is-active sendpath-exporter) state $(systemctl show --property=LoadState --value sendpath-exporter)
+metric sendpath || say no answer
+snapshot "$1" | diff /tmp/before - | grep '^[<>]' >&3
+"""
+
+
+def test_a_booted_debian_has_the_service(package, system, tmp_path):
+    shutil.copy(package, tmp_path)
+    unpacked = tmp_path / "unpacked"
+    run("dpkg-deb", "-R", package, unpacked)
+    control = (unpacked / "DEBIAN/control").read_text()
+    version = field(package, "Version")
+    (unpacked / "DEBIAN/control").write_text(control.replace(f"Version: {version}\n", f"Version: {version}+1\n"))
+    (tmp_path / "newer").mkdir()
+    assert run("dpkg-deb", "-b", unpacked, tmp_path / "newer").returncode == 0
+    shutil.rmtree(unpacked)
+    done = run(ROOT / "tests/lab/lab", "--root", system, "--systemd", "--share", tmp_path, "--",
+               "bash", "-c", BOOTED % install_line("sudo apt install"), "sh", tmp_path, timeout=900)
+    if done.returncode == 77:
+        pytest.skip(done.stderr.strip())
+    assert done.stdout.splitlines() == [
+        "enabled disabled active inactive", "sent 50", "sent 100", "sent 50", f"sent 50 version {version}+1",
+        "processes 3", "active inactive state not-found", "no answer"], done.stdout + done.stderr

@@ -130,7 +130,7 @@ def test_every_source_names_its_licence():
     listed = git("ls-files")
     if listed.returncode:
         pytest.skip("not a git checkout: " + listed.stderr.strip())
-    exempt = re.compile(r"LICENSE|\.jsonl?$|\.gitignore|\.editorconfig|\.clang-format|types\.txt$"
+    exempt = re.compile(r"LICENSE|^NEWS$|\.jsonl?$|\.gitignore|\.editorconfig|\.clang-format|types\.txt$"
                         r"|README.md$|\.png$|^tests/fuzz/corpus/|^tests/fixtures/(text|analysis)/|^deploy/debian/changelog$")
     for name in listed.stdout.splitlines():
         if not exempt.search(name):
@@ -138,15 +138,25 @@ def test_every_source_names_its_licence():
             assert "SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause" in head, name
 
 
-def test_install_and_run(tmp_path):
-    """Installed under another prefix, the program finds its parts, and pages link to installed ones."""
-    made = run("make", "-s", "install", f"DESTDIR={tmp_path}", "PREFIX=/opt", cwd=ROOT)
+@pytest.fixture(scope="module", name="installed")
+def _installed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("installed")
+    made = run("make", "-s", "install", f"DESTDIR={folder}", "PREFIX=/opt", cwd=ROOT)
     assert made.returncode == 0, made.stderr
-    pages = list((tmp_path / "opt/share/doc/sendpath").glob("*.md"))
-    assert {page.name for page in pages} == {page.name for page in (ROOT / "docs").glob("*.md")}
-    for page in pages:
-        assert not [name for name in links(page) if not (page.parent / name).exists()], page
-    program = tmp_path / "opt/bin/sendpath"
+    return folder / "opt"
+
+
+def test_installed_pages_lead_to_installed_pages(installed):
+    pages = list((installed / "share/doc/sendpath").glob("*.md"))
+    missing = {(page.name, name) for page in pages for name in links(page) if not (page.parent / name).exists()}
+    assert {page.name for page in pages} == {page.name for page in (ROOT / "docs").glob("*.md")} and not missing
+    news = (installed / "share/doc/sendpath/NEWS").read_text()
+    assert news.startswith(f"sendpath {analyze('--version').stdout.split()[1]},")
+
+
+def test_install_and_run(installed):
+    """Installed under another prefix, the program finds its parts."""
+    program = installed / "bin/sendpath"
     assert "sendpath" in run(program, "--version").stdout
     result = run(program, "--variant", "null", "--duration", "0.1")
     assert "load generator is missing" not in result.stderr

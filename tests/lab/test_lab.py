@@ -92,7 +92,7 @@ def test_kvm_is_used_where_it_boots_the_kernel(probe, accelerator, cpu, tmp_path
 @pytest.mark.parametrize("arguments", [
     ("--kernel", "none", "--", "true"), ("--topology", "none", "--", "true"),
     ("--timeout", "soon", "--", "true"), ("--timeout",), ("--nonsense",), (),
-    ("--share", "/no/such/folder", "--", "true")])
+    ("--share", "/no/such/folder", "--", "true"), ("--root", "/no/such/folder", "--", "true")])
 def test_bad_usage(arguments):
     run = lab(*arguments)
     assert run.returncode == 2
@@ -116,7 +116,7 @@ def test_tables_have_no_loose_cells():
 def test_scripts_pass_shellcheck():
     if not shutil.which("shellcheck"):
         pytest.skip("shellcheck is missing")
-    scripts = [HERE / name for name in ("lab", "fetch-kernel", "fetch-root", "fetch-package", "mkinitramfs", "guest",
+    scripts = [HERE / name for name in ("lab", "fetch-kernel", "fetch-root", "fetch-package", "fetch-debian", "mkinitramfs", "guest",
                                      "common.sh")]
     run = subprocess.run(["shellcheck", "-x", "-P", HERE, *scripts, TREE / ".ci/run", TREE / "deploy/slurm/audit",
                           *sorted((HERE / "topology").glob("*.sh"))],

@@ -2,12 +2,12 @@
 #include "user/exporter/server.h"
 
 #include "user/exporter/exposition.h"
+#include "user/system/library.h"
 #include "user/system/log.h"
 
 #include "common/units.h"
 
 #include <arpa/inet.h>
-#include <dlfcn.h>
 #include <microhttpd.h>
 #include <net/if.h>
 #include <netdb.h>
@@ -41,7 +41,7 @@
 	of(get_connection_info) of(get_daemon_info) of(get_timeout) \
 	of(lookup_connection_value) of(queue_response) of(run) of(start_daemon) of(stop_daemon)
 #define POINTER(name) typeof(MHD_##name) *name;
-#define FIND(name)    mhd.name = (typeof(mhd.name))dlsym(library, "MHD_" #name);
+#define FIND(name)    mhd.name = LIBRARY_FIND(library, MHD_##name);
 #define GET_INFO(connection, what) mhd.get_connection_info(connection, MHD_CONNECTION_INFO_##what)
 /* clang-format on */
 
@@ -203,7 +203,7 @@ static void end_overdue(void)
 /* Looks up all functions of the library. */
 static bool load_library(void)
 {
-	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	void *library = LIBRARY_LOAD(LIBRARY);
 
 	if (!library) {
 		log_error("--listen needs libmicrohttpd: %s", dlerror());

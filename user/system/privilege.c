@@ -15,6 +15,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* See use_built_in_nss() in common/program.c. */
+#ifdef SENDPATH_STATIC
+#define USER_DATABASE "/etc/passwd"
+#else
+#define USER_DATABASE "the user database"
+#endif
+
 #define INITIAL_USER_NAMESPACE 0xEFFFFFFDU /* PROC_USER_INIT_INO */
 
 static bool in_user_namespace(void)
@@ -59,9 +66,8 @@ uid_t privilege__caller(void)
 	return calling_user(&uid, &gid) ? uid : getuid();
 }
 
-static int become(uid_t uid, gid_t gid)
+static int become(const struct passwd *user, uid_t uid, gid_t gid)
 {
-	struct passwd *user = getpwuid(uid);
 	int err;
 
 	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0))
@@ -86,16 +92,24 @@ static bool perf_wants_admin(void)
 
 int privilege__become_user(char *reason, size_t size)
 {
+	const struct passwd *user;
 	uid_t uid;
 	gid_t gid;
 	int err;
 
+	*reason = 0;
 	if (!calling_user(&uid, &gid))
 		return 0;
-	err = become(uid, gid);
+	user = getpwuid(uid);
+	err = become(user, uid, gid);
 	if (err)
 		snprintf(reason, size, "cannot become user %d, who called sudo: %s", (int)uid,
 			 strerror(-err));
+	else if (!user)
+		snprintf(reason, size,
+			 "user %d, who called sudo, is not found in " USER_DATABASE
+			 ": only its primary group is kept",
+			 (int)uid);
 	return err;
 }
 

@@ -17,7 +17,10 @@ const char *privilege__lacking(void);
 /* The user who called sudo; otherwise the user who started this program. */
 uid_t privilege__caller(void);
 
-/* Becomes the user who called sudo, if there is one. 0 or -errno with the reason in words. */
+/*
+ * Becomes the user who called sudo, if there is one. 0, with a warning for the user in reason or "",
+ * or -errno with the reason in words.
+ */
 int privilege__become_user(char *reason, size_t size);
 
 /*

@@ -8,11 +8,11 @@
 
 #include "bpf/abi.h"
 #include "user/system/files.h"
+#include "user/system/library.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <dirent.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <perfmon/pfmlib_perf_event.h>
 #include <stdio.h>
@@ -288,13 +288,13 @@ static struct {
 
 static bool load_pfm(void)
 {
-	void *library = dlopen("libpfm.so.4", RTLD_NOW | RTLD_LOCAL);
+	void *library = LIBRARY_LOAD("libpfm.so.4");
 
 	if (!library)
 		return false;
-	pfm.initialize = (typeof(pfm.initialize))dlsym(library, "pfm_initialize");
-	pfm.encode = (typeof(pfm.encode))dlsym(library, "pfm_get_os_event_encoding");
-	pfm.why = (typeof(pfm.why))dlsym(library, "pfm_strerror");
+	pfm.initialize = LIBRARY_FIND(library, pfm_initialize);
+	pfm.encode = LIBRARY_FIND(library, pfm_get_os_event_encoding);
+	pfm.why = LIBRARY_FIND(library, pfm_strerror);
 	return pfm.initialize() == PFM_SUCCESS;
 }
 
