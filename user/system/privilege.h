@@ -18,8 +18,8 @@ const char *privilege__lacking(void);
 uid_t privilege__caller(void);
 
 /*
- * Becomes the user who called sudo, if there is one. 0, with a warning for the user in reason or "",
- * or -errno with the reason in words.
+ * Becomes the user who called sudo, if there is one. 0, with a warning for the user in reason or
+ * "", or -errno with the reason in words.
  */
 int privilege__become_user(char *reason, size_t size);
 
