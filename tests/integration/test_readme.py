@@ -4,13 +4,15 @@
 import contextlib
 import json
 import os
+import pathlib
 import re
 import subprocess
+import tempfile
 
 import pytest
 
 from conftest import ROOT, Child, needs_bpf, run
-from test_setup import USER, tree  # noqa: F401
+from test_setup import USER, copy_tree
 from test_sudo import BY_SUDO, RULES
 
 VENV = ROOT / "analysis/.venv"
@@ -48,11 +50,20 @@ def table_head(text):
 
 
 @pytest.fixture
-def clone(tree, tmp_path_factory):  # noqa: F811
+def clone(tmp_path):
     """A clone of an ordinary user, with a function that runs a command there as that user.
 
     Unless SENDPATH_FULL is set, what is built already is copied, which saves building it once more.
+    It is not in pytest's folder, which another pytest that starts closes to other users.
     """
+    with tempfile.TemporaryDirectory() as folder:
+        tree = pathlib.Path(folder)
+        tree.chmod(0o755)
+        copy_tree(tree)
+        yield make_usable(tree, tmp_path)
+
+
+def make_usable(tree, rules):
     if "SENDPATH_FULL" not in os.environ:
         for name in "build", "analyze", "loadgen/loadgen":
             run("cp", "-a", ROOT / name, tree / name)
@@ -60,7 +71,6 @@ def clone(tree, tmp_path_factory):  # noqa: F811
     if VENV.exists():
         (tree / "analysis/.venv").symlink_to(VENV)
         os.utime(tree / "analysis/requirements.txt", (0, 0))  # older than what was installed of it
-    rules = tmp_path_factory.mktemp("sudoers")
     (rules / "test").write_text(RULES)
     (rules / "test").chmod(0o440)
 

@@ -18,20 +18,24 @@ TARGET = "build/sendpath.skel.h"
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become another user")
 
 
-@pytest.fixture
-def tree(tmp_path):
+def copy_tree(folder):
     """The source as a clone has it, of a user that may do nothing else."""
     listed = git("ls-files", "-z")
     assert listed.returncode == 0, listed.stderr
     files = listed.stdout.split("\0")
     for name in filter(None, files):
         if (ROOT / name).is_file():
-            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, tmp_path / name)
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+    for path in (folder, *folder.rglob("*")):
+        os.chown(path, USER.pw_uid, USER.pw_gid)
+
+
+@pytest.fixture
+def tree(tmp_path):
+    copy_tree(tmp_path)
     for folder in (tmp_path, *tmp_path.parents[:2]):
         folder.chmod(0o755)
-    for path in (tmp_path, *tmp_path.rglob("*")):
-        os.chown(path, USER.pw_uid, USER.pw_gid)
     return tmp_path
 
 
