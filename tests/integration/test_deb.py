@@ -158,9 +158,8 @@ answers() { until metric sendpath_build_info >/tmp/answer 2>&1; do systemctl is-
 pid() { systemctl show --property=MainPID --value sendpath-exporter; }
 send() { sendpath-loadgen --variant zerocopy --warmup 0 --messages 50; metric 'sendpath_process_zerocopy_completions_total{comm="sendpath-loadge"}'; }
 cd "$1" && snapshot "$1" >/tmp/before
-exec 3>&1 >&2
 %s
-say() { echo "$*" >&3; }
+say() { echo "== $*"; }
 say enabled $(systemctl is-enabled sendpath-exporter) active $(systemctl is-active sendpath-exporter)
 sudo systemctl enable --now sendpath-exporter; answers
 first=$(pid); say sent $(send | tail -n 1); say sent $(send | tail -n 1)
@@ -172,7 +171,7 @@ say processes $(printf '%%s\n' "$first" "$second" "$third" | sort -u | wc -l)
 apt-get purge -y sendpath
 say active $(systemctl is-active sendpath-exporter) state $(systemctl show --property=LoadState --value sendpath-exporter)
 metric sendpath || say no answer
-snapshot "$1" | diff /tmp/before - | grep '^[<>]' >&3
+say left "$(snapshot "$1" | diff /tmp/before - | grep '^[<>]')"
 """
 
 
@@ -190,6 +189,7 @@ def test_a_booted_debian_has_the_service(package, system, tmp_path):
                "bash", "-c", BOOTED % install_line("sudo apt install"), "sh", tmp_path, timeout=900)
     if done.returncode == 77:
         pytest.skip(done.stderr.strip())
-    assert done.stdout.splitlines() == [
+    said = [line.removeprefix("== ") for line in done.stdout.splitlines() if line.startswith("== ")]
+    assert said == [
         "enabled disabled active inactive", "sent 50", "sent 100", "sent 50", f"sent 50 version {version}+1",
-        "processes 3", "active inactive state not-found", "no answer"], done.stdout + done.stderr
+        "processes 3", "active inactive state not-found", "no answer", "left "], done.stdout + done.stderr
