@@ -58,7 +58,7 @@ def _placed(events: pl.DataFrame) -> pl.DataFrame:
 def _lanes(events: pl.DataFrame, title: str, color: alt.Color, shape: alt.Shape, width: int) -> alt.TopLevelMixin:
     placed = _placed(events)
     bars, points = placed.filter(pl.col("took_ns").is_not_null()), placed.filter(pl.col("took_ns").is_null())
-    x = alt.X("from:Q", title="µs after the beginning of the send", axis=alt.Axis(format=",.4~g"))
+    x = alt.X("from:Q", title="after the beginning of the send (µs)", axis=alt.Axis(format=",.4~g"))
     y = alt.Scale(domain=[0, len(LANES)], reverse=True, nice=False)
     said = " : ".join(f"datum.value === {number} + 0.5 ? '{lane}'" for number, lane in enumerate(LANES))
     axis = alt.Axis(values=[number + 0.5 for number in range(len(LANES))], labelExpr=f"{said} : ''",
@@ -81,15 +81,17 @@ def draw(data: Data, width: int) -> Drawn | NotDrawn:
     events = events.with_columns(pl.col("what").str.replace(", of .* sends$", ""))
     if events.is_empty():
         return NotDrawn(TITLE, "no run has the events of single sends: analyze timeline takes them")
+    runs = data.runs.filter(pl.col("run_id").is_in(events["run_id"].implode()))
+    loads = runs.filter(pl.col("variant").is_not_null())
+    named = labels.variants(loads) if loads.height else {}
     panels, texts = [], []
     for key, found in events.group_by("run_id", "which", maintain_order=True):
         if len(panels) == 2 * MOST:
             break
         first = found.row(0, named=True)
-        what = f"{first['variant'] or 'observed'}, {key[1]} send: {first['bytes']:,.0f} bytes"
+        what = f"{named.get(first['variant'], 'observed')}, {key[1]} send: {first['bytes']:,.0f} bytes"
         panels.append(_lanes(found, what, *_scales(events), width))
         texts.append(f"{what}, returned after {first['took_ns'] / 1e3:,.1f} µs")
-    runs = data.runs.filter(pl.col("run_id").is_in(events["run_id"].implode()))
     shared = shared_setting(runs)
     description = f"Lanes of {labels.listed(list(LANES))} over time: {'; '.join(texts)}. {shared}."
     chart = alt.vconcat(*panels).resolve_scale(x="independent")

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from conftest import MECHANISMS, Receiver, analyze, check, completes, needs_bpf, only
+from conftest import MECHANISMS, Receiver, analyze, check, completes, copy_programs, needs_bpf, only, run
 
 pytestmark = needs_bpf
 
@@ -147,6 +147,13 @@ def test_wrong_use(options, status, word):
     done = analyze("timeline", "--variant", "null", "--messages", 1, *options)
     assert done.returncode == status
     assert word in done.stderr and not done.stdout
+
+
+def test_a_library_that_is_missing_is_told_before_measuring(tmp_path):
+    copy_programs(tmp_path)  # without the libraries of analysis/
+    done = run(tmp_path / "analyze", "timeline", "--variant", "null", "--out", tmp_path / "trace.pftrace")
+    assert done.returncode == 3 and "run make analysis" in done.stderr
+    assert done.stderr.count("\n") == 1 and not done.stdout and not (tmp_path / "trace.pftrace").exists()
 
 
 def test_its_options_are_its_own():

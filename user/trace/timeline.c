@@ -23,6 +23,7 @@ struct timeline {
 	unsigned int sends;
 	__u64 slower_ns;
 	size_t count, open_count, slow_count;
+	size_t kept;	/* of the events, those that keep_slow() left */
 	__u64 left_out; /* events for which there was no room here */
 	struct taken open[OPEN_MAX], *slow;
 	struct timeline_event events[KEPT_MAX];
@@ -63,7 +64,7 @@ static void keep_slow(struct timeline *t)
 		if (is_of_any(e, t->slow, t->slow_count) || is_of_any(e, t->open, t->open_count))
 			t->events[kept++] = *e;
 	}
-	t->count = kept;
+	t->count = t->kept = kept;
 }
 
 /* A thread is in one send at a time. */
@@ -97,7 +98,8 @@ static int take(void *context, void *data, size_t size)
 		return 0;
 	if (t->slower_ns && (e->kind == EVENT_SEND || e->kind == EVENT_RETURN))
 		follow(t, e);
-	if (t->count == KEPT_MAX && t->slower_ns)
+	/* Not for each event, where most are of slow sends. */
+	if (t->count == KEPT_MAX && t->slower_ns && t->count - t->kept > KEPT_MAX / 8)
 		keep_slow(t);
 	if (t->count == KEPT_MAX)
 		t->left_out++;
@@ -142,7 +144,7 @@ void timeline__free(struct timeline *t)
 void timeline__clear(struct timeline *t)
 {
 	ring_buffer__consume(t->ring);
-	t->count = t->open_count = t->slow_count = 0;
+	t->count = t->kept = t->open_count = t->slow_count = 0;
 	t->left_out = 0;
 }
 
