@@ -52,10 +52,11 @@ static __always_inline void add_to_stack(const struct profile_key *key, struct p
 		bpf_map_update_elem(&profile_stacks, key, fresh, BPF_NOEXIST);
 		stack = bpf_map_lookup_elem(&profile_stacks, key);
 	}
-	if (stack)
-		__sync_fetch_and_add(&stack->samples, samples);
-	else
+	if (!stack)
 		__sync_fetch_and_add(&profile_lost, 1);
+	else if (samples) /* clang makes of + 0 an atomic or, which Linux 5.12 was the first to have
+			   */
+		__sync_fetch_and_add(&stack->samples, samples);
 }
 
 SEC("perf_event")
