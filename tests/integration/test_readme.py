@@ -19,9 +19,13 @@ VENV = ROOT / "analysis/.venv"
 README = (ROOT / "README.md").read_text()
 
 # Commands that are not run here, and why.
+# By the words that they begin with.
 NOT_RUN = {
     "make check": "it runs this test",
     "make install": "it writes to /usr/local; test_setup.py installs below another prefix",
+    "sudo apt install ./sendpath*.deb": "test_deb.py runs it in a chroot of Debian",
+    "tar -xzf": "test_dist.py runs it in chroots of Debian",
+    "podman load": "test_kubernetes.py runs it",
     "sudo ./analyze advise -- qemu-system-x86_64 ...": "tests/foreign/test_qemu.py observes QEMU",
     "sudo ./analyze exporter": "it runs until it is stopped; test_exporter.py reads its metrics",
 }
@@ -39,7 +43,7 @@ def commands():
 
 
 def test_only_named_commands_are_not_run():
-    assert NOT_RUN.keys() <= set(commands())
+    assert all(any(command.startswith(words) for command in commands()) for words in NOT_RUN)
     assert any("advise --peer" in command for command in commands())
 
 
@@ -106,7 +110,7 @@ def test_an_ordinary_user_runs_the_commands(clone, untouched):
     with contextlib.ExitStack() as to_the_end:
         for command in commands():
             typed = command + "".join(more for word, more in SHORTENED.items() if word in command)
-            if command in NOT_RUN or ("report" in command and not VENV.exists()):
+            if command.startswith(tuple(NOT_RUN)) or ("report" in command and not VENV.exists()):
                 continue
             with contextlib.ExitStack() as meanwhile:
                 if "4711" in command or "nginx" in command:
