@@ -18,8 +18,7 @@ from test_sudo import BY_SUDO, RULES
 VENV = ROOT / "analysis/.venv"
 README = (ROOT / "README.md").read_text()
 
-# Commands that are not run here, and why.
-# By the words that they begin with.
+# Commands that are not run here, by the words that they begin with, and why.
 NOT_RUN = {
     "make check": "it runs this test",
     "make install": "it writes to /usr/local; test_setup.py installs below another prefix",
@@ -125,7 +124,7 @@ def test_an_ordinary_user_runs_the_commands(clone, untouched):
                 done = run(*words(typed), timeout=600, **options)
             assert done.returncode == 0, (typed, done.stderr)
             printed[command] = done.stdout
-    shown = next(command for command in commands() if "--variant all" in command)
+    shown = next(command for command in commands() if command.startswith("sudo ./analyze --variant all"))
     assert table_head(printed[shown]) == table_head(README)
     assert json.loads((folder / "p.json").read_text())["path"]["cause"] == "loopback"
     assert not VENV.exists() or (folder / "sizes/report/report.html").exists()
