@@ -87,9 +87,9 @@ def draw_ratio(kind: Kind, data: Data, width: int) -> Drawn | NotDrawn:
     rows_ = 1 if len(panels) <= max(1, width // lines.PANEL) else 2
     chart = lines.in_panels(alt.layer(*layers).properties(height=330 if rows_ == 1 else 190), points, panels, width)
     counts = sorted({c.judgment.n for c in found})
-    told = (f"shaded: the same, within {judged.MARGIN}; points: ratios of "
-            f"{'' if len(counts) == 1 else f'{counts[0]} to '}{counts[-1]} pairs of runs; bars: their intervals, "
-            "which decide")
+    told = (f"grey band: the same, within {judged.MARGIN}; points: ratios of "
+            f"{'' if len(counts) == 1 else f'{counts[0]} to '}{counts[-1]} pairs of runs; bars: confidence intervals; "
+            "better or worse: the whole bar is outside of the band")
     description = (f"Ratio of {kind.what} of {labels.listed(list(named.values()))} to {other} over {kind.unit}; "
                    f"{told}. {shared_setting(runs)}.")
     return Drawn(style.themed(chart, title, [told, *notes], description, width), title, description, notes)
@@ -129,7 +129,7 @@ def draw_heat(kind: Kind, data: Data, width: int) -> Drawn | NotDrawn:
                      *JUDGED]),
         encoded.mark_text(color=WORDS, fontSize=11 if step > 44 else 9).encode(text="text:N")).properties(
         height=alt.Step(24))
-    chart = lines.in_panels(layers, cells, panels, width - 6 * max(map(len, y[1])), LEAST * len(x[1]) + 60)
+    chart = lines.in_panels(layers, cells, panels, width - 7 * max(map(len, y[1])), LEAST * len(x[1]) + 60)
     told = ("in each: " + ", ".join(f"{SIGNS[one]} {one}" for one in verdicts)
             + f", and the ratio of {kind.what} to {other}")
     description = f"{title}, {kind.unit}: {told}. {shared_setting(runs)}; {'; '.join(panels)}."

@@ -151,12 +151,12 @@ OPTIONS = (
            "--decide repeats. 0: neither.", ("text", "sweep.budget")),
     Option("sends", "N", "timeline",
            "take N sends (default 200)",
-           "They are the first of the first socket that sends in the window, one after the other.",
+           "They are the first N consecutive sends of the socket that sends first in the window.",
            ("number", "sends", "TIMELINE_SENDS_MAX")),
     Option("slower-than", "T", "timeline",
            "take only sends that took longer than T, of any socket",
-           "From the beginning of the call to its return. All events pass the analyzer, which keeps those of "
-           "slow sends."),
+           "The time counts from the call to its return. The analyzer reads all events and drops those of "
+           "faster sends, which costs more. --sends limits these sends, too."),
     Option("out", "FILE", "timeline",
            "write the events to FILE: .pftrace for Perfetto, or .json",
            "ui.perfetto.dev opens both. .pftrace needs the libraries of the report."),

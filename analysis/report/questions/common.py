@@ -38,14 +38,25 @@ def extremes(found: list[Comparison], where) -> str:
     return " to ".join(dict.fromkeys(f"{ratio(c.judgment)} at {where(c)}" for c in (known[:1] + known[-1:])))
 
 
-def counts(found: list[Comparison], better: str = "faster", worse: str = "slower",
-           of: str = "configuration") -> str:
+WORDS = {judge.BETTER: "faster", judge.WORSE: "slower", judge.SAME: f"the same within {MARGIN}",
+         judge.INCONCLUSIVE: "inconclusive"}
+
+
+def too_few(found: list[Comparison]) -> str:
+    """ 9 repeats are too few to decide 32 comparisons: 11 might do. Empty where they are enough for one of them."""
+    needed = [c.judgment.repeats or 0 for c in found if c.judgment.reason == judge.FEW]
+    if not needed or len(needed) < len(found):
+        return ""
+    return (f" {text.plural(max(c.judgment.n for c in found), 'repeat')} of each are too few to decide so many "
+            f"comparisons together" + (f": {max(needed)} might do." if max(needed) else "."))
+
+
+def counts(found: list[Comparison], better: str = WORDS[judge.BETTER], worse: str = WORDS[judge.WORSE]) -> str:
     """slower in 12, inconclusive in 6 of 18 configurations"""
     total = Counter(c.verdict for c in found)
     said = [f"{words} in {total[verdict]}" for verdict, words in (
-        (judge.BETTER, better), (judge.WORSE, worse), (judge.SAME, f"the same within {MARGIN}"),
-        (judge.INCONCLUSIVE, "inconclusive")) if total[verdict]]
-    return f"{', '.join(said)} of {text.plural(len(found), of)}"
+        WORDS | {judge.BETTER: better, judge.WORSE: worse}).items() if total[verdict]]
+    return f"{', '.join(said)} of {text.plural(len(found), 'configuration')}"
 
 
 def overall(found: list[Comparison]) -> str:
@@ -64,7 +75,10 @@ def _command(runs: pl.DataFrame) -> str:
 
 def again(runs: pl.DataFrame, *more: str) -> str:
     """The command of these runs, with other options or elsewhere."""
-    return " ".join(["sudo", f"./{_REPLACED.sub('', _command(runs))}", *more, "--out DIR"])
+    command = _REPLACED.sub("", _command(runs))
+    for option in more:
+        command = re.sub(rf" {option.split()[0]}(=\S+| [^-\s]\S*)?(?= |$)", "", command)
+    return " ".join(["sudo", f"./{command}", *more, "--out DIR"])
 
 
 def decides(runs: pl.DataFrame, found: list[Comparison]) -> str:

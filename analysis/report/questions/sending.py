@@ -32,8 +32,8 @@ def kind_of(data: Data) -> Kind:
 
 
 def where(kind: Kind, cell: dict) -> str:
-    said = f"{kind.say(kind.x(cell))}{' records' if kind.name == 'records' else ''}"
-    threads = f" x{cell['threads']}" if cell.get("threads", 1) > 1 else ""
+    said = text.plural(int(kind.x(cell)), "record") if kind.name == "records" else kind.say(kind.x(cell))
+    threads = f", {text.plural(cell['threads'], 'thread')}" if cell.get("threads", 1) > 1 else ""
     return f"{said}{threads}" + (f" ({cell['setting']})" if cell.get("setting") else "")
 
 
@@ -141,8 +141,8 @@ def overtakes(data: Data, a: str, b: str) -> Answer:
     elif verdict == judge.BETTER and all(c.verdict == verdict for c in told):
         answer = f"It is faster at every {by}{over_all}."
     else:
-        answer = (f"{'Undecided' if verdict == judge.INCONCLUSIVE else 'No crossing is shown'}: "
-                  f"{name(a)} is {common.counts(told, of='size' if over_all and by == 'size' else 'configuration')}{over_all}.")
+        answer = (f"{'Undecided' if verdict == judge.INCONCLUSIVE else 'No crossing is shown'}: {name(a)} is "
+                  f"{_by_size(kind, told) if over_all else common.counts(told)}{over_all}.{common.too_few(told)}")
     said, made = costs(kind, runs, a, b)
     why = [copied(zero)] if a == "zerocopy" else [f"{', '.join(said)} that of {name(b)}"] if said else []
     final = a == "zerocopy" and is_final(zero)
@@ -152,9 +152,16 @@ def overtakes(data: Data, a: str, b: str) -> Answer:
                for what, some in made]
     return Answer(question, answer, f"throughput {common.extremes(told, lambda c: where(kind, c.cell))}",
                   text.starting("; ".join(why)) + "." if why else "",
-                  PEER if final and not crossings else common.decides(runs, found), verdict,
+                  PEER if final and not crossings and not common.too_few(told) else common.decides(runs, found), verdict,
                   common.discarded(data.sending),
                   tables=tuple(tables) if total else ())
+
+
+def _by_size(kind: Kind, found: list[Comparison]) -> str:
+    """slower at 256 and 1K, inconclusive at 16K"""
+    said = {verdict: labels.listed([where(kind, c.cell) for c in found if c.verdict == verdict])
+            for verdict in common.WORDS}
+    return ", ".join(f"{common.WORDS[verdict]} at {places}" for verdict, places in said.items() if places)
 
 
 def _crossings(kind: Kind, found: list[Comparison]) -> list[tuple[dict, object]]:
