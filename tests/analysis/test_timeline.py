@@ -165,7 +165,7 @@ def drawn_of(width):
     send = block(run_of(TWO))["slowest"]
     events = [("median", *(event[key] for key in details.EVENTS)) for event in send["events"]]
     (run_id,) = planted.data(rows).runs["run_id"]
-    table = pl.DataFrame([(run_id, *event) for event in events], schema=details.TIMELINES, orient="row")
+    table = pl.DataFrame([(run_id, *event) for event in events], schema=details.SCHEMAS["timelines"], orient="row")
     return figure.draw(planted.data(rows, timelines=table), width)
 
 

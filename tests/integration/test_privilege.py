@@ -252,7 +252,7 @@ def test_root_starts_no_file_that_others_may_write(home, what, how):
     for environment in os.environ, AS_SUDO:
         result = run(home / "analyze", "--variant", "twocopy", "--messages", "10", env=environment)
         assert (result.returncode, result.stdout) == (3, "")
-        assert len(result.stderr.splitlines()) == 1 and "others may write to it" in result.stderr
+        assert len(result.stderr.splitlines()) == 1 and "other users may write to it" in result.stderr
 
 
 def effective(pid):
