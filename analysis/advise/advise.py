@@ -6,7 +6,7 @@ zero-copy sends are copied on the path, then measures zero-copy beside send() an
 interleaved runs at sizes that it chooses as it learns, until all is decided or the budget is spent.
 With `--pid`, `--comm`, `--cgroup` or `-- COMMAND` it says so of the sends of that program, whose path
 is measured where options of a load lead there, or read from what `--json` wrote of it.
-Exit status: 0 there is an answer, be it that none can be given; 1 a run failed; 2 wrong usage; 3 this
+Exit status: 0 it finished, even if the data decided nothing; 1 a run failed; 2 wrong usage; 3 this
 system cannot do it.
 """
 

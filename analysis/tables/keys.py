@@ -103,8 +103,7 @@ RUN = shared("run", block(
     Key("seed", null(integer()), "seed of the random order of runs"),
     Key("steal_share", null(SHARE),
         "share of all CPUs' time in the window that the hypervisor gave to other guests"),
-    Key("first_look", null(integer(1)), "of `sweep --decide`: after so many repeats it looked first; else "
-        "null", required=False),
+    Key("first_look", null(integer(1)), "repeats before the first look of `sweep --decide`; else null", required=False),
 ))
 
 NOISE = block(
@@ -285,8 +284,8 @@ SERVING = null(block(
     Key("started", COUNT, "connections"),
     Key("answered", COUNT, "connections that were answered"),
     Key("unfinished", COUNT, "connections given up because the run was ended"),
-    Key("unanswered", COUNT, "connections given up: 10 s without an answer, while no connection "
-        "had been answered for 5 s"),
+    Key("unanswered", COUNT, "connections that the client closed after 10 s without an answer, when "
+        "no other had been answered for 5 s"),
     Key("turned_away", COUNT, "connections that were not the load's own", required=False),
     Key("answers_per_s", number(), "answered connections per second"),
     Key("connect_ns", HISTOGRAM, "histogram of `connect`, see [Times](#times)"),
@@ -692,8 +691,8 @@ RECORD = block(
         required=False),
     Key("warnings", WARNINGS, "caveats"),
     Key("unmeasured", UNMEASURED, "why a key is null"),
-    Key("comparisons", null(list_of(COMPARISON)), "of all runs of the command, in the record of the last "
-        "one; else, and of `analyze derive`, null", required=False),
+    Key("comparisons", null(list_of(COMPARISON)), "those of all runs of the command, in the record of its "
+        "last run; null in other records and those of `analyze derive`", required=False),
 )
 
 FAILURE = block(

@@ -80,8 +80,8 @@ FAMILIES = (
     Family("zerocopy_completions", "counter", "interface", "completions",
            "Zero-copy sends whose memory the kernel no longer uses.", needs="HOOK_COMPLETION"),
     Family("zerocopy_copied", "counter", "interface", "copied",
-           "Of these, sends whose data the kernel copied, with or without a flag where both are "
-           "seen.", needs="HOOK_COMPLETION"),
+           "Of these, sends whose data the kernel copied; only flagged ones where unflagged copies "
+           "are not seen.", needs="HOOK_COMPLETION"),
     Family("zerocopy_unflagged", "counter", "interface", "unflagged",
            "Of the copied sends, those that the kernel did not flag as copied.",
            needs="HOOK_COMPLETION NEED_UNFLAGGED"),

@@ -134,7 +134,8 @@ OPTIONS = (
            "The plan and the records contain it.", ("text", "sweep.order_seed")),
     Option("shard", "I/N", "sweep",
            "run the I-th of N parts",
-           "Each part is for a machine or a job of its own; they may share a folder. Loads that differ "
+           "Each part is for a machine or a job of its own; they may share a folder, where each part has one "
+           "writer at a time. Loads that differ "
            "only in variant or server model stay in one part, with all their repeats. Parts that run "
            "on one machine at the same time disturb each other.", ("text", "sweep.shard")),
     Option("retry", "", "sweep",
@@ -142,12 +143,12 @@ OPTIONS = (
            "Other programs, the hypervisor or a full run queue disturb a run.", ("flag", "sweep.retry")),
     Option("decide", "", "sweep",
            "repeat what is inconclusive until it is decided",
-           "Configurations whose comparison with their first variant is inconclusive are repeated, half as "
-           "many times again before each look, until all are better, worse or the same, or until --budget "
+           "Configurations whose comparison with their first variant is inconclusive get half as many "
+           "repeats again before each look, until all are better, worse or the same, or until --budget "
            "is spent. The intervals account for the number of looks.", ("flag", "sweep.decide")),
     Option("budget", "T", "sweep",
-           "seconds for runs beyond the plan (default: as long as its runs take)",
-           "Disturbed runs are repeated when the runs of the plan are finished, at most three times; then "
+           "limit the time of runs beyond the plan (default: that of its runs)",
+           "After the runs of the plan, a sweep first repeats disturbed runs, at most three times, then what "
            "--decide repeats. 0: neither.", ("text", "sweep.budget")),
     Option("sends", "N", "timeline",
            "take N sends (default 200)",
@@ -199,13 +200,14 @@ OPTIONS = (
            "up to the report; the last line includes a remaining fraction of an interval."),
     Option("repeat", "N", "details",
            "run everything N times, interleaved (default: enough to decide, 6 to 11)",
-           "Interleaved is A B C A B C. A single configuration runs once. The default decides each comparison of a row: 6 repeats for one, 7 "
+           "Interleaved is A B C A B C. A single configuration runs once. Comparisons of one pair of variants "
+           "over several sizes or threads are decided together: the default is 6 repeats for one of them, 7 "
            "for 2, 8 for 4, 9 for 8, 10 for 24, 11 for 48. With --messages or --interval it is 1.",
            ("number", "repeat", "REPEAT_MAX")),
     Option("total", "T", "details",
-           "share T seconds among the repeats of each configuration, instead of --duration (default 5)",
+           "measure each configuration for T seconds in all, shared by its repeats",
            "--duration is the window of one run. Without both options, the default repeats of several "
-           "configurations share 5 seconds; otherwise a window is 5 seconds long."),
+           "configurations share 5 seconds; otherwise, and in a sweep, a window is 5 seconds long."),
     Option("events", "LIST", "details",
            "also count these events, by their libpfm4 names", sets=("text", "events")),
     Option("memory", "", "details",
