@@ -383,12 +383,13 @@ TEST_ENV    = CI=$(CI) $(if $(FULL),SENDPATH_FULL=1) PYTHONDONTWRITEBYTECODE=1 \
 TEST_PYTEST = $(PYTHON) -m pytest -rfEs -p no:cacheprovider $(PYTEST_OPTIONS)
 
 # By the environment's Python. Simulations count how often intervals hold: check-stats runs them,
-# what takes a million rows, and a browser.
+# what takes a million rows, a browser, and what takes longest.
 SIMULATIONS := same_twice or no_effect or no_fall or no_crossing or 95_percent or repeats_reach or \
                plain_bootstrap or ratios_of_pairs or planted_effect or \
                one_planted_crossing or several_crossings or so_many_repeats or does_not_move_with or \
                among_equals or each_condition or \
-               take_no_more_memory or test_browser
+               take_no_more_memory or test_browser or test_speedscope or two_paths_are_two_rows or \
+               a_full_disk_is or any_table_can_be or symbolic_link_is_followed
 check-analysis check-stats: check-analysis-packages
 	$(Q)$(MAKE) --no-print-directory analyze loadgen/loadgen $(VENV)/installed-for-tests
 	$(Q)$(VENV_PYTHON) -m pytest -n auto --dist loadgroup -rfEs -p no:cacheprovider \
@@ -407,7 +408,7 @@ LATER := tests/integration/test_setup.py::test_what_is_installed_works_whole_and
          tests/integration/test_boundary.py::test_a_terminal_that_goes_ends_it \
          tests/integration/test_scale.py tests/integration/test_bounds.py \
          tests/integration/test_exporter.py tests/integration/test_prometheus.py \
-         tests/integration/test_systemd.py tests/integration/test_deb.py \
+         tests/integration/test_readme.py tests/integration/test_systemd.py tests/integration/test_deb.py \
          tests/integration/test_slurm.py tests/integration/test_kubernetes.py \
          tests/integration/test_dist.py
 check: check-packages
