@@ -130,11 +130,14 @@ def move(causes, key, member, to):
 
 
 def all_causes(run):
-    """By (cause, netns, ifindex, stack), the device's name and what was copied."""
+    """By (cause, netns, ifindex, stack), the device's name and what was copied. Two CPUs at once may have
+    claimed a counter each for one of them, of which one is used.
+    """
     causes = {}
     for index, info in sorted(run.maps.get("cause_infos", []), key=lambda row: row[0]):
         key = tuple(info["key"][part] for part in ("cause", "netns", "ifindex", "stack"))
-        causes[key] = {"device": groups.text(info["device"]), **counter(run, index)}
+        cause = causes.setdefault(key, {"device": groups.text(info["device"]), **NO_COUNT})
+        cause.update({part: cause[part] + count for part, count in counter(run, index).items()})
     for key in list(causes):
         move(causes, key, "mirrored", MIRROR)
         move(causes, key, "tapped", PACKET_TAP)

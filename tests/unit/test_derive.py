@@ -225,3 +225,13 @@ def test_a_stack_has_a_context_and_a_stage(frames, slot, context, stage):
     assert (stack["context"], stack["stage"], stack["samples"]) == (context, stage, 3)
     assert stack["functions"] == ([] if context in ("kernel", "program") else
                                   [name.replace("0123456789abcdef_", "") for name in frames[::-1]])
+
+
+@pytest.mark.parametrize("index", [2, 255])
+def test_a_counter_that_a_cpu_claimed_in_vain_changes_no_cause(index):
+    """Two CPUs that see the first copies of a cause at once claim a counter each, and use one of them."""
+    raw = named("unflagged_fentry")
+    expected = record_of(copy.deepcopy(raw))["zerocopy"]["causes"]
+    (_, info), = raw["maps"]["cause_infos"]
+    raw["maps"]["cause_infos"].append([index, copy.deepcopy(info)])
+    assert record_of(raw)["zerocopy"]["causes"] == expected and expected[0]["count"] == 1
