@@ -10,7 +10,7 @@ import made
 import planted
 from analysis import judge, summary
 from analysis.figures.base import Data
-from analysis.report.questions import RECORDS, answered, sending, servers, unexpected
+from analysis.report.questions import RECORDS, answered, common, sending, servers, unexpected
 
 DECIDED = {judge.BETTER, judge.WORSE, judge.SAME}
 
@@ -65,6 +65,7 @@ def test_too_few_and_disturbed_repeats_claim_nothing_and_say_what_would_decide(r
             for row in planted.sends(repeats=repeats) + planted.servers(repeats=repeats)]
     found = answered(planted.data(rows))
     assert not [claims(one) for one in found if claims(one)]
+    assert not disturbed or [one.answer for one in found].count(common.NO_PAIRS) == 3  # two variants, and the servers
     (one, *_) = found
     assert one.verdict == judge.INCONCLUSIVE and one.next == "sudo ./analyze sweep --grid sizes --out S --decide"
     assert not disturbed or "300 of 300 runs discarded" in one.caveats[0]

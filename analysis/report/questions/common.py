@@ -17,6 +17,7 @@ NAMES = {"twocopy": "two-copy", "onecopy": "one-copy", "zerocopy": "zero-copy"}
 # Options of a folder that another sweep has its own of.
 _REPLACED = re.compile(r" --(out|order-seed|retry|decide)(=\S+| [^-\s]\S*)?")
 _DECIDES = re.compile(r" --(retry|decide)\b")
+NO_PAIRS = "Undecided: no two runs of a repeat are undisturbed."
 NO_PMU = "On a machine with a PMU (see analyze doctor): {}"
 
 

@@ -119,7 +119,7 @@ def overtakes(data: Data, a: str, b: str) -> Answer:
         return Answer(question, "These data have no pairs of the two.", verdict=None, next=(
             f"sudo ./analyze sweep --grid sizes --variant {b},{a} --out DIR"))
     if not found:
-        return Answer(question, "Undecided: no two runs of a repeat are undisturbed.", verdict=judge.INCONCLUSIVE,
+        return Answer(question, common.NO_PAIRS, verdict=judge.INCONCLUSIVE,
                       next=common.decides(runs, []), caveats=common.discarded(data.sending))
     told, over_all = found, ""
     crossings = _crossings(kind, found)

@@ -83,10 +83,11 @@ def models(data: Data) -> Answer:
                     f"{labels.listed(by_leader[''])} connections")
     decided = [c for c in found if c.verdict in (judge.BETTER, judge.WORSE)]
     tables = (_table(runs, "Server", SERVER), _table(runs, "Client", CLIENT),
-              common.table("Answers per second", found, runs, "server_model", {
+              common.table("Requests per second", found, runs, "server_model", {
                   "setting": COLUMNS["setting"], "connections": COLUMNS["connections"]}) if found else None)
     pair = common.extremes(decided or found, lambda c: f"{_where(c.cell)} ({c.a} / {c.b})")
-    return Answer(question, f"{'; '.join(said)}.", f"requests per second {pair}", next=common.decides(runs, found),
+    return Answer(question, f"{'; '.join(said)}." if found else common.NO_PAIRS,
+                  f"requests per second {pair}" if pair else "", next=common.decides(runs, found),
                   verdict=judge.BETTER if set(by_leader) - {""} else common.overall(found),
                   caveats=common.discarded(data.serving), tables=tuple(filter(None, tables)))
 
