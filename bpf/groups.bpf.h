@@ -108,20 +108,29 @@ static __always_inline bool same_address(const struct group *g, const struct gro
 	       g->address[3] == who->address[3];
 }
 
+/* A group that is new: too large for the stack of a program that calls functions in functions. */
+PERCPU_ARRAY(new_group, 1, struct group);
+
 /* Called in the context of the sender: the names are those of this moment. */
 static __noinline void group__make(bool of_peers, const struct group_key *key,
 				   const struct group_key *who, struct sock *sk)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	struct group fresh = {.family = who->family, .pid = current_process_id()};
+	struct group *fresh = FIRST_OF(new_group);
 
-	__builtin_memcpy(fresh.address, who->address, sizeof(fresh.address));
-	BPF_CORE_READ_STR_INTO(&fresh.comm, task, group_leader, comm);
-	BPF_CORE_READ_STR_INTO(&fresh.device, sk, sk_dst_cache, dev, name);
+	if (!fresh)
+		return;
+	fresh->family = who->family;
+	fresh->pid = current_process_id();
+	__builtin_memcpy(fresh->address, who->address, sizeof(fresh->address));
+	__builtin_memset(fresh->comm, 0, sizeof(fresh->comm));
+	__builtin_memset(fresh->device, 0, sizeof(fresh->device));
+	BPF_CORE_READ_STR_INTO(&fresh->comm, task, group_leader, comm);
+	BPF_CORE_READ_STR_INTO(&fresh->device, sk, sk_dst_cache, dev, name);
 	if (of_peers)
-		bpf_map_update_elem(&peers, key, &fresh, BPF_NOEXIST);
+		bpf_map_update_elem(&peers, key, fresh, BPF_NOEXIST);
 	else
-		bpf_map_update_elem(&groups, key, &fresh, BPF_NOEXIST);
+		bpf_map_update_elem(&groups, key, fresh, BPF_NOEXIST);
 }
 
 /* Creates a missing group if sk, the sending process's socket, is not NULL. */
