@@ -57,20 +57,12 @@ static __always_inline __s32 payload(struct sk_buff *skb)
 	return (__s32)READ(skb, len) - (header + (words >> 4) * 4 - (__s32)(data - head));
 }
 
-/* Sequence number of the segment's first byte. */
-static __always_inline __u32 sequence(struct sk_buff *skb)
-{
-	struct tcphdr *header = (void *)(READ(skb, head) + READ(skb, transport_header));
-
-	return bpf_ntohl(READ(header, seq));
-}
-
 static __always_inline void packet_goes_on(__u32 kind, struct sk_buff *skb)
 {
 	struct sock *sk = timeline ? READ(skb, sk) : NULL;
 
 	if (timeline__has_packets(sk))
-		timeline__packet(kind, sk, sequence(skb), payload(skb));
+		timeline__packet(kind, sk, bpf_ntohl(tcp_seq(skb)), payload(skb));
 }
 
 /*

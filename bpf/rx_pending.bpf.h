@@ -30,6 +30,7 @@ static __always_inline struct rx_pending *rx_pending__slot(__u64 skb)
 	return bpf_map_lookup_elem(&rx_pending, &slot);
 }
 
+/* Sequence number of the first byte, in network order. */
 static __always_inline __u32 tcp_seq(struct sk_buff *skb)
 {
 	struct tcphdr *tcp = (void *)(READ(skb, head) + READ(skb, transport_header));
