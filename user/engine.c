@@ -115,6 +115,7 @@ static json_object *begin_json(const struct engine *e)
 	json__add_truth(o, "command_runs", e->child != NULL);
 	json__add_truth(o, "interval", parts->interval > 0);
 	json__add_truth(o, "sweep", parts->sweep.given);
+	json__add_truth(o, "decides", parts->decides);
 	json__add(o, "options", options__json(parts));
 	for (i = 0; i < e->cell_count; i++)
 		json_object_array_add(cells, cell_json(&e->cells[i]));

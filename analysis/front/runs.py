@@ -5,6 +5,7 @@ A grid reports records when all runs are over; a sweep keeps each in a folder, a
 is not run again.
 """
 
+import collections
 import importlib
 import os
 import time
@@ -90,11 +91,21 @@ class _Runs:
 
 
 class Grid(_Runs):
-    """Repeats are interleaved: A B C A B C."""
+    """Repeats are interleaved: A B C A B C. Where their number is the one that decides comparisons, blocks
+    after the first have a random order, and disturbed runs are made again at the end, at most half as
+    many as were planned.
+    """
 
     def __init__(self, channel, begin, complain):
         super().__init__(channel, begin, complain)
         self.reported = 0
+        self.seed = int.from_bytes(os.urandom(4), "little") if begin["decides"] else None
+        # Numbers of configurations and repeats, in order. The first block names the configurations.
+        self.planned = collections.deque(
+            (number, repeat) for repeat in range(1, self.options["repeat"] + 1) for number in
+            (range(len(self.cells)) if self.seed is None or repeat == 1 else
+             order(len(self.cells), self.seed, repeat)))
+        self.spare = len(self.planned) // 2 if begin["decides"] else 0
         self.skipped = set()
         self.files = {}  # by the option that names them
         self.trace = self.tracks = None  # of --out
@@ -123,28 +134,24 @@ class Grid(_Runs):
         """All runs. The exit status."""
         if not self._open_files():
             return FAILED
-        runs = len(self.cells) * self.options["repeat"]
+        runs = len(self.planned)
         self._set_progress(runs, runs, lines=False)
         try:
-            self._make_all()
+            while self.planned and self._make(*self.planned.popleft(), several=runs > 1):
+                pass
         except Interrupted:
             if runs > 1 and not self.begin["observes"]:
-                self.complain(f"interrupted: {self.reported} of {runs} runs stand in the result")
+                self.complain(f"interrupted: {self.reported} of {self.progress.runs} runs stand in the result")
         return self.status
 
-    def _make_all(self):
-        for repeat in range(1, self.options["repeat"] + 1):
-            for number in range(len(self.cells)):
-                if not self._make(number, repeat):
-                    return
-
-    def _make(self, number, repeat):
+    def _make(self, number, repeat, several):
         """One run. False: no others are to be made."""
         label = self.cells[number]["label"]
         if self.options["repeat"] > 1:
             label += f" #{repeat}"
-        several = len(self.cells) * self.options["repeat"] > 1
-        said = self._run(number, repeat, label, label if several else "")
+        self.left = len(self.planned) + 1 + (self.spare > 0)
+        said = self._run(number, repeat, label, label if several else "",
+                         **({} if self.seed is None else {"seed": self.seed}))
         outcome = said.get("outcome")
         if outcome == "skipped":
             # What this system cannot do is said once.
@@ -157,9 +164,9 @@ class Grid(_Runs):
             self.complain(said["error"])
             self.status = FAILED
             return False
-        return self._conclude(said, not self._left(number, repeat))
+        return self._conclude(said, number, repeat)
 
-    def _conclude(self, raw, is_last):
+    def _conclude(self, raw, number, repeat):
         """What was measured is reported, be it interrupted or failed."""
         if raw["error"]:
             self.complain(raw["error"])
@@ -167,7 +174,7 @@ class Grid(_Runs):
         status = raw["exit_status"] if raw["error"] else 0
         if self.tracks and "timeline" in raw:
             self.tracks.add(Timeline(Run(raw)), (raw["load"] or {}).get("variant") or "observed")
-        written = not raw["window"] or self._report(record_of(raw), is_last)
+        written = not raw["window"] or self._report(record_of(raw), number, repeat)
         if not written:
             status = FAILED
         if self.begin["observes"]:
@@ -178,15 +185,15 @@ class Grid(_Runs):
         # What this system cannot do the next run would not either.
         return written and (self.begin["observes"] or status not in (USAGE, SYSTEM))
 
-    def _left(self, number, repeat):
-        """Is one to be made after this run? What was skipped once is skipped again."""
-        return repeat < self.options["repeat"] or any(
-            later not in self.skipped for later in range(number + 1, len(self.cells)))
-
-    def _report(self, record, is_last):
+    def _report(self, record, number, repeat):
         self.reported += 1
         self.kept.add(record)
-        if is_last and "json" in self.files:
+        if self.spare and (record.get("noise") or {}).get("disturbed") is not None:
+            self.spare -= 1
+            self.planned.append((number, repeat))
+            self.progress.runs += 1
+        # What was skipped once is skipped again.
+        if "json" in self.files and all(later in self.skipped for later, _ in self.planned):
             record["comparisons"] = self.kept.comparisons or None
         try:
             if "json" in self.files:

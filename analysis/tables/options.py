@@ -200,9 +200,11 @@ OPTIONS = (
            "up to the report; the last line includes a remaining fraction of an interval."),
     Option("repeat", "N", "details",
            "run everything N times, interleaved (default: enough to decide, 6 to 11)",
-           "Interleaved is A B C A B C. A single configuration runs once. Comparisons of one pair of variants "
+           "Interleaved is A B C A B C; by default, blocks after the first have a random order. A single "
+           "configuration runs once. Comparisons of one pair of variants "
            "over several sizes or threads are decided together: the default is 6 repeats for one of them, 7 "
-           "for 2, 8 for 4, 9 for 8, 10 for 24, 11 for 48. With --messages or --interval it is 1.",
+           "for 2, 8 for 4, 9 for 8, 10 for 24, 11 for 48. By default, disturbed runs are made again at the "
+           "end, at most half as many as were planned. With --messages or --interval the default is 1.",
            ("number", "repeat", "REPEAT_MAX")),
     Option("total", "T", "details",
            "measure each configuration for T seconds in all, shared by its repeats",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What a sweep makes beyond its plan, of an engine whose loads have a planted truth."""
+"""What a sweep and a comparison make beyond their plan, of an engine whose loads have a planted truth."""
 
 import copy
 import json
@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "analysis"))
 
 from front import runs  # noqa: E402
-from front.runs import Sweep  # noqa: E402
+from front.runs import Grid, Sweep  # noqa: E402
 
 RAW = json.loads((ROOT / "tests/fixtures/raw/copying_load.json").read_text())["raw"]
 RAW["maps"] = {**RAW["maps"], "calls": {}}  # of no use here
@@ -33,11 +33,12 @@ class Engine:
                        "load": [variant, str(size)]} for size in (1024, 65536, 1 << 20)
                       for variant in ("twocopy", "onecopy")]
 
-    def begin(self, out, repeat, **options):
-        return {"cells": self.cells, "command_runs": False, "observes": False, "interval": False, "sweep": True,
+    def begin(self, repeat, **options):
+        return {"cells": self.cells, "command_runs": False, "observes": False, "interval": False, "sweep": True, "decides": True,
                 "kernel": RAW["host"]["kernel"], "version": "1", "command": ["sweep"],
-                "options": {**dict.fromkeys(runs._MEASURING), "out": str(out), "shard": None, "order_seed": "5",
-                            "grid": None, "retry": False, "decide": False, "budget": None, "json": None,
+                "options": {**dict.fromkeys(runs._MEASURING), "shard": None, "order_seed": "5",
+                            "grid": None, "retry": False, "decide": False, "budget": None,
+                            "json": None, "folded": None, "out": None, "details": False,
                             "repeat": repeat, **options}}
 
     def say(self, request):
@@ -66,7 +67,7 @@ class Engine:
 def fixture_swept(tmp_path, capfd):
     """The engine, what a sweep by it printed, and the folder's comparisons."""
     def swept(engine, repeat=9, **options):
-        made = Sweep(engine, engine.begin(tmp_path / "out", repeat, **options), print)
+        made = Sweep(engine, engine.begin(repeat, out=str(tmp_path / "out"), **options), print)
         made.make()
         made.finish()
         if made.folder.runs is not None:
@@ -141,3 +142,47 @@ def test_decide_goes_on_where_it_was_interrupted(swept):
     text, found = swept(more, 9, decide=True, budget="1000")
     assert not set(engine.made) & set(more.made) and "inconclusive: " not in text
     assert verdicts(found)["onecopy,1048576"] == "same"
+
+
+@pytest.fixture(name="compared")
+def fixture_compared(tmp_path):
+    """The comparisons of default repeats by the engine, and all records."""
+    def compared(engine):
+        file = tmp_path / "records"
+        grid = Grid(engine, engine.begin(7, json=str(file)), print)
+        assert grid.make() == 0 and grid.finish() == 0
+        found = [json.loads(line) for line in file.read_text().splitlines()]
+        assert [bool(record.get("comparisons")) for record in found] == [False] * (len(found) - 1) + [True]
+        return found[-1]["comparisons"], found
+    return compared
+
+
+def test_default_repeats_make_disturbed_runs_again(compared):
+    engine = Engine(busy=lambda number, repeat, made: repeat in (2, 7) and made == 0)
+    found, records = compared(engine)
+    assert sorted(engine.made[42:]) == [(number, repeat) for number in range(6) for repeat in (2, 7)]
+    assert {one["n"] for one in found} == {7} and not any(one["discarded"] for one in found)
+    assert len(records) == 54  # those that did not count, too
+
+
+def test_and_half_as_many_as_were_planned_at_most(compared):
+    engine = Engine(busy=lambda number, repeat, made: repeat in (2, 7))
+    found, _ = compared(engine)
+    assert len(engine.made) == 42 + 21
+    assert {one["n"] for one in found} == {5} and {len(one["discarded"]) for one in found} == {2}
+
+
+def test_blocks_after_the_first_have_a_random_order(compared):
+    engine = Engine()
+    compared(engine)
+    blocks = [[number for number, repeat in engine.made if repeat == block] for block in range(1, 8)]
+    assert blocks[0] == list(range(6)) and all(sorted(block) == blocks[0] for block in blocks)
+    assert len(set(map(tuple, blocks))) > 2 and [repeat for _, repeat in engine.made] == sorted(
+        repeat for _, repeat in engine.made)
+
+
+def test_a_number_of_repeats_that_was_asked_for_is_made(tmp_path):
+    engine = Engine(busy=lambda *_: True)
+    begin = engine.begin(2, json=str(tmp_path / "records"))
+    assert Grid(engine, {**begin, "decides": False}, print).make() == 0
+    assert engine.made == [(number, repeat) for repeat in (1, 2) for number in range(6)]

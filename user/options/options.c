@@ -343,12 +343,12 @@ static void settle_repeats(struct options *o)
 
 	if (o->timeline && !load_options__given(&o->load, "duration") && !(o->total_s > 0))
 		o->load.load.duration_s = TIMELINE_S;
+	o->decides = compared && !repeated && !o->sweep.given;
 	if (!repeated)
 		o->repeat = compared || o->sweep.given ? repeats_of_family(&o->load) : 1;
 	if (o->total_s > 0)
 		o->load.load.duration_s = o->total_s / o->repeat;
-	else if (compared && !repeated && !o->sweep.given &&
-		 !load_options__given(&o->load, "duration"))
+	else if (o->decides && !load_options__given(&o->load, "duration"))
 		o->load.load.duration_s /= o->repeat;
 }
 

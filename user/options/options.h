@@ -47,6 +47,7 @@ struct options {
 	struct sweep_options sweep;
 	struct exporter_options exporter;
 	bool timeline;	      /* the command is timeline; --out is a file then */
+	bool decides;	      /* the repeats are the default, enough to decide comparisons */
 	double slower_than_s; /* 0: not given */
 	double total_s;	      /* of all windows of a configuration; 0: not given */
 	double wait_quiet_s;  /* longest wait before each run; 0: no wait */
