@@ -365,6 +365,7 @@ $(VENV)/installed: analysis/requirements.txt
 		{ echo "make: analysis/ needs Python 3.11: PYTHON=FILE names one" >&2; exit 1; }
 	$(Q)$(PYTHON) -m venv --clear $(VENV)
 	$(Q)$(PIP_INSTALL) -r $<
+	$(Q)$(VENV_PYTHON) -B -m analysis.figures.save
 	$(Q)touch $@
 
 $(VENV)/installed-for-tests: tests/analysis/requirements.txt $(VENV)/installed
@@ -547,6 +548,7 @@ install-libraries: $(VENV)/installed
 		$(PIP_INSTALL) --no-compile --target $$site -r analysis/requirements.txt && rm -rf $$site/bin
 	$(Q)mkdir -p $(LIBRARIES)/bin && ln -sf $(PYTHON) $(LIBRARIES)/bin/python3
 	$(Q)echo 'home = $(dir $(PYTHON))' >$(LIBRARIES)/pyvenv.cfg
+	$(Q)$(LIBRARIES)/bin/python3 -B -m analysis.figures.save
 
 uninstall:
 	$(Q)rm -rf $(LIBEXEC) $(SHARE)/doc/sendpath

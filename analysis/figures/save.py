@@ -6,13 +6,16 @@ Nothing is fetched: the libraries that a page needs are written into it.
 
 import functools
 import json
+import pathlib
 import re
+import sys
 from html import escape
 from typing import Callable
 
 import altair as alt
 import vl_convert
 
+LIBRARY = pathlib.Path(sys.prefix) / "vega.js"
 # Pixels of the picture for each of the chart: sharp in print.
 PNG_SCALE = 2.0
 
@@ -46,8 +49,13 @@ def script_json(value: object) -> str:
 
 @functools.lru_cache(maxsize=1)
 def library() -> str:
-    """The JavaScript that draws, as one script; it cannot end its element early."""
-    return vl_convert.javascript_bundle().replace("</script", "<\\/script")
+    """The JavaScript that draws, as one script; it cannot end its element early. Making it takes longer
+    than the rest of a page: the environment keeps it (python3 -m analysis.figures.save makes that file).
+    """
+    try:
+        return LIBRARY.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return vl_convert.javascript_bundle().replace("</script", "<\\/script")
 
 
 def png(described: dict) -> bytes:
@@ -77,3 +85,6 @@ def html(described: dict, title: str) -> bytes:
 
 
 FORMATS: dict[str, Callable[[dict], bytes]] = {"svg": svg, "png": png}
+
+if __name__ == "__main__":
+    LIBRARY.write_text(library(), encoding="utf-8")

@@ -12,7 +12,7 @@ import dataclasses
 import functools
 
 import numpy as np
-import scipy.stats
+import scipy.special
 
 LEVEL = 0.95
 FEWEST = 5
@@ -44,7 +44,7 @@ def ranks(n: int, level: float = LEVEL) -> tuple[int, float, float]:
     with 1 - 2^(1-n), 93.75 % of five.
     """
     def reached(k):
-        return 1 - 2 * float(scipy.stats.binom.cdf(k - 1, n, 0.5))
+        return 1 - 2 * float(scipy.special.bdtr(k - 1, n, 0.5))
     if reached(1) <= level:
         return 1, 0.0, reached(1)
     k = max(k for k in range(1, (n + 1) // 2 + 1) if reached(k) >= level)

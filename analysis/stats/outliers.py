@@ -3,7 +3,7 @@
 flagged, never removed."""
 
 import numpy as np
-import scipy.stats
+import scipy.special
 
 # The chance that one is flagged among repeats of which none stands apart.
 ALPHA = 0.01
@@ -30,7 +30,7 @@ def flags(rows, alpha: float = ALPHA) -> np.ndarray:
     left = np.maximum(squares - off * (rows - mean), 0) / (n - 2)
     # What is equal to the last digits but for rounding does not stand apart.
     spread = np.maximum(np.sqrt(left), 1e-9 * np.maximum(np.abs(mean), 1e-9))
-    critical = scipy.stats.t.ppf(1 - alpha / n / 2, n - 2)
+    critical = scipy.special.stdtrit(n - 2, 1 - alpha / n / 2)
     return np.abs(off) > critical * spread * np.sqrt(n / (n - 1))
 
 
