@@ -199,11 +199,11 @@ OPTIONS = (
            "go to standard error if standard output carries JSON or the output of a command. They add "
            "up to the report; the last line includes a remaining fraction of an interval."),
     Option("repeat", "N", "details",
-           "run everything N times, interleaved (default: enough to decide, 6 to 11)",
+           "run everything N times, interleaved (default: enough to decide, 8 to 13)",
            "Interleaved is A B C A B C; by default, blocks after the first have a random order. A single "
            "configuration runs once. Comparisons of one pair of variants "
-           "over several sizes or threads are decided together: the default is 6 repeats for one of them, 7 "
-           "for 2, 8 for 4, 9 for 8, 10 for 24, 11 for 48. By default, disturbed runs are made again at the "
+           "over several sizes or threads are decided together: the default is 8 repeats for one of them, 9 "
+           "for 2, 10 for 4, 11 for 8, 12 for 24, 13 for 48. By default, disturbed runs are made again at the "
            "end, at most half as many as were planned. With --messages or --interval the default is 1.",
            ("number", "repeat", "REPEAT_MAX")),
     Option("total", "T", "details",
