@@ -87,12 +87,14 @@ def write(path, content):
 def draw(path, a, b):
     """How the kernel functions of B's sends differ from those of A."""
     from analysis.figures import base, functions, save  # takes half a second
-    drawn = functions.draw_sets(base.Data(*a), base.Data(*b), base.WIDE)
-    if isinstance(drawn, base.NotDrawn):
-        raise Fault(f"--flame {path}: {drawn.reason}", FAILED)
-    described, form = save.spec(drawn.chart), path.rpartition(".")[2]
-    content = save.html(described, drawn.title) if form == "html" else save.FORMATS[form](described)
-    write(path, content)
+    def drawn(width):
+        found = functions.draw_sets(base.Data(*a), base.Data(*b), width)
+        if isinstance(found, base.NotDrawn):
+            raise Fault(f"--flame {path}: {found.reason}", FAILED)
+        return found
+    wide, form = drawn(base.WIDE), path.rpartition(".")[2]
+    write(path, save.FORMATS[form](save.spec(wide.chart)) if form != "html" else
+          save.html(wide.title, save.spec(wide.chart), save.spec(drawn(base.NARROW).chart)))
 
 
 def status(found, strict):

@@ -15,6 +15,8 @@ from typing import Callable
 import altair as alt
 import vl_convert
 
+from analysis.figures import style
+
 LIBRARY = pathlib.Path(sys.prefix) / "vega.js"
 # Pixels of the picture for each of the chart: sharp in print.
 PNG_SCALE = 2.0
@@ -77,11 +79,22 @@ EMBED = {"mode": "vega-lite", "renderer": "svg", "defaultStyle": False,
          "actions": {"export": True, "source": False, "compiled": False, "editor": False}}
 
 
-def html(described: dict, title: str) -> bytes:
-    """A page that draws it, and asks no server for anything."""
-    return (f'<!DOCTYPE html><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-            f"<title>{escape(title)}</title><div id=figure></div><script>{library()}</script><script>"
-            f"vegaEmbed('#figure', {script_json(described)}, {script_json(EMBED)})</script>\n").encode()
+# Of a page with one figure; light or dark as the browser is.
+STYLE = (":root { color-scheme: light dark; } body { font-family: %s; margin: 1rem; } "
+         ".vega-actions a { margin-right: 1rem; } "
+         "@media screen and (prefers-color-scheme: dark) { body { background: %s; color: #e4e4e4; } } %s"
+         % (style.FONT, style.DARK[style.PAPER], style.dark_css()))
+
+
+def html(title: str, wide: dict, narrow: dict) -> bytes:
+    """A page that draws the one that fits its window, and asks no server for anything."""
+    return ('<!DOCTYPE html><html lang="en"><meta charset="utf-8">'
+            f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">'
+            f"<title>{escape(title)}</title><style>{STYLE}</style><div id=figure></div>"
+            f"<script>{library()}</script><script>"
+            f"vegaEmbed('#figure', matchMedia('(max-width: 40rem)').matches ? {script_json(narrow)} : "
+            f"{script_json(wide)}, {script_json(EMBED)})</script>\n").encode()
 
 
 FORMATS: dict[str, Callable[[dict], bytes]] = {"svg": svg, "png": png}

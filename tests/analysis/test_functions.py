@@ -100,7 +100,7 @@ def test_two_sets_are_compared_variant_by_variant():
     assert found["tcp_write_xmit"]["difference"] == pytest.approx(10 - 40)
     assert found["_copy_from_iter"]["before"] == pytest.approx(60)
     assert all(row["difference"] == pytest.approx(0) for row in rectangles(drawn, 1).values())
-    assert b"vegaEmbed" in save.html(save.spec(drawn.chart), drawn.title)
+    assert b"vegaEmbed" in save.html(drawn.title, *[save.spec(drawn.chart)] * 2)
     assert isinstance(functions.draw_sets(profiled(), profiled({"onecopy": ()}), WIDE), NotDrawn)
 
 
