@@ -114,9 +114,9 @@ def _commands(runs: pl.DataFrame, sources: list[str]) -> tuple[str, ...]:
 
 
 def build(data: Data, title: str | None, problems: list[str], sources: list[str],
-          advices: Sequence[Read] = ()) -> Report:
+          advices: Sequence[Read] = (), draws: bool = True) -> Report:
     """data: at least one run, or none where there are advices. title: None for what was compared.
-    problems: what of the files could not be used, a line a file."""
+    problems: what of the files could not be used, a line a file. draws: false for the words alone."""
     figures = [_advice_figure(f"advice-{n}", read) for n, read in enumerate(advices, 1)]
     answers = [advised.answer(read) for read in advices]
     none = data.runs.is_empty() and not data.streamed
@@ -133,7 +133,7 @@ def build(data: Data, title: str | None, problems: list[str], sources: list[str]
         tables = (conditions.warnings(data), conditions.unmeasured(data), conditions.machines(data.runs),
                   conditions.settings(data.runs), conditions.hooks(data))
     rows, caveats = _rows([one for one in answers if one.verdict is not None], every)
-    pictures = _pictures(figures, data)
+    pictures = _pictures(figures if draws else [], data)
     beside = bool(pictures) and pictures[0].name.startswith("ratio")
     return Report(
         title or (advised.TITLE if none else TITLE_OF_HOSTS if of_hosts else conditions.title(data)), tuple(asked),

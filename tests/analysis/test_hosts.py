@@ -138,11 +138,11 @@ def asked(report):
 
 
 def test_one_host_is_not_asked_and_many_are_asked_alone():
-    one = build(planted.data(planted.hosts("a")), None, [], [])
+    one = build(planted.data(planted.hosts("a")), None, [], [], draws=False)
     assert question.QUESTION not in asked(one)
-    few = build(planted.data(planted.hosts("abcd")), None, [], [])
+    few = build(planted.data(planted.hosts("abcd")), None, [], [], draws=False)
     assert asked(few)[0] == question.QUESTION and len(asked(few)) > 1
-    many = build(planted.data(planted.hosts("abcdefghi", c=TAP)), None, [], [])
+    many = build(planted.data(planted.hosts("abcdefghi", c=TAP)), None, [], [], draws=False)
     assert asked(many) == [question.QUESTION]
     assert many.title == "How hosts compare" and "a report of a few hosts" in many.asked[-1]
 
