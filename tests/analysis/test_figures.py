@@ -21,6 +21,10 @@ UNIT = re.compile(r"\(.*(bit/s|µs|ms|%|/KiB|/byte|s/GiB|1/s|bytes|/answer).*\)"
                   r"|per byte|threads|connections|records|ratio|bytes a message|^(sender|receiver)$")
 
 
+# One process draws for all of them.
+pytestmark = pytest.mark.xdist_group("figures")
+
+
 @pytest.fixture(scope="module")
 def whole():
     return planted.all_data()

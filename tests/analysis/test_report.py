@@ -59,6 +59,10 @@ def words_of(rows, title="T", sources=("DIR",)):
     return build(planted.data(rows), title, [], list(sources), draws=False)
 
 
+# One process makes the page for all tests that read it.
+of_the_page = pytest.mark.xdist_group("page")
+
+
 @pytest.fixture(scope="module")
 def report():
     return build(planted.all_data(), "Title", ["x.jsonl: 1 left out"], ["DIR"])
@@ -69,12 +73,14 @@ def page(report):
     return to_html(report)
 
 
+@of_the_page
 def test_html_is_well_formed_and_bounded(page):
     parsed = Page(page)
     assert len(page) < 6_000_000
     assert len(set(parsed.ids)) == len(parsed.ids)
 
 
+@of_the_page
 def test_html_fetches_nothing(page):
     parsed = Page(page)
     assert all(r.startswith(("data:image/svg+xml;base64,", "#")) for r in parsed.references)
@@ -85,6 +91,7 @@ def test_html_fetches_nothing(page):
     assert "http" not in json.dumps(json.loads(specs))
 
 
+@of_the_page
 def test_every_figure_has_alt_text_and_stands_once(report, page):
     images = Page(page).images
     assert len(images) == 2 * len(report.all_pictures)
@@ -227,6 +234,7 @@ def test_every_kind_of_loss_is_told_with_its_number(kind):
     assert re.match(rf"1,234 .* in 2 of {len(rows)} runs: ", lost), lost
 
 
+@of_the_page
 def test_the_first_screen_has_questions_answers_and_one_figure(report, page):
     """Before any other figure, table or warning."""
     pages = html.unescape(page), markdown(report).replace("\\", "")
