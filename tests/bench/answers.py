@@ -21,6 +21,7 @@ VARIANTS = ("twocopy", "onecopy", "zerocopy")
 THREADS = (1, 2, 4, 8)
 SIZES = tuple(int(2 ** (10 + half / 2)) // 8 * 8 for half in range(21))
 REPEATS, COPIES = 40, 10
+QUICK_COPIES = 2
 ROUNDS = 3
 AIM_S, AIM_MIB = 20, 1024
 STAGES = ("load_s", "answer_s", "draw_s")
@@ -57,6 +58,7 @@ class Section:
         self.files = {"JSON": pathlib.Path(self.folder.name, "runs.jsonl"),
                       "Parquet": pathlib.Path(self.folder.name, "runs.parquet")}
         self.repeats = 1 if options.quick else REPEATS
+        self.copies = QUICK_COPIES if options.quick else COPIES
         self.runs = {}
 
     def missing(self):
@@ -66,7 +68,7 @@ class Section:
 
     def _prepare(self):
         write_records(self.files["JSON"], self.repeats)
-        programs.must([PYTHON, JOB, "make", self.files["JSON"], self.files["Parquet"], COPIES])
+        programs.must([PYTHON, JOB, "make", self.files["JSON"], self.files["Parquet"], self.copies])
 
     def round(self, number):
         if number >= ROUNDS:

@@ -71,7 +71,8 @@ pytest() {{
 	{{ printf '%s\\0' "$@" ''; env -0; printf '\\0'; }} >&"$ask"
 	read -r -u "$answer" status && return "$status"
 }}
-some() {{ test -n "$SENDPATH_FULL" || export SENDPATH_MECHANISMS="$*"; }}"""
+some() {{ test -n "$SENDPATH_FULL" || export SENDPATH_MECHANISMS="$*"; }}
+pick() {{ test -n "$SENDPATH_FULL" && echo "$1" || echo "$2"; }}"""
 
 
 def script(suites):
