@@ -403,6 +403,12 @@ LATER := tests/integration/test_setup.py::test_what_is_installed_works_whole_and
          tests/integration/test_window.py::test_windows_in_a_storm_add_up \
          tests/integration/test_window.py::test_a_window_over_a_running_program_adds_up \
          tests/integration/test_noise.py::test_a_busy_machine_ranks_nothing \
+         tests/integration/test_session.py::test_many_windows_of_one_process_count_as_many_processes \
+         tests/integration/test_serving.py::test_report_explains_slow_answers \
+         tests/integration/test_serving.py::test_full_listen_queue_is_told \
+         tests/integration/test_strangers.py::test_one_that_grows_by_a_byte_does_not_hold_the_run \
+         tests/integration/test_sizes.py::test_a_partial_send_has_the_size_that_was_accepted \
+         tests/integration/test_grid.py::test_the_example_for_scripts_runs \
          tests/integration/test_boundary.py::test_the_engine_is_told_to_end \
          tests/integration/test_boundary.py::test_other_signals_end_it \
          tests/integration/test_boundary.py::test_a_command_that_is_killed_has_its_own_status \
