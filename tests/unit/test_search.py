@@ -127,6 +127,13 @@ def test_no_size_is_tried_for_nothing():
     assert {answer.kind for answer in search.answers()} == {"alike"}
 
 
+def test_before_the_first_look_it_names_what_that_takes():
+    search = searched(Machine(30_000, spread=0.1, seed=1), LOOKS[0] - 1)
+    answers = search.answers()
+    assert not any(answer.ratios for answer in answers)
+    assert {search.blocks_needed(answer) for answer in answers} == {1 + LOOKS[0]}
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.floats(600, 2_000_000), st.sampled_from([0.003, 0.1, 0.6]), st.integers(0, 2**32),
        st.integers(0, BLOCKS), st.sampled_from([None, 0.0, 0.5, 1.0]))
