@@ -344,7 +344,7 @@ run: build-packages
 	$(Q)$(PARALLEL) all
 	$(SUDO) ./analyze --variant all --total 3
 
-# Three ways of sending, four sizes, four numbers of threads, eight times each: what they
+# Three ways of sending, four sizes, four numbers of threads, ten times each: what they
 # answer here, in REPORT. Interrupted, the same command goes on; REPORT=DIR makes another.
 REPORT         ?= $(BUILD)/report
 REPORT_OPTIONS ?= --duration 0.5
