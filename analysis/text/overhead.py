@@ -30,7 +30,4 @@ def line(cell):
 
 def overhead(cells):
     """A line a cell."""
-    lines = [*filter(None, map(line, cells))]
-    yield from lines
-    if lines:
-        yield ""
+    return filter(None, map(line, cells))

@@ -46,7 +46,5 @@ def skbs(cells):
 
 def tcp(cells):
     """A line a cell that has something to say, and one for the packets of all."""
-    lines = [*filter(None, map(line, cells)), *skbs(cells)]
-    yield from lines
-    if lines:
-        yield ""
+    yield from filter(None, map(line, cells))
+    yield from skbs(cells)
