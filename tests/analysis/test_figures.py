@@ -22,11 +22,6 @@ UNIT = re.compile(r"\(.*(bit/s|µs|ms|%|/KiB|/byte|s/GiB|1/s|bytes|/answer).*\)"
 
 
 @pytest.fixture(scope="module")
-def whole():
-    return planted.all_data()
-
-
-@pytest.fixture(scope="module")
 def drawings(whole):
     """Every figure by its name; those of records and of hosts of data of their own."""
     records = planted.data(planted.records(repeats=11))
