@@ -12,7 +12,7 @@ from analysis.advice import Read
 from analysis.figures import FIGURES, advice as advice_figure, hosts as hosts_figure
 from analysis.figures.base import NARROW, Data, Figure, NotDrawn
 from analysis.figures.save import spec, svg
-from analysis.report import advice as advised, conditions, losses
+from analysis.report import advice as advised, conditions
 from analysis.report.base import Answer, Table
 from analysis.report.questions import answered
 
@@ -117,9 +117,9 @@ def build(data: Data, title: str | None, problems: list[str], sources: list[str]
         of_hosts = len(found) == 1 and len(data.fleet.hosts) > 1
         answers += found
         figures += [hosts_figure.FIGURE] if of_hosts else FIGURES
-        lost = losses.told(data.fleet.totals)
+        lost = conditions.lost(data.fleet.totals)
         asked = conditions.of_many(data) if of_hosts else conditions.asked(data.runs)
-        every = () if of_hosts else (*losses.caveat(data.runs), *conditions.caveats(data.runs))
+        every = () if of_hosts else conditions.caveats(data.runs)
         tables = (conditions.warnings(data), conditions.unmeasured(data), conditions.machines(data.runs),
                   conditions.settings(data.runs), conditions.hooks(data))
     rows, caveats = _rows([one for one in answers if one.verdict is not None], every)
