@@ -33,16 +33,11 @@ def members(record, path):
     return found if isinstance(found, dict) else {}
 
 
-def bounded(integer):
-    """As 64 bits hold it."""
-    return min(max(integer, -1 << 63), COUNT_MAX)
-
-
 def number(record, path=""):
     """A float; None if there is no finite number."""
     found = at(record, path)
     if type(found) is int:  # true is one, too, to isinstance
-        return float(bounded(found))
+        return float(min(max(found, -COUNT_MAX), COUNT_MAX))
     return found if type(found) is float and math.isfinite(found) else None
 
 
@@ -55,9 +50,7 @@ def value(record, path=""):
 def count(record, path=""):
     """An int without what stands behind the point, of 64 bits; 0 if there is no finite number."""
     found = at(record, path)
-    if type(found) is not int and number(found) is None:
-        return 0
-    return bounded(max(int(found), 0))
+    return min(max(int(found), 0), COUNT_MAX) if number(found) is not None else 0
 
 
 def flag(record, path):
