@@ -46,7 +46,7 @@ COMMON = r"""
 struct side { u32 tgid; u32 zerocopy; };
 struct tally { u64 sends, failed, bytes, timed; };
 struct timeslot { u32 tgid; u32 zerocopy; u32 bucket; u32 pad; };
-BPF_HASH(sums, struct side, struct tally, 1024);
+BPF_HASH(sums, struct side, struct tally, 65536);
 BPF_HASH(times, struct timeslot, u64, 65536);
 
 /* Sixteenths of powers of two, by arithmetic of its own. */
