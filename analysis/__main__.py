@@ -5,7 +5,6 @@ Exit status: 0 done, 1 failed, 2 wrong usage, 3 this system cannot; a command ma
 An error is one line on standard error, never a traceback.
 """
 
-import argparse
 import importlib
 import pathlib
 import sys
@@ -15,16 +14,8 @@ if not __package__:  # as ./analyze has it, with Python isolated
 
 # pylint: disable=wrong-import-position
 from analysis.commands import COMMANDS
-from analysis.faults import SYSTEM, USAGE, Fault, printed
-from analysis.notes import did_you_mean, say
-
-
-class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line, as the rest of the program does."""
-
-    def error(self, message):
-        say(f"{did_you_mean(self, message)} ({self.prog} --help)")
-        sys.exit(USAGE)
+from analysis.faults import SYSTEM, Fault, printed
+from analysis.notes import Parser, say
 
 
 def how_to_install():
@@ -56,14 +47,12 @@ def parse(arguments):
     return module, parser.parse_args(arguments[1:])
 
 
-def execute(arguments):
-    module, options = parse(arguments)
-    return module.run(options)
-
-
 def main(arguments):
+    def execute():
+        module, options = parse(arguments)
+        return module.run(options)
     try:
-        return printed(lambda: execute(arguments), say)
+        return printed(execute, say)
     except Fault as fault:
         say(str(fault))
         return fault.status

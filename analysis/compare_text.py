@@ -5,7 +5,7 @@ import dataclasses
 
 import polars as pl
 
-from analysis import settings, words
+from analysis import hosts, settings, summary, words
 from analysis.columns import SHOWN
 from analysis.compare import Comparison
 from analysis.judge import BETTER, INCONCLUSIVE, SAME, WORSE
@@ -15,6 +15,8 @@ SCHEMA = "sendpath.compare/3"
 ORDER = (WORSE, BETTER, INCONCLUSIVE, SAME)
 LISTED = (WORSE, BETTER, INCONCLUSIVE)
 MOST_ROWS = 20
+# Does zero-copy pay off in each of two result sets, and was it zero-copy at all?
+METRIC, WAY, BASELINE = "throughput_bps", "zerocopy", "twocopy"
 SPELT = {None: "none", True: "yes", False: "no", "": "none"}
 
 
@@ -109,16 +111,13 @@ def _copied(difference):
 def _how(comparison):
     total = len(comparison.differences)
     compared = "1 comparison" if total == 1 else f"{total} comparisons, corrected for being many (Holm)"
+    reached = sorted({d.change.level for d in comparison.differences if d.change.has_interval})
+    levels = (" to ".join(dict.fromkeys((words.level(reached[0]), words.level(reached[-1])))) if reached
+              else "need more repeats")
     return (f"In brackets are intervals: those of medians reach 95 %, of five repeats 93.75 %; those of "
-            f"changes {_levels(comparison)}.\n{compared}; worse, better: the whole interval is beyond "
+            f"changes {levels}.\n{compared}; worse, better: the whole interval is beyond "
             f"{100 * comparison.threshold:g} %; same: within.\nWhat changes by itself from one day to the "
             "next is not in these intervals: compare two sets of the same machine to see it.")
-
-
-def _levels(comparison):
-    reached = sorted({d.change.level for d in comparison.differences if d.change.has_interval})
-    return (" to ".join(dict.fromkeys((words.level(reached[0]), words.level(reached[-1])))) if reached
-            else "need more repeats")
 
 
 def conclusion(comparison: Comparison) -> str:
@@ -146,3 +145,34 @@ def as_json(comparison: Comparison) -> dict:
             comparison_of("B", "A", d.metric.column, d.change, cell=d.cell, a=_estimate(d.a),
                           b=_estimate(d.b), fallback_rate=list(d.fallback))
             for d in comparison.differences]}
+
+
+def zerocopy_pairs(frame: pl.DataFrame) -> list[summary.Comparison]:
+    """Zero-copy and two-copy under equal conditions."""
+    return summary.compare(summary.usable(frame, METRIC), [*summary.CONDITIONS, "server_model"], "variant",
+                           [(WAY, BASELINE)], METRIC)
+
+
+def zerocopy(a: pl.DataFrame, b: pl.DataFrame) -> list[str]:
+    """A table for each set that has both ways of sending: zero-copy's throughput over two-copy's, cell by
+    cell, how much was copied, and why."""
+    tables = []
+    for name, frame in (("A", a), ("B", b)):
+        found = zerocopy_pairs(frame)
+        same = settings.the_same([one.cell for one in found]) - {"message_bytes"}
+        rows = [[settings.cell(one.cell, same), words.interval(one.judgment), _zerocopy_copied(frame, one.cell)]
+                for one in found]
+        tables += [words.table([f"in {name}", f"throughput, {WAY} / {BASELINE}", "copied"], rows)] if rows else []
+    return tables
+
+
+def _zerocopy_copied(frame, conditions):
+    """The share of zero-copy sends under these conditions that were copied, and causes."""
+    runs = summary.usable(frame, METRIC).filter(
+        pl.col("variant") == WAY,
+        *(pl.col(column).eq_missing(value) for column, value in conditions.items()))
+    rate = runs["fallback_rate"].median()
+    if rate is None:
+        return "not known"
+    causes = sorted(f"{cause}@{device}" for cause, device, _ in hosts.causes(runs.lazy()).collect().iter_rows())
+    return f"{words.percent(rate)} copied" + (f": {', '.join(causes)}" if causes else "")

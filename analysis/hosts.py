@@ -66,6 +66,15 @@ _NEEDED = {"host", "peer", "complete", "disturbed", "zc_completions", "zc_copied
            *FACTS, *LOST}
 
 
+def causes(runs: pl.LazyFrame, *keys: str) -> pl.LazyFrame:
+    """keys, cause, device and sends: the sums of what the column fallback_causes of runs says."""
+    said = r"^([^@;]*)@(.*):(\d+)$"
+    return runs.select(*keys, pl.col("fallback_causes").str.split(";").alias("said")).explode("said").select(
+        *keys, *(pl.col("said").str.extract(said, i).alias(part) for i, part in enumerate(("cause", "device"), 1)),
+        pl.col("said").str.extract(said, 3).cast(pl.Float64, strict=False).alias("sends")).filter(
+        pl.col("cause").is_not_null()).group_by([*keys, "cause", "device"]).agg(pl.col("sends").sum())
+
+
 def _queries(runs):
     whole = runs.filter(pl.col("complete").fill_null(True), pl.col("host").is_not_null(),
                         pl.col("workload").is_not_null()).with_columns(
@@ -79,7 +88,6 @@ def _queries(runs):
         # Counts of records are anybody's: their sum may be more than 64 bits hold.
         return pl.when(when).then(expression.cast(pl.Float64)).sum().alias(name)
 
-    of_cause = pl.col("fallback_causes").str.split(";")
     return {
         "sums": whole.group_by([*PAIR, *CONFIGURATION]).agg(
             pl.len().cast(pl.Int64).alias("runs"),
@@ -91,11 +99,7 @@ def _queries(runs):
             total(pl.col("sends"), timed, "timed"),
             total(pl.col("throughput_bps") * pl.col("elapsed_s"), paced, "bits"),
             total(pl.col("elapsed_s"), paced, "seconds")),
-        "causes": whole.filter(counted).select(*PAIR, of_cause.alias("text")).explode("text").select(
-            *PAIR, pl.col("text").str.extract(r"^(.*)@[^@]*:\d+$").alias("cause"),
-            pl.col("text").str.extract(r"@([^@]*):\d+$").alias("device"),
-            pl.col("text").str.extract(r":(\d+)$").cast(pl.Float64, strict=False).alias("sends")).filter(
-            pl.col("cause").is_not_null()).group_by([*PAIR, "cause", "device"]).agg(pl.col("sends").sum()),
+        "causes": causes(whole.filter(counted), *PAIR),
         "facts": whole.group_by("host").agg(pl.col(FACTS).min()),
         "totals": runs.select(
             pl.len().cast(pl.Int64).alias("runs"),
@@ -116,7 +120,8 @@ class Outlier:
     causes: tuple[str, ...]
 
 
-COPIED, TIME, RATE = "copied", "time", "rate"
+COPIED, TIME, RATE = "fallback", "time", "rate"
+WORDS = {COPIED: "copied zero-copy sends", TIME: "kernel time of a send", RATE: "throughput"}
 # What is summed, over what.
 METRICS = {TIME: ("ns", "timed"), RATE: ("bits", "seconds")}
 LEAST_SHARE, LEAST_FACTOR = 0.05, 1.25
@@ -137,7 +142,7 @@ def rates(fleet: Fleet) -> pl.DataFrame:
         pl.col("runs", "disturbed", "completions", "copied", "unseen").sum(),
         pl.col(*METRICS).median()).with_columns(
         pl.when(pl.col("completions") > 0).then(pl.col("copied") / pl.col("completions")).alias(
-            "fallback")).sort(PAIR)
+            COPIED)).sort(PAIR)
 
 
 def shares(fleet: Fleet) -> pl.DataFrame:

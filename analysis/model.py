@@ -72,9 +72,6 @@ class Histogram(_read(keys.HISTOGRAM, buckets=list[tuple[float, float, float]] |
         return ratio(self.sum, self.count)
 
 
-RunName = _read(keys.RUN)
-
-
 class Device(_read(_inner(keys.HOST, "devices"))):
     def __str__(self):
         words = [self.driver or "no driver", f"MTU {self.mtu_bytes}" if self.mtu_bytes else "",
@@ -191,17 +188,11 @@ class Zerocopy(_read(keys.ZEROCOPY, base=Sums, io_uring=Sums | None, causes=list
 
 Tcp = _read(keys.TCP, sending=_read(_inner(keys.TCP, "sending")) | None)
 Serving = _read(keys.SERVING, **dict.fromkeys(("connect_ns", "accept_ns", "work_ns", "answer_ns"), Histogram | None))
-Memory = _read(keys.MEMORY)
 Stack = _read(_inner(keys.PROFILE, "stacks"), functions=list[str] | None)
 Wait = _read(_inner(keys.PROFILE, "waits"), functions=list[str] | None)
 Profile = _read(keys.PROFILE, stacks=list[Stack] | None, waits=list[Wait] | None)
 Send = _read(keys.SEND, events=list[_read(_inner(keys.SEND, "events"))] | None)
 Timeline = _read(keys.TIMELINE, median=Send | None, slowest=Send | None)
-Noise = _read(keys.NOISE)
-Tool = _read(keys.TOOL)
-Unmeasured = _read(keys.UNMEASURED)
-Lost = _read(keys.LOST)
-Overhead = _read(keys.OVERHEAD)
 
 
 class Counter(Struct):
@@ -221,10 +212,10 @@ class Head(Struct):
 
 
 class Run(Head, dict=True, kw_only=True):
-    run: RunName
+    run: _read(keys.RUN)
     host: Host
-    noise: Noise | None = None
-    tool: Tool | None = None
+    noise: _read(keys.NOISE) | None = None
+    tool: _read(keys.TOOL) | None = None
     started: Time = None
     complete: Truth = None
     outcome: Text = None
@@ -236,14 +227,14 @@ class Run(Head, dict=True, kw_only=True):
     zerocopy: Zerocopy | None = None
     tcp: Tcp | None = None
     serving: Serving | None = None
-    memory: Memory | None = None
+    memory: _read(keys.MEMORY) | None = None
     profile: Profile | None = None
     timeline: Timeline | None = None
     counters: list[Counter] | None = None
-    lost: Lost | None = None
-    overhead: Overhead | None = None
+    lost: _read(keys.LOST) | None = None
+    overhead: _read(keys.OVERHEAD) | None = None
     warnings: list[Warned] | None = None
-    unmeasured: list[Unmeasured] | None = None
+    unmeasured: list[_read(keys.UNMEASURED)] | None = None
 
     @property
     def codes(self):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Lines for people on standard error. Names that files contain are not trusted."""
+"""Lines for people. Names that files contain are not trusted."""
 
+import argparse
 import difflib
 import re
 import sys
@@ -19,7 +20,21 @@ def did_you_mean(parser, message: str) -> str:
     return f"{message}: did you mean {near[0]}?" if near else message
 
 
+def show(text: str) -> None:
+    """The lines of text, on standard output."""
+    for line in text.splitlines():
+        print(clean(line))
+
+
 def say(text: str) -> None:
-    """Each line of text, after the program's name."""
+    """Each line of text on standard error, after the program's name."""
     for line in text.splitlines() or [""]:
         print(f"analyze: {clean(line)}", file=sys.stderr)
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line."""
+
+    def error(self, message):
+        say(f"{did_you_mean(self, message)} ({self.prog} --help)")
+        sys.exit(2)

@@ -16,10 +16,6 @@ class Setting(NamedTuple):
     axis: bool = False  # figures have it as an axis, a colour or a panel
 
 
-def _pinned(truth: bool) -> str:
-    return "pinned apart" if truth else "not pinned"
-
-
 MACHINE = (
     Setting("host"), Setting("kernel", "Linux {}".format), Setting("arch"), Setting("cpu_model"),
     Setting("cpus", "{} CPUs".format), Setting("tier", "timed by {}".format),
@@ -42,7 +38,7 @@ LOAD = (
     Setting("address_family"),
     Setting("socket_options"),
     Setting("memory_options"),
-    Setting("pinned", _pinned),
+    Setting("pinned", lambda truth: "pinned apart" if truth else "not pinned"),
     Setting("duration_s", "{:g} s".format),
 )
 # Another way to say how a message is divided.

@@ -11,14 +11,12 @@ import numpy as np
 import polars as pl
 
 from analysis import summary
+from analysis.columns import EVENTS, SIDES
 from analysis.stats import steps
 
 # Counters are compared a message and a second: see stats/steps.py.
-COUNTERS = tuple(
-    f"{side}_{name}" for side in ("sender", "receiver") for name in (
-        "cycles", "instructions", "branch_misses", "l1d_misses", "llc_misses",
-        "stalled_frontend_cycles", "stalled_backend_cycles", "context_switches",
-        "cpu_migrations", "page_faults")) + (
+COUNTERS = tuple(f"{side}_{name}" for side, *_ in SIDES for _, name, *_ in EVENTS
+                 if name not in ("branches", "task_clock_ns")) + (
     "retransmits", "syn_retransmits", "timeouts", "listen_overflows", "listen_drops",
     "zero_windows", "out_segments", "sends", "zc_copied", "memory_read_bytes",
     "memory_write_bytes", "memory_bytes", "memory_io_read_misses", "memory_io_write_misses",
@@ -40,17 +38,13 @@ class Course:
         return [step for step in self.steps if step.direction < 0]
 
 
-def _rates(name):
-    """Counts begin at 0, which has no logarithm: one more than were counted."""
-    return {(name, per): (pl.col(name) + 1) / pl.col(per) for per in ("messages", "elapsed_s")}
-
-
 def courses(frame, metric, axis="message_bytes", counters=COUNTERS) -> list[Course]:
     """Falls and dips of a metric along an axis of two values or more, one Course a series."""
+    # Counts begin at 0, which has no logarithm: one more than were counted.
     wanted = {metric: pl.col(metric), **{
-        key: rate for name in counters
+        (name, per): (pl.col(name) + 1) / pl.col(per) for name in counters
         if name != metric and frame[name].sum()  # what was never counted has not moved
-        for key, rate in _rates(name).items()}}
+        for per in ("messages", "elapsed_s")}}
     runs = summary.comparable(summary.usable(frame, metric)).filter(pl.col(metric) > 0, pl.col(axis).is_not_null())
     keys = _keys_beside(axis, runs)
     runs = runs.filter(pl.col(axis).n_unique().over(keys) > 1)

@@ -11,7 +11,7 @@ import dataclasses
 import io
 import json
 import pathlib
-from typing import Callable, Iterable, Iterator
+from typing import BinaryIO, Callable, Iterable, Iterator
 
 import polars as pl
 
@@ -183,26 +183,19 @@ def write_parquet(frame: pl.DataFrame, path: str) -> None:
     _write(path, lambda file: file.write(whole.getbuffer()))
 
 
-CSV_TIME = "%Y-%m-%dT%H:%M:%S%.6fZ"
-
-
-def csv(frame: pl.DataFrame) -> str:
-    """With a header; null is an empty field, times are ISO 8601 in UTC.
+def csv(frame: pl.DataFrame, file: BinaryIO | None = None) -> str | None:
+    """To file; without one, as text. With a header; null is an empty field, times are ISO 8601 in UTC.
 
     Names in records are not trusted: a text that a spreadsheet would run has an apostrophe before
     it, and a character that does not print is a question mark.
     """
-    return _harmless(frame).write_csv(datetime_format=CSV_TIME)
-
-
-def _harmless(frame):
-    return frame.with_columns(
-        pl.col(pl.String).str.replace_all(r"[\p{C}\p{Z}&&[^ ]]", "?").str.replace(r"^([=+\-@])", "'$1"))
+    return frame.with_columns(pl.col(pl.String).str.replace_all(r"[\p{C}\p{Z}&&[^ ]]", "?").str.replace(
+        r"^([=+\-@])", "'$1")).write_csv(file, datetime_format="%Y-%m-%dT%H:%M:%S%.6fZ")
 
 
 def write_csv(frame: pl.DataFrame, path: str) -> None:
     """As csv. Raises Fault if the file cannot be written."""
-    _write(path, lambda file: _harmless(frame).write_csv(file, datetime_format=CSV_TIME))
+    _write(path, lambda file: csv(frame, file))
 
 
 def _write(path, write):
@@ -212,5 +205,3 @@ def _write(path, write):
         replace(path, write)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise Fault(f"{path}: cannot be written: {why(error)}", FAILED) from None
-
-

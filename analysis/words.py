@@ -53,6 +53,31 @@ def percent(share: float | None) -> str:
     return "nearly all" if share > 0.5 else "nearly none"
 
 
+def count(value: int) -> str:
+    """1,234,567"""
+    return f"{value:,d}"
+
+
+def estimate(value: Estimate, scale: float = 1.0) -> str:
+    """14.9 (13.1 to 15.2); without an interval, the number of values instead."""
+    return interval(value, scale) + ("" if value.has_interval else f" (of {value.n}, no interval)")
+
+
+def plural(amount: int, word: str, words: str | None = None) -> str:
+    """1 run; 1,234 runs"""
+    return f"{amount:,d} {word if amount == 1 else words or word + 's'}"
+
+
+def starting(text: str) -> str:
+    """As a sentence begins."""
+    return text[:1].upper() + text[1:]
+
+
+def sentence(parts: list[str]) -> str:
+    """Its parts with semicolons between; "" of none."""
+    return starting("; ".join(parts)) + "." if parts else ""
+
+
 def level(reached: float) -> str:
     return f"{100 * reached:.4g} %"
 

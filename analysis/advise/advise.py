@@ -27,12 +27,14 @@ import files
 import notes
 from advise import path_text, program_text
 from advise.program import Program, watch
-from advise.runs import Engine, Failed, Load, Path
+from advise.runs import Engine, Load, Path
 from advise.search import Answer, Search, crossover
+from faults import USAGE, Fault
 from front.channel import Gone
 from front.output import let_signals_end
 from tables.advice import LONGEST, SCHEMA
 from tables.options import ADVISE_ANSWER, ADVISE_PATH, ADVISE_PROGRAM, ADVISE_WATCHED, add_options
+from text import units
 
 RUNS = 300  # that the budget is for, about; fewer, because starting one takes time too
 
@@ -71,7 +73,7 @@ def seconds(word: str) -> float:
 
 class Parser(argparse.ArgumentParser):
     def error(self, message):
-        raise Failed(f"advise: {notes.did_you_mean(self, message)}", 2)
+        raise Fault(f"advise: {notes.did_you_mean(self, message)}", USAGE)
 
 
 def parse(words):
@@ -84,17 +86,11 @@ def parse(words):
     add_options(parser.add_argument_group("the path (default: loopback)"), ADVISE_PATH)
     add_options(parser.add_argument_group("the program whose sends are judged"),
                 (*ADVISE_PROGRAM, *ADVISE_WATCHED), watch={"type": seconds, "default": 10})
-    words, _, command = _parted(words)
-    options = parser.parse_args(words)
-    options.command = command
+    end = words.index("--") if "--" in words else len(words)
+    options = parser.parse_args(words[:end])
+    options.command = words[end + 1:]
     check(options, parser)
     return options
-
-
-def _parted(words):
-    """At --: what stands before it, and a command after it."""
-    at = words.index("--") if "--" in words else len(words)
-    return words[:at], words[at:at + 1], words[at + 1:]
 
 
 def check(options, parser):
@@ -153,7 +149,7 @@ def decide(load, progress) -> Result:
         while not copied and (size := search.next_size()) is not None:
             if progress.elapsed + last > progress.budget:
                 break
-            progress.say(f"{path_text.size(size)}, block {count + 1}")
+            progress.say(f"{units.size(size)}, block {count + 1}")
             begun = time.monotonic()
             block, why = load.block(size)
             last = time.monotonic() - begun
@@ -182,14 +178,14 @@ def write(path, result):
     try:
         files.replace(path, lambda file: file.write(f"{data}\n".encode()))
     except OSError as error:
-        raise Failed(f"--json: cannot write {path}: {error.strerror}", 1) from None
+        raise Fault(f"--json: cannot write {path}: {error.strerror}") from None
 
 
 def check_writable(path):
     """Before it is measured in vain."""
     folder = os.path.dirname(os.path.abspath(path))
     if path != "-" and not os.access(folder, os.W_OK, effective_ids=True):
-        raise Failed(f"--json: cannot write {path}: name a file that can be written, or -", 1)
+        raise Fault(f"--json: cannot write {path}: name a file that can be written, or -")
 
 
 def read(path) -> bytes:
@@ -233,32 +229,20 @@ def known(path) -> Result:
                       typed(float, data["elapsed_s"]), typed(typing.Optional[float], data["seconds_more"]),
                       False)
     except OSError as error:
-        raise Failed(f"--path {path}: {error.strerror}", 1) from None
+        raise Fault(f"--path {path}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, IndexError, RecursionError):
-        raise Failed(f"--path {path}: name what advise --json wrote of a path", 2) from None
-
-
-def advise_program(options, engine, measure) -> Result:
-    """measure: decides on the path that options lead to."""
-    before = known(options.path) if options.path else Result(None, [], 0, 0.0, None, False)
-    program, interrupted = watch(engine, options)
-    found = measure() if load_options(options) and not interrupted else before
-    return dataclasses.replace(found, program=program, interrupted=found.interrupted or interrupted)
-
-
-def _settle(words):
-    """The options, and what they ask to write is there to be written."""
-    options = parse(words)
-    check_writable(options.json or "-")
-    return options
+        raise Fault(f"--path {path}: name what advise --json wrote of a path", USAGE) from None
 
 
 def _measure(options, channel, progress) -> Result:
     engine = Engine(channel, channel.hear(), progress.tick)
     load = Load(engine, options.budget / RUNS)
-    if options.target:
-        return advise_program(options, engine, lambda: decide(load, progress))
-    return decide(load, progress)
+    if not options.target:
+        return decide(load, progress)
+    before = known(options.path) if options.path else Result(None, [], 0, 0.0, None, False)
+    program, interrupted = watch(engine, options)
+    found = decide(load, progress) if load_options(options) and not interrupted else before
+    return dataclasses.replace(found, program=program, interrupted=found.interrupted or interrupted)
 
 
 def advise(channel, words, complain) -> int:
@@ -267,7 +251,8 @@ def advise(channel, words, complain) -> int:
     """
     progress = None
     try:
-        options = _settle(words)
+        options = parse(words)
+        check_writable(options.json or "-")
         channel.say({"ready": True})
         progress = Progress(options.budget)
         result = _measure(options, channel, progress)
@@ -280,9 +265,9 @@ def advise(channel, words, complain) -> int:
             print("\n".join(map(notes.clean, result.lines())),
                   file=sys.stderr if options.command else sys.stdout)
         return 0
-    except Failed as failed:
-        complain(str(failed))
-        return failed.status
+    except Fault as fault:
+        complain(str(fault))
+        return fault.status
     except KeyboardInterrupt:
         return 1
     except Gone:  # it said why

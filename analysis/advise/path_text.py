@@ -6,16 +6,12 @@ from __future__ import annotations
 import textwrap
 
 from advise.search import Answer, crossover
-from judge import BETTER, INCONCLUSIVE, WORSE
-from tables.advice import CALLS, METRICS
+from judge import BETTER, WORSE
+from tables.advice import CALLS, METRICS, changes, limits
+from text.units import size
 
 WIDTH = 80
 COPIED_MOST = 0.99
-
-
-def size(count: int) -> str:
-    """64K, 1M."""
-    return f"{count >> 20}M" if count >= 1 << 20 else f"{count >> 10}K"
 
 
 def percent(share: float) -> str:
@@ -27,24 +23,6 @@ def times(answer: Answer) -> str:
     ratio = [ratio for ratio in answer.ratios if ratio.verdict in (BETTER, WORSE)][-1]
     return (f"{ratio.effect:.2f} times the {METRICS[answer.metric]}, "
             f"{ratio.interval[0]:.2f}-{ratio.interval[1]:.2f}, at {size(ratio.size)}")
-
-
-def cell(answer: Answer) -> str:
-    """What the table says."""
-    if not answer.ratios:
-        return "not measured"
-    tried = f"{size(answer.ratios[0].size)} to {size(answer.ratios[-1].size)}"
-    worse, better = (size(count) if count else "" for count in (answer.worse, answer.better))
-    undecided = [ratio.size for ratio in answer.ratios if ratio.verdict == INCONCLUSIVE
-                 and ratio.size > (answer.better or ratio.size)]
-    on = f"(open at {size(undecided[-1])})" if undecided else "on"
-    return {"from": f"better from {better} {on}, "
-                    + (f"worse up to {worse}" if worse else "not known below"),
-            "always": f"better, {tried}",
-            "never": f"worse, {tried}",
-            "alike": "no difference found",
-            "irregular": f"better at {better}, but worse at {worse}",
-            "unknown": f"worse up to {worse}, not known above"}[answer.kind]
 
 
 def _by(answers, metric, kinds):
@@ -76,19 +54,12 @@ def _table(answers):
     if not any(answer.ratios for answer in answers):
         return []
     heads = [f"  {METRICS[a.metric]}, to {CALLS[a.against]}:" for a in answers]
-    return [f"{head:{max(map(len, heads))}} {cell(a)}" for head, a in zip(heads, answers)]
+    return [f"{head:{max(map(len, heads))}} {changes(a, size)}" for head, a in zip(heads, answers)]
 
 
 def _limits(path):
-    said = []
-    if path.optmem_max is not None:
-        said.append(f"optmem_max {path.optmem_max:,} bytes")
-    if path.memlock_bytes is not None:
-        said.append(f"memlock {path.memlock_bytes:,} bytes")
-    if path.receiver_limited and path.receiver_limited > 0.5:
-        said.append(f"the receiver's window held the sender back "
-                    f"{percent(path.receiver_limited)} of the time")
-    return "Limits: " + "; ".join([*said, *path.warnings[:1]]) + "." if said or path.warnings else ""
+    said = [*limits(path, percent), *path.warnings[:1]]
+    return f"Limits: {'; '.join(said)}." if said else ""
 
 
 def _more(result):

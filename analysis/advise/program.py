@@ -88,11 +88,6 @@ def _device(by):
     return most, bytes_by.get(most, 0) / max(sum(bytes_by.values()), 1)
 
 
-def _kernel_s(calls):
-    times = [call["wall_ns"] for call in calls]
-    return None if None in times else sum(time["sum"] for time in times) / 1e9
-
-
 def _queue(zerocopy):
     told = zerocopy["notifications"] or {}
     return Queue(zerocopy["completions"], told.get("reported"),
@@ -105,8 +100,10 @@ def parse(record: dict, what: str) -> Program:
     done = zerocopy.get("completions") or 0
     copied = zerocopy.get("copied")
     causes = zerocopy.get("causes") or [{}]
+    times = [call["wall_ns"] for call in calls]
     return Program(what, record["observed"]["seconds"], record["observed"]["exit_status"],
-                   _classes(calls), *_device(record["by"]), _kernel_s(calls),
+                   _classes(calls), *_device(record["by"]),
+                   None if None in times else sum(time["sum"] for time in times) / 1e9,
                    copied / done if done and copied is not None else None, causes[0].get("cause"),
                    _queue(zerocopy) if done else None, record["lost"]["calls"])
 

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from advise.search import crossover
-from advise.path_text import COPIED_MOST, paragraphs, percent, size, times
+from advise.path_text import COPIED_MOST, paragraphs, percent, times
+from text.units import size
 
 ROWS_MAX = 8
 SMALL = 0.01  # of sends and of bytes: less is among the others

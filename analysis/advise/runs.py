@@ -9,20 +9,13 @@ from typing import Optional
 
 from advise.search import Run
 from derive import record_of
+from faults import Fault
 from front.host import completed
 from text.cells import Cells
 from text.facts import facts
 from text.verdict import parts
 
 VARIANTS = ("zerocopy", "twocopy", "onecopy")
-
-
-class Failed(Exception):
-    """A run came to nothing; status is what this program is to exit with."""
-
-    def __init__(self, said, status):
-        super().__init__(said)
-        self.status = status
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,14 +47,14 @@ class Engine:
 
     def run(self, number: int, seconds: float = 0) -> tuple[dict, bool]:
         """A run's record, and whether a signal ended it; seconds: 0 where it ends by itself. Raises
-        KeyboardInterrupt where a signal came before it, and Failed.
+        KeyboardInterrupt where a signal came before it, and Fault.
         """
         self.channel.say({"run": number, "repeat": 1, "seconds": seconds})
         raw = self.channel.hear(self.tick)
         if raw["schema"] == "sendpath.interrupted/1" or raw.get("interrupted") and not raw["window"]:
             raise KeyboardInterrupt
         if raw["error"]:
-            raise Failed(raw["error"], raw.get("exit_status") or 1)
+            raise Fault(raw["error"], raw.get("exit_status") or 1)
         return record_of(completed(raw)), raw["interrupted"]
 
     def load(self, number: int, seconds: float = 0) -> dict:
@@ -103,7 +96,7 @@ def _run(app):
     times = [app["user_s"], app["system_s"]]
     times += app["receiver"].values() if app["receiver"] else []
     if not app["received_bytes"] or not sum(times):
-        raise Failed("a run received nothing", 1)
+        raise Fault("a run received nothing")
     return Run(app["throughput_bps"], sum(times) / app["received_bytes"])
 
 

@@ -5,11 +5,11 @@ import argparse
 import json
 import sys
 
-from analysis import compare, compare_text, judge, table, zerocopy_text
+from analysis import compare, compare_text, judge, table
 from analysis.details import Collector
 from analysis.faults import FAILED, Fault, why
 from analysis.files import replace
-from analysis.notes import clean, say
+from analysis.notes import say, show
 from analysis.tables.options import COMPARE, add_options
 
 DESCRIPTION = """Compares the runs of B with those of A, load by load. Lists which settings changed
@@ -57,24 +57,19 @@ def run(options):
         none = (f"undisturbed load in common: {compare_text.left_out(found)}: measure again"
                 if any(found.disturbed) else "load in common: nothing is compared")
         raise Fault(f"{options.a} and {options.b} have no {none}", FAILED)
-    more = zerocopy_text.sides(sets[0].frame, sets[1].frame)
-    heads = [compare_text.describe(name, path, loaded.frame) for name, path, loaded in
-             zip("AB", (options.a, options.b), sets)]
-    report(found, options, heads, more)
-    return status(found, options.strict)
-
-
-def report(found, options, heads, more):
     if options.json != "-":
-        text = "\n".join(heads) + "\n\n" + compare_text.text(found, options.all, more)
-        sys.stdout.write("".join(clean(line) + "\n" for line in text.splitlines()))
-    if not options.json:
-        return
-    written = json.dumps(compare_text.as_json(found)) + "\n"
+        heads = [compare_text.describe(name, path, loaded.frame) for name, path, loaded in
+                 zip("AB", (options.a, options.b), sets)]
+        more = compare_text.zerocopy(sets[0].frame, sets[1].frame)
+        show("\n".join(heads) + "\n\n" + compare_text.text(found, options.all, more))
+    as_json = json.dumps(compare_text.as_json(found)) + "\n"
     if options.json == "-":
-        sys.stdout.write(written)
-        return
-    write(options.json, written.encode())
+        sys.stdout.write(as_json)
+    elif options.json:
+        write(options.json, as_json.encode())
+    if found.of(judge.WORSE):
+        return REGRESSION
+    return UNKNOWN if options.strict and found.of(judge.INCONCLUSIVE) else 0
 
 
 def write(path, content):
@@ -95,9 +90,3 @@ def draw(path, a, b):
     wide, form = drawn(base.WIDE), path.rpartition(".")[2]
     write(path, save.FORMATS[form](save.spec(wide.chart)) if form != "html" else
           save.html(wide.title, save.spec(wide.chart), save.spec(drawn(base.NARROW).chart)))
-
-
-def status(found, strict):
-    if found.of(judge.WORSE):
-        return REGRESSION
-    return UNKNOWN if strict and found.of(judge.INCONCLUSIVE) else 0

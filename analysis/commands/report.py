@@ -3,14 +3,13 @@
 
 import pathlib
 
-from analysis import advice, table
+from analysis import advice, table, words
 from analysis.details import Collector
 from analysis.faults import USAGE, Fault
 from analysis.figures.base import Data
 from analysis.figures.save import FORMATS
 from analysis.notes import clean, say
 from analysis.records import Problem
-from analysis.report import text
 from analysis.report.build import build
 from analysis.report.write import write
 from analysis.tables.options import REPORT, add_options
@@ -35,14 +34,10 @@ def formats(text: str) -> list[str]:
     return names
 
 
-def default_folder(path: str) -> pathlib.Path:
-    place = pathlib.Path(path)
-    return (place if place.is_dir() else place.parent) / "report"
-
-
 def run(options):
     wanted = formats(options.figures)
-    folder = pathlib.Path(options.out) if options.out else default_folder(options.paths[0])
+    first = pathlib.Path(options.paths[0])
+    folder = pathlib.Path(options.out or (first if first.is_dir() else first.parent) / "report")
     problems: list[Problem] = []
     collector = Collector()
     notes: list[str] = []
@@ -63,6 +58,6 @@ def run(options):
         print(f"{clean(row.answer.question)}\n  {clean(row.answer.answer)}")
     for one in report.open:
         print(f"{one.question}\n  {one.answer}" + (f" To answer it: {clean(one.next)}" if one.next else ""))
-    print(f"\n{text.plural(len(report.all_pictures), 'figure')}; "
+    print(f"\n{words.plural(len(report.all_pictures), 'figure')}; "
           f"{', '.join(clean(str(page)) for page in pages)}")
     return 0

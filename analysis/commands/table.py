@@ -3,10 +3,13 @@
 
 import sys
 
-from analysis import summary_text, table
-from analysis.columns import COLUMNS, REAL, WHOLE
+import polars as pl
+
+from analysis import settings, summary, table, words
+from analysis.columns import COLUMNS, REAL, SHOWN, WHOLE
 from analysis.faults import USAGE, Fault
-from analysis.notes import clean, say
+from analysis.notes import say, show
+from analysis.stats.interval import FEWEST
 from analysis.tables.options import TABLE, add_options
 
 DESCRIPTION = """Makes one table of run records, one row per run, from files and from all .jsonl,
@@ -27,6 +30,34 @@ def check(column):
         raise Fault(f"--column {column}: not a column of numbers (docs/table.md lists them)", USAGE)
 
 
+def medians(frame: pl.DataFrame, metric: str) -> str:
+    """A line a cell: median, interval, repeats, level reached, outliers; below it what to know."""
+    cells = summary.medians(frame, metric)
+    if cells.is_empty():
+        return f"no complete run of a load has {metric}\n"
+    rows = cells.to_dicts()
+    scale, shown = SHOWN[metric]
+    same = settings.the_same(rows)
+    lines = words.table(
+        ["configuration", f"{metric} {shown}".strip(), "interval", "level", "repeats", "outliers", "copied"],
+        [[settings.cell(row, same - {"variant"}) or "the load", words.number(row["median"] * scale),
+          *((words.NOTHING, words.NOTHING) if row["level"] is None else (
+              f"{words.number(row['low'] * scale)} to {words.number(row['high'] * scale)}", words.level(row["level"]))),
+          str(row["n"]), str(row["outliers"] or words.NOTHING), words.percent(row["copied"])]
+         for row in rows])
+    return lines + "\n" + _notes(frame, cells) + "\n"
+
+
+def _notes(frame, cells):
+    said = [f"Medians of repeats; from fewer than {FEWEST} there is no interval."]
+    if cells["outliers"].sum():
+        said.append("Outliers are in the medians; among equal repeats one configuration in a hundred has one.")
+    failed = frame.filter(~pl.col("complete")).height
+    if failed:
+        said.append(f"{failed} runs that were interrupted or failed are left out.")
+    return " ".join(said)
+
+
 def run(options):
     check(options.column)
     loaded = table.load_some(options.paths)
@@ -38,8 +69,7 @@ def run(options):
         table.write_csv(loaded.frame, options.csv)
     alone = not (options.csv or options.parquet or options.summary)
     if options.summary or alone and sys.stdout.isatty():
-        sys.stdout.write("".join(clean(line) + "\n" for line in summary_text.text(
-            loaded.frame, options.column).splitlines()))
+        show(medians(loaded.frame, options.column))
     if options.csv == "-" or alone and not sys.stdout.isatty():
         sys.stdout.write(table.csv(loaded.frame))
     return 0

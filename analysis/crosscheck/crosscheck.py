@@ -26,7 +26,7 @@ import tempfile
 
 sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from faults import printed  # noqa: E402
+from faults import SYSTEM, Fault, printed  # noqa: E402
 
 INITIAL_PID_NAMESPACE = 0xEFFFFFFC
 DEFAULT_LOAD = ["--variant", "twocopy,onecopy,zerocopy", "--messages", "10000", "--size", "64K"]
@@ -46,7 +46,7 @@ COMMON = r"""
 struct side { u32 tgid; u32 zerocopy; };
 struct tally { u64 sends, failed, bytes, timed; };
 struct timeslot { u32 tgid; u32 zerocopy; u32 bucket; u32 pad; };
-BPF_HASH(sums, struct side, struct tally, 1024);
+BPF_HASH(sums, struct side, struct tally, 65536);
 BPF_HASH(times, struct timeslot, u64, 65536);
 
 /* Sixteenths of powers of two, by arithmetic of its own. */
@@ -170,24 +170,18 @@ NO_HEADERS = ("no kernel headers for bcc: install linux-headers-$(uname -r), or 
 Sum = collections.namedtuple("Sum", "sends failed bytes timed")
 
 
-class CannotCheck(Exception):
-    """This system lacks what the check needs; the message says what."""
-
-
 def merge_headers(folder):
     """Debian splits its kernel headers in two packages; bcc wants one folder.
 
     Only for raw tracepoints, which use no kernel type: any version of headers will do.
     """
     for common in sorted(pathlib.Path("/usr/src").glob("linux-headers-*-common"), reverse=True):
-        for own in sorted(pathlib.Path("/usr/src").glob(common.name.removesuffix("-common") + "-*")):
-            if own == common:
-                continue
-            merged = pathlib.Path(folder)
-            subprocess.run(["cp", "-as", f"{common}/.", f"{own}/.", str(merged)], check=False,
-                           stderr=subprocess.DEVNULL)
-            return str(merged)
-    raise CannotCheck(NO_HEADERS)
+        for own in sorted(common.parent.glob(common.name.removesuffix("-common") + "-*")):
+            if own != common:
+                subprocess.run(["cp", "-as", f"{common}/.", f"{own}/.", folder], check=False,
+                               stderr=subprocess.DEVNULL)
+                return folder
+    raise Fault(NO_HEADERS, SYSTEM)
 
 
 def own_headers():
@@ -195,34 +189,19 @@ def own_headers():
     return build.exists() or pathlib.Path("/sys/kernel/kheaders.tar.xz").exists()
 
 
-def load_kprobes(bpf_class):
-    program = bpf_class(text=COMMON + KPROBES, cflags=["-w"])
-    program.attach_kprobe(event="tcp_sendmsg", fn_name="enter")
-    program.attach_kretprobe(event="tcp_sendmsg", fn_name="leave", maxactive=512)
-    return program
-
-
-def load_raw(bpf_class):
-    try:
-        numbers = NUMBERS[platform.machine()]
-    except KeyError:
-        raise CannotCheck(f"no syscall numbers for {platform.machine()}") from None
-    flags = ["-w"] + [f"-D{name}={value}" for name, value in numbers.items()]
-    return bpf_class(text=COMMON + RAW, cflags=flags)
-
-
-def kprobes_allowed():
-    return os.path.exists("/sys/bus/event_source/devices/kprobe/type")
-
-
 def build_program(bpf_class):
-    if own_headers() and kprobes_allowed():
-        return load_kprobes(bpf_class), "tcp_sendmsg"
-    if own_headers():
-        return load_raw(bpf_class), "tcp_sendmsg_locked..return"
+    if own_headers() and os.path.exists("/sys/bus/event_source/devices/kprobe/type"):
+        program = bpf_class(text=COMMON + KPROBES, cflags=["-w"])
+        program.attach_kprobe(event="tcp_sendmsg", fn_name="enter")
+        program.attach_kretprobe(event="tcp_sendmsg", fn_name="leave", maxactive=512)
+        return program, "tcp_sendmsg"
+    if platform.machine() not in NUMBERS:
+        raise Fault(f"no syscall numbers for {platform.machine()}", SYSTEM)
+    flags = ["-w", *(f"-D{name}={value}" for name, value in NUMBERS[platform.machine()].items())]
     with tempfile.TemporaryDirectory(prefix="sendpath-headers-") as folder:
-        os.environ["BCC_KERNEL_SOURCE"] = merge_headers(folder)
-        return load_raw(bpf_class), "tcp_sendmsg_locked..return"
+        if not own_headers():
+            os.environ["BCC_KERNEL_SOURCE"] = merge_headers(folder)
+        return bpf_class(text=COMMON + RAW, cflags=flags), "tcp_sendmsg_locked..return"
 
 
 @contextlib.contextmanager
@@ -254,16 +233,16 @@ def load_program():
     try:
         from bcc import BPF  # pylint: disable=import-outside-toplevel
     except ImportError:
-        raise CannotCheck("python3-bcc is missing (Debian: apt install python3-bpfcc)") from None
+        raise Fault("python3-bcc is missing (Debian: apt install python3-bpfcc)", SYSTEM) from None
     with output_to_file() as written:
         try:
             return build_program(BPF)
-        except CannotCheck:
+        except Fault:
             raise
         except Exception as problem:  # bcc raises bare Exception for all that fails
             ctypes.CDLL(None).fflush(None)
             written.seek(0)
-            raise CannotCheck(why_not(written.read(), problem)) from problem
+            raise Fault(why_not(written.read(), problem), SYSTEM) from problem
 
 
 def run_analyzer(analyze, options):
@@ -275,14 +254,14 @@ def run_analyzer(analyze, options):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+def counted(table, tgid, zerocopy):
+    """Keys and values of one of bcc's tables, of a process's sends of a kind."""
+    return [(key, value) for key, value in table.items() if (key.tgid, key.zerocopy) == (tgid, zerocopy)]
+
+
 def bcc_sum(program, tgid, zerocopy):
-    table = program["sums"]
-    key = table.Key(ctypes.c_uint32(tgid), ctypes.c_uint32(zerocopy))
-    try:
-        s = table[key]
-    except KeyError:
-        return Sum(0, 0, 0, 0)
-    return Sum(s.sends, s.failed, s.bytes, s.timed)
+    found = counted(program["sums"], tgid, zerocopy)
+    return Sum(*(sum(getattr(value, field) for _, value in found) for field in Sum._fields))
 
 
 def bounds(bucket):
@@ -305,8 +284,7 @@ def quantile(counts, share):
 
 def bcc_times(program, tgid, zerocopy):
     """Sorted (bucket, count), as bcc's side defines them."""
-    return sorted((k.bucket, v.value) for k, v in program["times"].items()
-                  if k.tgid == tgid and k.zerocopy == zerocopy)
+    return sorted((key.bucket, value.value) for key, value in counted(program["times"], tgid, zerocopy))
 
 
 def own_sum(record, zerocopy):
@@ -328,10 +306,6 @@ def near(ours, counts, own_span, span):
     return ours >= low if SPANS.index(own_span) < SPANS.index(span) else ours < high
 
 
-def us(ns):
-    return f"{ns / 1e3:,.2f}"
-
-
 def compare_medians(record, program, zerocopy, span):
     """Text, what of it goes into the last line, and whether it is as it must be."""
     walls = [c["wall_ns"] for c in record["calls"] if c["zerocopy"] == bool(zerocopy) and c["wall_ns"]]
@@ -340,18 +314,15 @@ def compare_medians(record, program, zerocopy, span):
         return "not timed", "not timed", True
     low, high = quantile(counts, 0.5)
     ours, own_span = walls[0]["p50"], walls[0]["span"]
-    text = f"median {us(ours)} us, bcc {us(low)} to {us(high)} us"
+    text = f"median {ours / 1e3:,.2f} us, bcc {low / 1e3:,.2f} to {high / 1e3:,.2f} us"
     if own_span == span and high - low < BUCKET_MIN_NS:
-        return text + ": too short to compare, each side times the other's program too", \
-            "too short to compare", True
-    if own_span == span:
-        rule = f"within a factor of {NEAR} of bcc's"
-        text += f", both of {span}"
-    else:
-        rule = f"in the order of their spans, with a factor of {NEAR} to spare"
-        text += f", of {own_span} and {span}"
+        return (f"{text}: too short to compare, each side times the other's program too",
+                "too short to compare", True)
+    spans, rule = ((f"both of {span}", f"within a factor of {NEAR} of bcc's") if own_span == span else
+                   (f"of {own_span} and {span}", f"in the order of their spans, with a factor of {NEAR} to spare"))
     good = near(ours, counts, own_span, span)
-    return f"{text}: {'' if good else 'NOT '}{rule}", ("" if good else "NOT ") + rule, good
+    rule = rule if good else f"NOT {rule}"
+    return f"{text}, {spans}: {rule}", rule, good
 
 
 def compare(record, program, span):
@@ -397,8 +368,8 @@ def main():
         print(__doc__)
         return 0
     if os.stat("/proc/self/ns/pid").st_ino != INITIAL_PID_NAMESPACE:
-        raise CannotCheck("bcc counts by process ids of the initial PID namespace: "
-                          "run it outside of this container")
+        raise Fault("bcc counts by process ids of the initial PID namespace: run it outside of this container",
+                    SYSTEM)
     # Wrong options are the analyzer's to explain, before bcc takes its time. It reads them in turn.
     read = subprocess.run([analyze, *options, "--help"], stdout=subprocess.DEVNULL, check=False)
     if read.returncode:
@@ -411,8 +382,8 @@ def main():
 if __name__ == "__main__":
     try:
         sys.exit(printed(main, complain))
-    except CannotCheck as problem:
-        complain(problem)
-        sys.exit(3)
+    except Fault as fault:
+        complain(fault)
+        sys.exit(fault.status)
     except KeyboardInterrupt:
         sys.exit(130)

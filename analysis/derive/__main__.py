@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """analyze derive: run records and a report of raw lines."""
 
-import argparse
 import json
 import os
 import sys
@@ -10,21 +9,13 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from derive import BadRaw, record_of  # noqa: E402 (the script's own folder is not in the path)
 from front.output import LineFile, Stream, complain, json_line, why  # noqa: E402
-from notes import did_you_mean  # noqa: E402
+from notes import Parser  # noqa: E402
 from tables.renamed import SCHEMA  # noqa: E402
 from text import lay_out  # noqa: E402
 from text.cells import Cells  # noqa: E402
 from text.report import DETAILS, REPORT, report  # noqa: E402
 
 DESCRIPTION = "Makes run records, and a report, of the raw lines that analyze --raw printed."
-
-
-class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line."""
-
-    def error(self, message):
-        complain("analyze", f"derive: {did_you_mean(self, message)} (analyze derive --help)")
-        sys.exit(2)
 
 
 def parse(arguments):
@@ -37,19 +28,14 @@ def parse(arguments):
     return parser.parse_args(arguments)
 
 
-def lines_of(path):
-    """Yields the lines. Raises OSError."""
-    with sys.stdin.buffer if path == "-" else open(path, "rb") as file:
-        yield from file
-
-
 def records(path):
     """Yields the records. Raises OSError, and ValueError with the line's number."""
-    for number, line in enumerate(lines_of(path), 1):
-        try:
-            yield record_of(json.loads(line))
-        except (BadRaw, ValueError, RecursionError) as error:
-            raise ValueError(f"line {number} is no raw line: {error}") from None
+    with sys.stdin.buffer if path == "-" else open(path, "rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                yield record_of(json.loads(line))
+            except (BadRaw, ValueError, RecursionError) as error:
+                raise ValueError(f"line {number} is no raw line: {error}") from None
 
 
 def main(arguments):

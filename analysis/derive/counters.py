@@ -25,13 +25,6 @@ def block(run):
     return rows
 
 
-def lost_returns(run, may_miss):
-    """Of the sends that were not seen to return, those whose return was skipped."""
-    if run.hooks["send"]["missed_unknown"]:
-        return run.under_way if may_miss else 0
-    return min(run["missed_ends"], run.under_way)
-
-
 def lost_calls(run):
     """An upper bound: the kernel may have skipped a program for a process that is not measured."""
     totals, send = run.totals, run.hooks["send"]
@@ -39,7 +32,10 @@ def lost_calls(run):
     if send["counts_at_end"]:
         # The return counts a send without its start, but takes a thread's first for an older one.
         return lost + run["missed_ends"] + min(run["missed_begins"], totals["returned_first"])
-    return lost + run["missed_begins"] + lost_returns(run, send["reason"])
+    # Of the sends that were not seen to return, those whose return was skipped.
+    skipped = run.under_way if send["reason"] else 0
+    return lost + run["missed_begins"] + (skipped if send["missed_unknown"] else
+                                          min(run["missed_ends"], run.under_way))
 
 
 def lost_completions(run):

@@ -14,17 +14,6 @@ def low(bucket, sub_bits):
     return ((bucket & (1 << sub_bits) - 1) + (1 << sub_bits)) << shift
 
 
-def high(bucket, sub_bits, most):
-    """The largest value of a bucket; the last one has no end but the largest value of all."""
-    above = low(bucket + 1, sub_bits)
-    return most if above == 1 << MAX_BITS and most > above - 1 else above - 1
-
-
-def rank(count, per_mille):
-    """The place of a percentile among so many values, from 1."""
-    return count // 1000 * per_mille + (count % 1000 * per_mille + 999) // 1000
-
-
 def bucket_of(value, sub_bits):
     if value >> MAX_BITS:
         return (MAX_BITS - sub_bits + 1 << sub_bits) - 1
@@ -38,10 +27,12 @@ class Percentiles:
     sub_bits = FINE
 
     def high(self, bucket):
-        return high(bucket, self.sub_bits, self.max)
+        """The largest value of a bucket; the last one has no end but the largest value of all."""
+        above = low(bucket + 1, self.sub_bits)
+        return self.max if above == 1 << MAX_BITS and self.max > above - 1 else above - 1
 
     def percentile(self, per_mille):
-        place, seen = rank(self.count, per_mille), 0
+        place, seen = -(-self.count * per_mille // 1000), 0  # from 1, rounded up
         for bucket, count in self.buckets:
             seen += count
             if seen and seen >= place:

@@ -5,6 +5,8 @@ A raw line of schema sendpath.interval/1 has the kernel programs' counts as they
 since the window opened (at), and whether it is the window's first or last.
 """
 
+from collections import Counter
+
 from .hist import Hist
 from .run import Call, ratio, sum_of
 
@@ -21,67 +23,46 @@ def percent(part, whole):
     return f"{max(share, 0.1) if part > 0 else share:.3g} %"
 
 
-class Sample:
-    """What a window has counted so far, by all ways of sending together."""
-
-    def __init__(self, raw):
-        totals = raw["maps"]["totals"]
-        calls = [Call(int(slot), part, {}) for slot, part in raw["maps"]["calls"].items()]
-        walls = [Hist(call.raw["wall"]) for call in calls]
-        self.at = raw["at"]
-        self.sends = sum(call.sends for call in calls)
+def counted(raw):
+    """What a window has counted so far, by all ways of sending together: sums by name, timed sends by
+    bucket, the longest of them.
+    """
+    totals = raw["maps"]["totals"]
+    calls = [Call(int(slot), part, {}) for slot, part in raw["maps"]["calls"].items()]
+    walls, buckets = [Hist(call.raw["wall"]) for call in calls], Counter()
+    for wall in walls:
+        buckets.update(dict(wall.buckets))
+    sums = Counter(
+        sends=sum(call.sends for call in calls),
         # As the program saw it: the kernel restarts what a signal interrupted.
-        self.failed = sum(call.raw["failed"] - call.raw["interrupted"] for call in calls)
-        self.bytes = sum(call.bytes for call in calls)
-        self.requests = sum(call.sends for call in calls if call.zerocopy)
-        self.completions = totals["completions"] + totals["uring_completions"]
-        self.copied = totals["uring_copied"] + sum_of(
-            "copied" if raw["sees_unflagged"] else "flagged", totals)
+        failed=sum(call.raw["failed"] - call.raw["interrupted"] for call in calls),
+        bytes=sum(call.bytes for call in calls),
+        requests=sum(call.sends for call in calls if call.zerocopy),
+        completions=totals["completions"] + totals["uring_completions"],
+        copied=totals["uring_copied"] + sum_of("copied" if raw["sees_unflagged"] else "flagged", totals),
         # Of the completions: io_uring was not asked to report copies.
-        self.unknown = 0 if raw["knows_uring"] else totals["uring_unknown"]
-        self.max = max((wall.max for wall in walls if wall.count), default=0)
-        self.buckets = {}
-        for bucket, count in (pair for wall in walls for pair in wall.buckets):
-            self.buckets[bucket] = self.buckets.get(bucket, 0) + count
-
-    def since(self, before):
-        """The same of what came after another one."""
-        between = object.__new__(Sample)
-        for name, now in vars(self).items():
-            if name not in ("max", "buckets"):
-                setattr(between, name, now - getattr(before, name))
-        between.max = self.max  # none of the difference is above it
-        between.buckets = {bucket: count - before.buckets.get(bucket, 0)
-                           for bucket, count in self.buckets.items()
-                           if count > before.buckets.get(bucket, 0)}
-        return between
-
-    def line(self, at):
-        wall = Hist({"sum": 0, "min": 0, "max": self.max, "buckets": self.buckets})
-        times = [f"{wall.percentile(point) / 1e3:,.2f}" if wall.count else "-" for point in (500, 990)]
-        # The kernel may take a flag back in a later interval.
-        copied = min(max(self.copied, 0), self.completions)
-        return FORMAT.format(
-            f"{at:,.1f}", f"{self.sends:,}", f"{ratio(self.bytes * 8 / 1e6, self.at) or 0:,.2f}", *times,
-            f"{self.failed:,}", f"{self.requests:,}",
-            "-" if self.unknown else percent(copied, self.completions))
+        unknown=0 if raw["knows_uring"] else totals["uring_unknown"])
+    return sums, buckets, max((wall.max for wall in walls if wall.count), default=0)
 
 
 class Lines:
-    """Of one window after the other."""
+    """Of one window."""
 
     def __init__(self):
-        self.before = None
-
-    def begin(self):
-        """A window opens."""
-        self.before = None
+        self.before, self.buckets, self.at = None, Counter(), 0.0
 
     def line(self, raw):
         """Its text; None for a last fraction of an interval in which nothing was sent."""
-        now = Sample(raw)
-        between = now.since(self.before) if self.before else now
-        if raw["last"] and self.before and not between.sends and between.at < raw["seconds"] / 2:
+        sums, buckets, longest = counted(raw)
+        # Without what is below 0: the kernel may take a flag back in a later interval.
+        new, seconds = sums - (self.before or Counter()), raw["at"] - self.at
+        if raw["last"] and self.before and not new["sends"] and seconds < raw["seconds"] / 2:
             return None
-        self.before = now
-        return between.line(now.at)
+        # None of the new ones took longer than the longest of all.
+        wall = Hist({"sum": 0, "min": 0, "max": longest, "buckets": buckets - self.buckets})
+        self.before, self.buckets, self.at = sums, buckets, raw["at"]
+        times = [f"{wall.percentile(point) / 1e3:,.2f}" if wall.count else "-" for point in (500, 990)]
+        return FORMAT.format(
+            f"{self.at:,.1f}", f"{new['sends']:,}", f"{ratio(new['bytes'] * 8 / 1e6, seconds) or 0:,.2f}", *times,
+            f"{new['failed']:,}", f"{new['requests']:,}",
+            "-" if new["unknown"] else percent(min(new["copied"], new["completions"]), new["completions"]))

@@ -3,25 +3,10 @@
 on a run must not be compared with others.
 """
 
-import math
 import re
 
-# What is a share, or becomes one by dividing; doubtful from, too much from; code and words.
-LIMITS = (
-    (("run", "steal_share"), None, 0.02, 0.1, "steal",
-     "the hypervisor gave %.0f %% of the CPUs' time to others"),
-    (("noise", "others_share"), None, 0.05, 0.2, "others", "other programs took %.0f %% of the CPUs' time"),
-    (("noise", "slowdown"), None, 0.05, 0.2, "slowdown", "the CPUs' frequency fell by %.0f %%"),
-    (("noise", "sender_waited_share"), None, 0.1, 0.2, "sender_waited",
-     "the sender waited for a CPU in %.0f %% of the time in which it could run"),
-    (("noise", "receiver_waited_share"), None, 0.1, 0.2, "receiver_waited",
-     "the receiver waited for a CPU in %.0f %% of the time in which it could run"),
-    (("noise", "pressure_share"), None, math.inf, 0.5, "pressure",
-     "something waited for a CPU in %.0f %% of the time"),
-    (("tcp", "sending", "retransmits"), ("tcp", "sending", "data_segments"), 0.001, math.inf,
-     "retransmitted", "%.1f %% of the segments were retransmitted"),
-    (("tcp", "zero_windows"), ("tcp", "sending", "data_segments"), 0.01, math.inf, "zero_windows",
-     "the receiver closed its window, once for %.0f %% of the segments"))
+from tables.limits import LIMITS
+
 WAITS = "sender_waited", "receiver_waited", "pressure"
 OTHERS_CPUS = 0.1
 OWN = (("user_s",), ("system_s",), ("receiver", "user_s"), ("receiver", "system_s"))
@@ -40,11 +25,6 @@ def busy_threads(load):
     return 2 if load["workload"] == "procinfo" else 2 * load["threads"]
 
 
-def own_queue(run):
-    """The share of the time in which the load's own threads wait for each other."""
-    return max(0.0, 1 - run["host"]["nproc"] / max(busy_threads(run["load"]), 1))
-
-
 def values(record):
     """Yields each value that has a limit, with the limits, code and words."""
     for path, per, doubtful, much, code, words in LIMITS:
@@ -53,18 +33,14 @@ def values(record):
             yield value / by, doubtful, much, code, words
 
 
-def exceeded(record):
-    """Yields code and words of each limit from which on figures are doubtful."""
-    return ((code, words % (100 * value)) for value, doubtful, _, code, words in values(record)
-            if value >= doubtful)
-
-
 def disturbed(run, record):
     """Why the run must not be compared, in words; None: it may. The load's softirqs keep its threads
     waiting, too: their waits, or where these are not known the pressure on all CPUs, count where other
     programs used so much of a CPU.
     """
-    noise, own = record["noise"], own_queue(run)
+    noise = record["noise"]
+    # The share of the time in which the load's own threads wait for each other.
+    own = max(0.0, 1 - run["host"]["nproc"] / max(busy_threads(run["load"]), 1))
     others = (noise["others_share"] or 0) * run["host"]["nproc"] >= OTHERS_CPUS
     known = noise["sender_waited_share"] is not None or noise["receiver_waited_share"] is not None
     for value, _, much, code, words in values(record):

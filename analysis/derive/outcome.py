@@ -3,7 +3,6 @@
 
 from tables.causes import CAUSES, LOST_SHARE, SENDS, WAITING_SHARE, Cause
 
-DEVICE_MAX = 319
 BY_NAME = {cause.name: cause for cause in CAUSES}
 UNCLASSIFIED = CAUSES[0]
 # In the place of unclassified, where no stack was counted with it.
@@ -89,7 +88,7 @@ def standing(f):
 
 def remedy(f, row):
     """The device goes where a remedy names it."""
-    return row.words.remedy.replace("DEV", device(f.causes, row)[:DEVICE_MAX] or "DEV", 1)
+    return row.words.remedy.replace("DEV", device(f.causes, row) or "DEV", 1)
 
 
 def remedies(f):

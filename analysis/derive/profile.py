@@ -47,11 +47,6 @@ def context_of(in_send, names, completing):
     return "kernel"
 
 
-def why_off(role, functions):
-    """The stage of a thread that left its CPU in a send."""
-    return "preempted" if role & PREEMPTED else "lock_wait" if LOCK & set(functions) else "blocked"
-
-
 def block(run):
     """None where --profile does not ask for it, or nothing was measured."""
     raw = run.raw.get("profile")
@@ -67,7 +62,8 @@ def block(run):
         if stack["role"] & (WAITED | PREEMPTED):
             while functions and functions[0].startswith(MEASURING):  # which saw it leave
                 functions.pop(0)
-            key = syscall, zerocopy, why_off(stack["role"], functions), tuple(functions[::-1])
+            why = "preempted" if stack["role"] & PREEMPTED else "lock_wait" if LOCK & set(functions) else "blocked"
+            key = syscall, zerocopy, why, tuple(functions[::-1])
             waits[key] = waits.get(key, 0) + stack["samples"]
             continue
         context = context_of(slot > 0, set(functions), completing)

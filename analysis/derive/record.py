@@ -158,35 +158,23 @@ def record_of(raw):
 
 def run_of(raw):
     run = Run({**raw, "noise": noise.between(**raw["noise"])})
-    record = {"schema": SCHEMA, "tool": {"version": raw["version"]}}
-    head = named(run)
-    record.update(started=started(run), run=head, host=raw["host"], privilege=raw["privilege"])
-    record["plan"] = plan(run)
-    record["load"] = load(run)
-    record["observed"] = observed(run)
-    record["serving"] = run.app.pop("serving", None) if run.app else None
-    record["tcp"] = tcp(run)
-    record["app"] = run.app
+    record = {"schema": SCHEMA, "tool": {"version": raw["version"]}, "started": started(run), "run": named(run),
+              "host": raw["host"], "privilege": raw["privilege"], "plan": plan(run), "load": load(run),
+              "observed": observed(run), "serving": run.app.pop("serving", None) if run.app else None,
+              "tcp": tcp(run), "app": run.app}
     if run.observed:
         run.missing("load", NO_LOAD)
     if run.app is None:
         run.missing("app", NO_LOAD if run.observed else raw["error"])
     record["noise"] = noise.block(run, record)
-    record["calls"] = calls.block(run)
-    record["by"] = groups.block(run)
-    record["zerocopy"] = zerocopy.block(run)
-    record["receiver"] = receiver(run)
-    record["counters"] = counters.block(run)
-    record["memory"] = memory.block(run)
-    record["profile"] = profile.block(run)
+    record.update(calls=calls.block(run), by=groups.block(run), zerocopy=zerocopy.block(run),
+                  receiver=receiver(run), counters=counters.block(run), memory=memory.block(run),
+                  profile=profile.block(run))
     if "timeline" in raw:
         record["timeline"] = timeline.block(run)
     record["lost"] = counters.lost(run)
     if record["zerocopy"]:
         record["zerocopy"]["outcome"] = outcome.block(record)
     record["overhead"] = overhead(run)
-    record["complete"] = not raw["interrupted"] and not raw["error"]
-    record["warnings"] = warnings.block(run, record)
-    record["unmeasured"] = run.unmeasured
-    record["comparisons"] = None
-    return record
+    return {**record, "complete": not raw["interrupted"] and not raw["error"],
+            "warnings": warnings.block(run, record), "unmeasured": run.unmeasured, "comparisons": None}

@@ -153,4 +153,3 @@ class Run:
             return None
         return next((self.hooks[name]["reason"] for name in ("skb segment", "skb pull", "skb duplicate")
                      if not self.hooked(name)), None)
-

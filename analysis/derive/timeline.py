@@ -6,7 +6,7 @@ from collections import Counter, namedtuple
 
 from tables.calls import CALLS
 from tables.causes import CAUSES
-from tables.stages import NUMBERS, STAGES
+from tables.stages import NUMBERS, OF_NAME
 from tables.timeline import EVENTS, SENDER, SOFTIRQ
 
 # As write_events() of user/trace/timeline.c has them. missed: events of the CPU without room, so far.
@@ -14,7 +14,6 @@ Event = namedtuple("Event", "time kind sock cpu tid id of bytes extra missed")
 KINDS = {event.name: event for event in EVENTS}
 BEGINS = {event.name for event in EVENTS if event.ends}
 ENDS = {event.ends for event in EVENTS if event.ends}
-WORDS = {stage.name: stage.words for stage in STAGES}
 SOFTIRQS = "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"
 OF_IDS = {"copied", "completed", "notified", "read"}
 OF_PLACE = {"queued", "handed", "received"}
@@ -169,7 +168,7 @@ class Timeline:
         """In words."""
         if event.kind == "stage_begin":
             name = NUMBERS[event.extra] if event.extra < len(NUMBERS) else "unaccounted"
-            return WORDS[name]
+            return OF_NAME[name].words
         if event.kind == "softirq_begin":
             return f"softirq {SOFTIRQS[event.extra] if event.extra < len(SOFTIRQS) else event.extra}"
         if event.kind == "switch_out":

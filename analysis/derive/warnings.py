@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What a reader must know of a run before its figures are believed."""
 
-from . import noise
-from .noise import at, busy_threads
+from .noise import at, busy_threads, values
 from .run import sum_of
 
 
@@ -89,7 +88,8 @@ def misses(run):
 
 def block(run, record):
     found = [*machine(run), *unseen(run), *misses(run), *assumed(run), *unsent(run), *paced(record),
-             *noise.exceeded(record), *estimated(record)]
+             *((code, words % (100 * value)) for value, doubtful, _, code, words in values(record)
+               if value >= doubtful), *estimated(record)]
     if run["interrupted"]:
         found.append(("interrupted", "the run was interrupted before its time was up"))
     if run["error"]:

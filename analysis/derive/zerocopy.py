@@ -257,18 +257,12 @@ def block(run):
     if hook["status"] == "disabled" and not asked.requests:
         run.missing("zerocopy", hook["reason"])
         return None
-    out = requests(asked, refused(asked, totals["refused_optmem"], totals["refused_memlock"]))
-    out.update(completions(run))
-    out.update(groups.peers(run))
-    out["io_uring"] = uring(run)
     causes = all_causes(run)
-    out.update(skb_copies(run, causes))
-    out["causes"] = cause_rows(run, causes)
-    out.update(latency(run))
-    out["pinned"] = pinned(run)
-    out["notifications"] = notifications(run)
-    out["error_queue"] = error_queue(run)
-    woken = run.hooked("wake-up", "zerocopy.wake_up_ns")
-    out["wake_up_ns"] = run.span("wake_up").json("sock_def_error_report") if woken else None
-    out["errqueue_copied"] = told(run)
-    return out
+    return {
+        **requests(asked, refused(asked, totals["refused_optmem"], totals["refused_memlock"])),
+        **completions(run), **groups.peers(run), "io_uring": uring(run), **skb_copies(run, causes),
+        "causes": cause_rows(run, causes), **latency(run), "pinned": pinned(run),
+        "notifications": notifications(run), "error_queue": error_queue(run),
+        "wake_up_ns": run.span("wake_up").json("sock_def_error_report")
+        if run.hooked("wake-up", "zerocopy.wake_up_ns") else None,
+        "errqueue_copied": told(run)}

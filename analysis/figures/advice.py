@@ -7,7 +7,7 @@ import polars as pl
 from analysis import words
 from analysis.advice import LEVEL, Advice, Answer
 from analysis.figures import labels, lines, style
-from analysis.figures.base import BESIDE, Drawn, NotDrawn
+from analysis.figures.base import BESIDE, Drawn, Figure, NotDrawn
 from analysis.tables.advice import CALLS, METRICS
 
 TITLE = "Zero-copy against the others by message size"
@@ -36,9 +36,9 @@ def _changes(answers: list[Answer]) -> list[tuple[int, int]]:
 
 def _panel(metric: str, answers: list[Answer], sizes: list[int], width: int) -> alt.LayerChart:
     names = {name: label for name, label in NAMES.items() if any(a.against == name for a in answers)}
-    chart = lines.draw(lines.Lines(
+    chart = lines.draw(
         _cells(answers), names, "zero-copy against", style.size_axis(sizes),
-        f"ratio; {BETTER[metric]} zero-copy is better", [""], width, height=280, level=1.0))
+        f"ratio; {BETTER[metric]} zero-copy is better", [""], width, height=280, level=1.0)
     shades = [alt.Chart(pl.DataFrame({"from": [low], "to": [high]})).mark_rect(
         color=style.FRAME, opacity=0.35).encode(x=style.size_axis(sizes, "from"), x2="to:Q")
         for low, high in _changes(answers)]
@@ -66,3 +66,7 @@ def draw(advice: Advice, width: int) -> Drawn | NotDrawn:
                        columns=beside, spacing=24)
     return Drawn(style.themed(chart, TITLE, ["; ".join((told, *notes))], description, width), TITLE,
                  description, notes)
+
+
+def figure(name: str, advice: Advice) -> Figure:
+    return Figure(name, lambda _, width: draw(advice, width))

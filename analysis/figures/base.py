@@ -61,6 +61,5 @@ class NotDrawn:
 class Figure:
     """width: of the picture on a page that is wide."""
     name: str
-    title: str
     draw: Callable[[Data, int], Drawn | NotDrawn]
     width: int = WIDE

@@ -14,16 +14,12 @@ SETTINGS = {one.column: one.say for one in (*MACHINE, *LOAD, FIELD_SIZE) if not 
 SAID = ("host", "kernel", "workload", "link", "address_family", "fields")
 
 
-def _divides_messages(runs: pl.DataFrame) -> str:
-    """How messages that are divided differently are told apart: by fields, or by their size."""
-    by_fields = runs["fields"].n_unique() <= runs["field_size_bytes"].n_unique()
-    return "field_size_bytes" if by_fields else "fields"
-
-
 def with_setting(runs: pl.DataFrame, beside: tuple[str, ...] = ()) -> pl.DataFrame:
     """The runs with a column setting: what varies among SETTINGS, but for those beside, as text;
     "" if nothing does."""
-    skipped = {_divides_messages(runs), *beside, *(["inflight"] if inflight_follows_size(runs) else [])}
+    # Messages that are divided differently are told apart by fields, or by their size.
+    divides = max("field_size_bytes", "fields", key=lambda name: runs[name].n_unique())
+    skipped = {divides, *beside, *(["inflight"] if inflight_follows_size(runs) else [])}
     varying = [name for name in SETTINGS if name not in skipped and runs[name].n_unique() > 1]
     if not varying:
         return runs.with_columns(pl.lit("").alias("setting"))

@@ -58,7 +58,7 @@ class Node:
                 yield {"path": (*path, name), "function": name, "depth": depth, "begin": begin,
                        "end": begin + share, "samples": node.samples,
                        "own": node.samples - sum(callee.samples for callee in node.callees.values()),
-                       "stage": node.stage}
+                       "stage": node.stage, "percent": 100 * node.samples / whole}
                 yield from node.rows(whole, begin, depth + 1, (*path, name))
             begin += share
 
@@ -142,17 +142,15 @@ def draw(data: Data, width: int) -> Drawn | NotDrawn:
     runs, found = trees(data)
     if not found:
         return NotDrawn(TITLE, "no run has samples enough: --profile takes them")
-    search, graphs, drawn = _search(), [], {}
-    for name, tree in found.items():
-        drawn[name] = [row | {"percent": 100 * row["samples"] / tree.samples} for row in tree.rows(tree.samples)]
+    search, drawn = _search(), {name: list(tree.rows(tree.samples)) for name, tree in found.items()}
     met = {row["stage"] for rows in drawn.values() for row in rows}
     colors = {stages.words(stage.name): OFF.get(stage.name, stage.color) for stage in stages.STAGES} | {
         SEVERAL: SEVERAL_COLOR}
     words = [word for word in colors if word in met]
     color = alt.Color("stage:N", title="stage", sort=words, scale=alt.Scale(
         domain=words, range=[colors[word] for word in words]))
-    for number, (name, title) in enumerate(_titles(runs, found).items()):
-        graphs.append(flames(drawn[name], title, number, color, _TOOLTIPS, search, width))
+    graphs = [flames(drawn[name], title, number, color, _TOOLTIPS, search, width)
+              for number, (name, title) in enumerate(_titles(runs, found).items())]
     heaviest = [f"{max(rows, key=lambda row: row['own'])['function']} ({name})" for name, rows in drawn.items()]
     description = (f"Flame graphs of {labels.listed(list(found))}: kernel functions by their share of the samples "
                    f"in sends; the heaviest by themselves: {labels.listed(heaviest)}. {shared_setting(runs)}.")
@@ -169,11 +167,8 @@ def differences(tree: Node, reference: Node) -> list[dict]:
             if node is None:
                 return 0.0
         return 100 * node.samples / reference.samples
-    rows = []
-    for row in tree.rows(tree.samples):
-        percent, before = 100 * row["samples"] / tree.samples, share(row["path"])
-        rows.append(row | {"percent": percent, "before": before, "difference": percent - before})
-    return rows
+    return [row | {"before": (before := share(row["path"])), "difference": row["percent"] - before}
+            for row in tree.rows(tree.samples)]
 
 
 def _draw_differences(pairs: dict[str, tuple[Node, Node]], titles: dict[str, str], first: str,
@@ -214,5 +209,5 @@ def draw_sets(a: Data, b: Data, width: int) -> Drawn | NotDrawn:
     return _draw_differences(pairs, titles, "A", runs, width)
 
 
-FIGURE = Figure("functions", TITLE, draw)
-FIGURE_COMPARED = Figure("functions-compared", COMPARED, draw_compared)
+FIGURE = Figure("functions", draw)
+FIGURE_COMPARED = Figure("functions-compared", draw_compared)

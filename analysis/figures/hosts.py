@@ -12,10 +12,7 @@ TITLE = "Hosts beside one another"
 MOST_HOSTS = 24
 # Light in print and on a dark page, and so with dark words on it.
 LIGHT, DEEP, WORDS, EDGE = "#eef6fb", style.SKY.color, "#111111", style.ORANGE.color
-PANELS = {"fallback": "copied zero-copy sends (%)",
-          hosts.TIME: "kernel time of a send (ratio)",
-          hosts.RATE: "throughput (ratio)"}
-METRIC = {"fallback": hosts.COPIED}
+PANELS = {metric: f"{said} ({'%' if metric == hosts.COPIED else 'ratio'})" for metric, said in hosts.WORDS.items()}
 CELL = 34
 
 
@@ -27,7 +24,7 @@ def shown(names: list[str], outliers: set[str]) -> list[str]:
 def _rows(found: pl.DataFrame, panel: str) -> pl.DataFrame:
     """sender, receiver, what a field says, how deep it is (0 to 1), and whether its sender is an outlier."""
     value = pl.col(panel)
-    share = panel == "fallback"
+    share = panel == hosts.COPIED
     # 100 is what all have; of ratios twice and half are as deep as it gets.
     deep = value if share else value.log(2).abs().clip(0, 1)
     return found.filter(value.is_not_null()).select(
@@ -72,12 +69,10 @@ def draw(data: Data, width: int) -> Drawn | NotDrawn:
         notes = (*notes, f"{len(every) - len(names)} of {len(every)} hosts are left out of the picture")
     description = (f"A matrix of {len(names)} hosts, sender by receiver: "
                    f"{labels.listed([PANELS[panel] for panel in panels])}; {'; '.join(notes)}.")
-    parts = []
-    for panel in panels:
-        apart = [one.host for one in outliers if one.metric == METRIC.get(panel, panel)]
-        parts.append(_panel(found.with_columns(pl.col("host").is_in(apart).alias("apart")), panel, columns))
-    chart = alt.concat(*parts, columns=max(1, width // (CELL * len(columns) + 160)), spacing=24)
+    apart = {panel: [one.host for one in outliers if one.metric == panel] for panel in panels}
+    chart = alt.concat(*(_panel(found.with_columns(pl.col("host").is_in(apart[panel]).alias("apart")), panel, columns)
+                         for panel in panels), columns=max(1, width // (CELL * len(columns) + 160)), spacing=24)
     return Drawn(style.themed(chart, TITLE, ["; ".join(notes)], description, width), TITLE, description, notes)
 
 
-FIGURE = Figure("hosts", TITLE, draw)
+FIGURE = Figure("hosts", draw)

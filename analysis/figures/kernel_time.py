@@ -48,11 +48,6 @@ def _order(names: list[str]) -> list[str]:
     return sorted(names, key=lambda s: (known.index(s) if s in known else len(known), s))
 
 
-def _colors(order: list[str]) -> list[str]:
-    found = dict(zip(order, (look.color for look in style.looks(order))))
-    return [stages.OF_NAME[name].color if name in stages.OF_NAME else found[name] for name in order]
-
-
 def _letter(name: str) -> str:
     return stages.OF_NAME[name].letter.strip() if name in stages.OF_NAME else ""
 
@@ -86,12 +81,13 @@ def _chart(found: pl.DataFrame, named: dict[str, str], panels: list[str],
                alt.Tooltip("word:N", title="stage"),
                alt.Tooltip("said:N", title="µs"), alt.Tooltip("n:Q", title="repeats")]
     domain = [_word(name) for name in order]
+    colors = [stages.OF_NAME.get(name, look).color for name, look in zip(order, style.looks(order))]
     bars = alt.Chart().mark_bar(stroke=style.PAPER, strokeWidth=0.8, width=26).encode(
         x=x, y=alt.Y("bottom:Q", title="kernel time of a send (µs)",
                      scale=alt.Scale(zero=True, nice=False),
                      axis=alt.Axis(format=",.6~g", labelBound=6)), y2="top:Q",
         color=alt.Color("word:N", title="stage, from below", sort=domain,
-                        scale=alt.Scale(domain=domain, range=_colors(order))),
+                        scale=alt.Scale(domain=domain, range=colors)),
         tooltip=tooltip)
     layered = [bars]
     if any(map(_letter, order)):
@@ -104,15 +100,12 @@ def _chart(found: pl.DataFrame, named: dict[str, str], panels: list[str],
 def draw(data: Data, width: int) -> Drawn | NotDrawn:
     ids = data.details.stages["run_id"].unique().implode()
     runs = data.sending.filter(pl.col("send_span").is_not_null() & pl.col("run_id").is_in(ids))
-    if runs.is_empty():
-        span, *others = send_spans(data.sending) or [None]
-        told = (f"span {span}",) if span else ()
-        told += (f"not drawn: times of the span {', '.join(others)}",) if others else ()
-        return draw_over(Data(data.runs.filter(pl.col("send_span").eq_missing(pl.lit(span)))), SIZE, TITLE, [MEAN],
-                         "no run timed its sends in the kernel", width, told)
-    span, *others = send_spans(runs)
-    runs = runs.filter(pl.col("send_span") == span)
+    span, *others = send_spans(data.sending if runs.is_empty() else runs) or [None]
     not_drawn = (f"not drawn: times of the span {', '.join(others)}",) if others else ()
+    if runs.is_empty():
+        return draw_over(Data(data.runs.filter(pl.col("send_span").eq_missing(pl.lit(span)))), SIZE, TITLE, [MEAN],
+                         "no run timed its sends in the kernel", width, ((f"span {span}",) if span else ()) + not_drawn)
+    runs = runs.filter(pl.col("send_span") == span)
     runs = runs.filter(pl.col("message_bytes").is_in(spread(runs["message_bytes"].to_list(), 4))
                        & pl.col("threads").is_in(spread(runs["threads"].to_list(), 2)))
     timed = times(runs, data).join(runs.select("run_id", *KEYS), on="run_id")
@@ -135,4 +128,4 @@ def draw(data: Data, width: int) -> Drawn | NotDrawn:
                  TITLE, description, notes)
 
 
-FIGURE = Figure("kernel-time", TITLE, draw)
+FIGURE = Figure("kernel-time", draw)

@@ -38,11 +38,8 @@ def _copied(asked: bool, low: float | None, high: float | None) -> str:
 
 def variants(runs: pl.DataFrame, column: str = "variant") -> dict[str, str]:
     """Each variant's label: its name, with what was copied of its sends in these runs."""
-    labels = {}
-    for name in order(runs[column].unique().to_list()):
-        what = copied(runs.filter(pl.col(column) == name))
-        labels[name] = f"{name} ({what})" if what else name
-    return labels
+    return {name: f"{name} ({what})" if (what := copied(runs.filter(pl.col(column) == name))) else name
+            for name in order(runs[column].unique().to_list())}
 
 
 def intervals(cells: pl.DataFrame) -> str:

@@ -3,7 +3,6 @@
 
 import math
 import re
-from dataclasses import dataclass
 
 import altair as alt
 import polars as pl
@@ -18,48 +17,6 @@ PANEL, AXIS = 240, 62
 LETTER = 7
 # Names that share a size stand side by side, by this many powers of two.
 APART = 0.055
-
-
-@dataclass(frozen=True)
-class Lines:
-    """cells: columns x, name, panel and those of cells(), and perhaps dip, whether to mark one;
-    labels: what each name is called. apart: of names that share an x, in powers of two.
-
-    x_axis is made of what was measured; panels: in which order, each a text. width: of all
-    panels of a row together. level: a value to draw a horizontal line at.
-    """
-    cells: pl.DataFrame
-    labels: dict[str, str]
-    legend: str
-    x_axis: alt.X
-    y_title: str
-    panels: list[str]
-    width: int
-    height: int = 200
-    apart: float = APART
-    level: float | None = None
-
-
-def _placed(spec: Lines) -> pl.DataFrame:
-    names = list(spec.labels)
-    apart = {name: 2 ** (spec.apart * (i - (len(names) - 1) / 2)) for i, name in enumerate(names)}
-    return spec.cells.with_columns(
-        pl.col("x").alias("at"),
-        (pl.col("x") * pl.col("name").replace_strict(apart, return_dtype=pl.Float64)).alias("x"),
-        pl.col("name").replace_strict(spec.labels, return_dtype=pl.String).alias("label"))
-
-
-def _tooltip(spec: Lines) -> list[alt.Tooltip]:
-    return [alt.Tooltip("label:N", title=spec.legend),
-            alt.Tooltip("at:Q", title=spec.x_axis.to_dict().get("title", "x"), format=",d"),
-            alt.Tooltip("said:N", title=spec.y_title),
-            alt.Tooltip("n:Q", title="repeats")]
-
-
-def _range(spec: Lines) -> tuple[float, float]:
-    ends = pl.concat([spec.cells[column].drop_nulls() for column in ("median", "low", "high")])
-    values = [ends.min(), ends.max()] + ([] if spec.level is None else [spec.level])
-    return min(values), max(values)
 
 
 def in_panels(layers: alt.LayerChart, data: pl.DataFrame, panels: list[str], width: int,
@@ -81,31 +38,47 @@ def in_panels(layers: alt.LayerChart, data: pl.DataFrame, panels: list[str], wid
     return drawn.resolve_axis(x="independent") if len(panels) % columns else drawn
 
 
-def draw(spec: Lines) -> alt.TopLevelMixin:
-    """Lines through the medians, points, and bars for the intervals that there are."""
-    cells = _placed(spec)
-    by = style.encodings("label", spec.legend, spec.labels)
-    ends = _range(spec)
-    y_axis = style.value_axis(spec.y_title, *ends)
-    base = alt.Chart().encode(x=spec.x_axis)
-    line = base.mark_line(strokeWidth=1.6).encode(y=y_axis, color=by["color"], strokeDash=by["strokeDash"])
+def draw(cells: pl.DataFrame, names: dict[str, str], legend: str, x_axis: alt.X, y_title: str,
+         panels: list[str], width: int, height: int = 200, apart: float = APART,
+         level: float | None = None) -> alt.TopLevelMixin:
+    """Lines through the medians, points, and bars for the intervals that there are.
+
+    cells: columns x, name, panel and those of cells(), and perhaps dip, whether to mark one; names:
+    what each name is called. x_axis is made of what was measured; panels: in which order, each a
+    text. width: of all panels of a row together. apart: of names that share an x, in powers of two.
+    level: a value to draw a horizontal line at.
+    """
+    places = {name: 2 ** (apart * (i - (len(names) - 1) / 2)) for i, name in enumerate(names)}
+    cells = cells.with_columns(
+        pl.col("x").alias("at"),
+        (pl.col("x") * pl.col("name").replace_strict(places, return_dtype=pl.Float64)).alias("x"),
+        pl.col("name").replace_strict(names, return_dtype=pl.String).alias("label"))
+    tooltip = [alt.Tooltip("label:N", title=legend),
+               alt.Tooltip("at:Q", title=x_axis.to_dict().get("title", "x"), format=",d"),
+               alt.Tooltip("said:N", title=y_title), alt.Tooltip("n:Q", title="repeats")]
+    by = style.encodings("label", legend, names)
+    values = pl.concat([cells[column].drop_nulls() for column in ("median", "low", "high")])
+    ends = [values.min(), values.max(), *([] if level is None else [level])]
+
+    def y_axis(field="median"):
+        return style.value_axis(y_title, min(ends), max(ends), field)
+    base = alt.Chart().encode(x=x_axis)
+    line = base.mark_line(strokeWidth=1.6).encode(y=y_axis(), color=by["color"], strokeDash=by["strokeDash"])
     bars = base.transform_filter("isValid(datum.low)").mark_errorbar(
         ticks={"width": 5}, rule={"strokeWidth": 1.4}).encode(
-        y=style.value_axis(spec.y_title, *ends, field="low"), y2="high:Q", color=by["color"],
-        # Its own would have the ends of the bar, and x as it was moved aside.
-        tooltip=_tooltip(spec))
+        # Its own tooltip would have the ends of the bar, and x as it was moved aside.
+        y=y_axis("low"), y2="high:Q", color=by["color"], tooltip=tooltip)
     points = base.mark_point(size=46, filled=True, opacity=1).encode(
-        y=y_axis, color=by["color"], shape=by["shape"], tooltip=_tooltip(spec))
+        y=y_axis(), color=by["color"], shape=by["shape"], tooltip=tooltip)
     # Bars of no interval at all have no extent, which a browser's console would tell.
     shown = [line, bars, points] if cells["low"].count() else [line, points]
     if "dip" in cells.columns and cells["dip"].any():
-        at_dips = base.transform_filter("datum.dip").encode(y=y_axis)
+        at_dips = base.transform_filter("datum.dip").encode(y=y_axis())
         shown += [at_dips.mark_point(size=260, filled=False, stroke=style.INK, strokeWidth=1.5),
                   at_dips.mark_text(dy=20, color=style.INK, text="dip")]
-    if spec.level is not None:
-        shown.insert(0, alt.Chart().mark_rule(color=style.DOMAIN).encode(y=alt.datum(spec.level)))
-    layers = alt.layer(*shown).properties(height=spec.height)
-    return in_panels(layers, cells, spec.panels, spec.width)
+    if level is not None:
+        shown.insert(0, alt.Chart().mark_rule(color=style.DOMAIN).encode(y=alt.datum(level)))
+    return in_panels(alt.layer(*shown).properties(height=height), cells, panels, width)
 
 
 def _natural(row: tuple) -> list:

@@ -142,8 +142,7 @@ def _chart(over: Over, found: pl.DataFrame, named: dict[str, str], metric: Metri
     axis = over.axis(found["x"].unique().sort().to_list())
     if "dip" in found.columns and found["dip"].any():
         notes = (*notes, "rings: dips")
-    return lines.draw(lines.Lines(found, named, over.legend, axis, metric.title, panels, width,
-                                  apart=over.apart)), notes
+    return lines.draw(found, named, over.legend, axis, metric.title, panels, width, apart=over.apart), notes
 
 
 def draw_over(data: Data, over: Over, title: str, metrics: list[Metric], why_not: str,
@@ -181,8 +180,7 @@ def draw_latency(data: Data, width: int) -> Drawn | NotDrawn:
 
 
 def _figure(name: str, over: Over, title: str, why_not: str, *metrics: Metric) -> Figure:
-    return Figure(name, title, lambda data, width: draw_over(data, over, title, list(metrics), why_not,
-                                                             width))
+    return Figure(name, lambda data, width: draw_over(data, over, title, list(metrics), why_not, width))
 
 
 THROUGHPUT = Metric("throughput_bps", "throughput (Gbit/s)", 1e-9)
@@ -190,7 +188,7 @@ TRAFFIC = Metric(MEMORY, "memory bytes per byte sent")
 FIGURES = (
     _figure("throughput", SIZE, "Throughput by message size", "no run sent messages of several sizes",
             THROUGHPUT),
-    Figure("latency", "Time of a message", draw_latency),
+    Figure("latency", draw_latency),
     _figure("cpu", SIZE, "CPU time per GiB by message size", "no run measured CPU time",
             Metric("sender_cpu_s_per_gib", "sender (CPU s/GiB)"),
             Metric("receiver_cpu_s_per_gib", "receiver (CPU s/GiB)")),

@@ -137,7 +137,7 @@ def draw_heat(kind: Kind, data: Data, width: int) -> Drawn | NotDrawn:
 
 
 def _figure(name, kind, draw, **options):
-    return Figure(name if kind.name == "sizes" else f"{name}-{kind.name}", f"{name} of {kind.name}",
+    return Figure(name if kind.name == "sizes" else f"{name}-{kind.name}",
                   lambda data, width: draw(kind, data, width), **options)
 
 

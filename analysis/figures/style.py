@@ -21,8 +21,6 @@ GRID = "#dddddd"
 DOMAIN = "#888888"
 FRAME = "#bbbbbb"
 PAPER = "#ffffff"
-# Of a line that crosses from a bar to paper.
-WHISKER = "#333333"
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 
 
@@ -54,15 +52,13 @@ LOOKS = {
     "uring": VIOLET, "uring_zc": BLACK, "null": GREY,
     "iterative": BLUE, "threaded": ORANGE, "select": WINE, "epoll": GREEN,
     # What a bar is divided into.
-    "flagged": WINE, "unflagged": ORANGE, "not copied": SKY,
-    "whole send": SKY, "reading completions": ORANGE,
+    "reading completions": ORANGE,
 }
 # Light beside dark, for what is stacked.
 _OTHERS = (SKY, VIOLET, PINK, BLACK, OLIVE, GREY)
 
 # What stands for a colour on a dark page; the others are seen on both.
 DARK = {PAPER: "#1b1b1b", INK: "#e4e4e4", ASIDE: "#bdbdbd", GRID: "#3c3c3c", FRAME: "#5c5c5c",
-        WHISKER: "#707070",
         BLUE.color: "#2a86c8", WINE.color: "#ffd2c8", BLACK.color: "#f5f5f5",
         VIOLET.color: "#a79bf5"}
 

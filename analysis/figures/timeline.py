@@ -99,4 +99,4 @@ def draw(data: Data, width: int) -> Drawn | NotDrawn:
                                              "happened at a moment"], description, width), TITLE, description)
 
 
-FIGURE = Figure("timeline", TITLE, draw)
+FIGURE = Figure("timeline", draw)

@@ -23,18 +23,14 @@ def _capabilities(facts):
         "completions are lost"))
 
 
-def _lockdown(text):
-    refused = text and "[confidentiality]" in text
-    return (text or "none") + (": reading kernel memory is refused" if refused else "")
-
-
 def _machine(facts):
     own = {**facts["host"], **host.describe()}
     yield "kernel", f"Linux {own['kernel']} {own['arch']}" + (", debug" if own["debug_kernel"] else "")
     yield "machine", (f"{own['nproc']} CPUs" + (", virtual" if own["virtualized"] else "") +
                       (f", {own['cpu']}" if own["cpu"] else ""))
     yield "BTF", _BTF[facts["btf"]]
-    yield "lockdown", _lockdown(host.first_line("/sys/kernel/security/lockdown"))
+    lockdown = host.first_line("/sys/kernel/security/lockdown") or "none"
+    yield "lockdown", lockdown + (": reading kernel memory is refused" if "[confidentiality]" in lockdown else "")
     yield "capabilities", _capabilities(facts)
     yield "PID namespace", ("a container's: only its processes have ids here"
                             if os.stat("/proc/self/ns/pid").st_ino != _INITIAL_PID_NAMESPACE

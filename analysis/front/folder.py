@@ -9,6 +9,7 @@ import os
 import stat
 import time
 
+from faults import USAGE, Fault
 from front.output import append, json_line, safe_text, why
 from front.plan import SEED_MAX
 from tables.renamed import current
@@ -27,23 +28,11 @@ _SAME = (("schema", "schema"), ("version", "version of this program"), ("grid", 
          ("shards", "N of --shard I/N"), ("order_seed", "--order-seed"))
 
 
-class Refused(Exception):
-    """The folder cannot be used; status: the exit status that fits."""
-
-    def __init__(self, text, status=1):
-        super().__init__(text)
-        self.status = status
-
-
 def _finite(text):
     number = float(text)
     if not math.isfinite(number):
         raise ValueError("a number is not finite")
     return number
-
-
-def _parse(line):
-    return json.loads(line, parse_float=_finite, parse_constant=_finite)
 
 
 def _at(record, path):
@@ -55,7 +44,8 @@ def _at(record, path):
 def sound_record(line):
     """The record of a line. Raises ValueError, with what is wrong, unless a sweep can have written it."""
     try:
-        record = _parse(line) if line.endswith(b"\n") else None
+        record = (json.loads(line, parse_float=_finite, parse_constant=_finite) if line.endswith(b"\n")
+                  else None)
     except (ValueError, RecursionError) as error:
         raise ValueError("a number is not finite" if "finite" in str(error) else "no record") from None
     if not isinstance(record, dict):
@@ -106,7 +96,7 @@ def _open_regular(name, flags, folder=None):
 
 
 class Folder:
-    """path: as the user named it. Raises Refused wherever it fails."""
+    """path: as the user named it. Raises Fault wherever it fails."""
 
     def __init__(self, path, complain):
         self.path, self.complain = path, complain
@@ -117,7 +107,7 @@ class Folder:
         more = ""
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             more = "; free some space, then the same command goes on from here"
-        return Refused(f"--out {self.path}: cannot {what}: {why(error)}{more}")
+        return Fault(f"--out {self.path}: cannot {what}: {why(error)}{more}")
 
     def open(self, plan, order_given, shard, shards):
         """Takes the folder, making it if there is none. Returns the plan's seed, which is that of the
@@ -149,14 +139,14 @@ class Folder:
         except OSError as error:
             raise self._cannot(f"read or write {PLAN}", error) from None
         except (ValueError, RecursionError):
-            raise Refused(f"--out {self.path}: its {PLAN} is no plan: name another folder, or put that "
+            raise Fault(f"--out {self.path}: its {PLAN} is no plan: name another folder, or put that "
                           "file aside") from None
         differs = difference(older, plan, order_given)
         if differs:
             command = older.get("command")
-            raise Refused(f"--out {self.path} holds another plan: {differs}; name another folder, or "
+            raise Fault(f"--out {self.path} holds another plan: {differs}; name another folder, or "
                           "repeat the command that made it: "
-                          f"{command if isinstance(command, str) else ''}", 2)
+                          f"{command if isinstance(command, str) else ''}", USAGE)
         if older["repeat"] < plan["repeat"]:
             self._replace(PLAN, {**older, "repeat": plan["repeat"], "command": plan.get("command")})
         return int(older["order_seed"])
@@ -201,7 +191,7 @@ class Folder:
             what = "write the folder"
             os.fsync(self.fd)
         except BlockingIOError:
-            raise Refused(f"--out {self.path}: another sweep writes to it now: wait for its end, or "
+            raise Fault(f"--out {self.path}: another sweep writes to it now: wait for its end, or "
                           "name another folder") from None
         except OSError as error:
             raise self._cannot(what, error) from None
@@ -236,7 +226,7 @@ class Folder:
             os.ftruncate(self.runs, begin)
             os.fsync(self.runs)
         except OSError as error:
-            raise Refused(f"--out {self.path}: cannot put the half-written end of {self.name} aside as "
+            raise Fault(f"--out {self.path}: cannot put the half-written end of {self.name} aside as "
                           f"{name}: {why(error)}") from None
         self.complain(f"{self.name} ended in half a record: put aside as {name}, its run is made again")
 

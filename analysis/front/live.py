@@ -9,14 +9,14 @@ LINES_A_HEADER = 20
 class Live:
     def __init__(self, stream):
         self.stream = stream
-        self.lines = Lines()
+        self.lines = None  # of this run
         self.count = 0
         self.label = ""  # of the run, until a line of it is made
         self.waiting = ""  # text to be written
 
     def begin(self, label):
         """A run begins; label stands before its lines ("": there is one run alone)."""
-        self.lines.begin()
+        self.lines = Lines()
         self.label = label
 
     def add(self, raw):

@@ -3,6 +3,8 @@
 that follows from the seed, so that drift affects all equally.
 """
 
+from faults import USAGE, Fault
+
 SHARDS_MAX = 10000
 BUDGET_MAX = 10_000_000
 SEED_MAX = (1 << 32) - 1
@@ -60,30 +62,30 @@ def _number(text, most):
 
 
 def shard_of(text):
-    """--shard I/N; None: there is one. Raises ValueError, with what to give."""
+    """--shard I/N; None: there is one. Raises Fault."""
     try:
         shard, shards = (_number(part, SHARDS_MAX) for part in (text or "1/1").split("/"))
         if 0 < shard <= shards:
             return shard, shards
     except ValueError:
         pass
-    raise ValueError(f"--shard {text}: give I/N, from 1/N to N/N, such as 2/3")
+    raise Fault(f"--shard {text}: give I/N, from 1/N to N/N, such as 2/3", USAGE)
 
 
 def budget_of(text):
-    """--budget; None: none was given. Raises ValueError, with what to give."""
+    """--budget; None: none was given. Raises Fault."""
     try:
         seconds = None if text is None else float(text.removesuffix("s"))
         if seconds is None or 0 <= seconds <= BUDGET_MAX:
             return seconds
     except ValueError:
         pass
-    raise ValueError(f"--budget {text}: give seconds, 0 to {BUDGET_MAX}")
+    raise Fault(f"--budget {text}: give seconds, 0 to {BUDGET_MAX}", USAGE)
 
 
 def seed_of(text):
-    """--order-seed; None: none was given. Raises ValueError, with what to give."""
+    """--order-seed; None: none was given. Raises Fault."""
     try:
         return None if text is None else _number(text, SEED_MAX)
     except ValueError:
-        raise ValueError(f"--order-seed {text}: give a whole number from 0 to {SEED_MAX}") from None
+        raise Fault(f"--order-seed {text}: give a whole number from 0 to {SEED_MAX}", USAGE) from None

@@ -11,8 +11,8 @@ import os
 import time
 
 import judge
-from faults import FAILED, SYSTEM, USAGE
-from front.folder import Folder, Refused
+from faults import FAILED, SYSTEM, USAGE, Fault
+from front.folder import Folder
 from front.output import LineFile, Stream, json_line, why
 from front.plan import budget_of, is_mine, order, seed_of, shard_of, without_twins
 from front.progress import Progress
@@ -235,12 +235,9 @@ class Sweep(_Runs):
     def __init__(self, channel, begin, complain):
         super().__init__(channel, begin, complain)
         _import_reports()
-        try:
-            self.shard, self.shards = shard_of(self.options["shard"])
-            self.seed = seed_of(self.options["order_seed"])
-            self.budget = budget_of(self.options["budget"])
-        except ValueError as error:
-            raise Refused(str(error), USAGE) from None
+        self.shard, self.shards = shard_of(self.options["shard"])
+        self.seed = seed_of(self.options["order_seed"])
+        self.budget = budget_of(self.options["budget"])
         self.cells = without_twins(self.cells)
         self.numbers = {cell["cell"]: place for place, (_, cell) in enumerate(self.cells)}
         self.mine = {place for place, (_, cell) in enumerate(self.cells)
@@ -304,7 +301,7 @@ class Sweep(_Runs):
             self._make_all()
         except Interrupted:
             pass
-        except Refused as error:
+        except Fault as error:
             self.complain(str(error))
             self.status = error.status
         return self.status
@@ -453,7 +450,7 @@ class Sweep(_Runs):
     def _keep_comparisons(self):
         try:
             self.folder.write_comparisons(self.kept.comparisons)
-        except Refused as error:
+        except Fault as error:
             self.complain(str(error))
             self.status = FAILED
 

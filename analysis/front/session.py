@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """One command line's runs, from the engine's first line to the report."""
 
+from faults import Fault
 from front.channel import Channel, Gone
-from front.folder import Refused
 from front.output import Stream, complain, let_signals_end
 from front.runs import Grid, Sweep
 
@@ -46,7 +46,7 @@ def serve(program, fd):
             runs.progress.clear()
         let_signals_end()
         status = 1
-    except Refused as error:
+    except Fault as error:
         say(str(error))
         return error.status
     except ValueError as error:

@@ -10,13 +10,12 @@ import json
 import os
 import sys
 
-from front.folder import Refused
+from faults import SYSTEM, Fault
 from text.record import safe_text
 
 THREADS, CPUS, SOCKETS = "threads", "CPUs", "sockets"
 _LIBRARIES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
                           ".venv/lib/python3*/site-packages")
-SYSTEM = 3  # exit status
 OF_CPU = {"queued", "handed", "copied"}
 OF_SOCKET = {"completed", "notified", "read"}
 
@@ -30,13 +29,13 @@ def _messages():
     try:
         from perfetto.protos.perfetto.trace import perfetto_trace_pb2
     except ImportError:
-        raise Refused("--out: .pftrace needs Python's perfetto: run make analysis; or name a file that ends "
+        raise Fault("--out: .pftrace needs Python's perfetto: run make analysis; or name a file that ends "
                       "in .json", SYSTEM) from None
     return perfetto_trace_pb2
 
 
 def check(path):
-    """Can it be made? Raises Refused."""
+    """Can it be made? Raises Fault."""
     if path.endswith(".pftrace"):
         _messages()
 

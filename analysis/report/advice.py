@@ -2,16 +2,14 @@
 """Does zero-copy pay on a path? An answer of analyze advise as a section of the report."""
 
 from analysis import words
-from analysis.advice import LEVEL, Advice, Path, Ratio, Read
-from analysis.advice import Answer as Advised
+from analysis.advice import LEVEL, Advice, Path, Read
 from analysis.figures import style
-from analysis.judge import INCONCLUSIVE, MARGIN
-from analysis.report import text
+from analysis.judge import MARGIN
 from analysis.report.base import Answer, Table
-from analysis.tables.advice import CALLS, METRICS
+from analysis.tables.advice import CALLS, METRICS, changes, limits
 
 TITLE = "Advice on MSG_ZEROCOPY"
-RECEIVER_LIMITS = 0.5
+AT_EVERY = " at every size tried, "
 
 
 def title(read: Read) -> str:
@@ -21,45 +19,23 @@ def title(read: Read) -> str:
     return f"Does MSG_ZEROCOPY pay on the path{f' by {device}' if device else ''} ({read.file})?"
 
 
-def _changes(answer: Advised) -> str:
-    """Where zero-copy is better, and where worse."""
-    if not answer.ratios:
-        return "not measured"
-    first, last = (style.size_text(answer.ratios[i].size) for i in (0, -1))
-    worse, better = (style.size_text(size) if size else "" for size in (answer.worse, answer.better))
-    undecided = [ratio.size for ratio in answer.ratios if ratio.verdict == INCONCLUSIVE
-                 and ratio.size > (answer.better or ratio.size)]
-    on = f"(open at {style.size_text(undecided[-1])})" if undecided else "on"
-    return {"from": f"better from {better} {on}, "
-                    + (f"worse up to {worse}" if worse else "not known below"),
-            "always": f"better at every size tried, {first} to {last}",
-            "never": f"worse at every size tried, {first} to {last}",
-            "alike": "no difference found",
-            "irregular": f"better at {better}, but worse at {worse}",
-            "unknown": f"worse up to {worse}, not known above"}[answer.kind]
-
-
 def _compared(advice: Advice) -> list[str]:
     return [f"By {METRICS[metric]}, zero-copy is: " + "; ".join(
-        f"against {CALLS[a.against]} {_changes(a)}" for a in found) + "."
+        f"against {CALLS[a.against]} {changes(a, style.size_text, AT_EVERY)}" for a in found) + "."
         for metric in METRICS if (found := [a for a in advice.answers if a.metric == metric])]
 
 
 def _rests_on(advice: Advice) -> str:
     said = [advice.path.words.rstrip(". ") if advice.path else "the path was not measured"]
     if advice.blocks:
-        said.append(f"{text.plural(advice.blocks, 'block')} of three short runs in {advice.elapsed_s:.0f} s")
+        said.append(f"{words.plural(advice.blocks, 'block')} of three short runs in {advice.elapsed_s:.0f} s")
     if advice.program:
         said.append(f"{advice.program.what}, watched for {words.number(advice.program.seconds)} s")
     return f"It rests on: {'; '.join(filter(None, said))}."
 
 
 def _limits(path: Path) -> list[str]:
-    said = [f"{name} {text.count(value)} bytes" for name, value in (
-        ("optmem_max", path.optmem_max), ("memlock", path.memlock_bytes)) if value is not None]
-    if path.receiver_limited and path.receiver_limited > RECEIVER_LIMITS:
-        said.append("the receiver's window held the sender back "
-                    f"{words.percent(path.receiver_limited)} of the time")
+    said = limits(path, words.percent)
     return [f"Limits: {'; '.join(said)}."] * bool(said) + [
         f"Warning: {warning.rstrip('.')}." for warning in path.warnings]
 
@@ -80,22 +56,18 @@ def _not_shown(advice: Advice) -> list[str]:
     return said
 
 
-def _row(answer: Advised, ratio: Ratio) -> tuple[str, ...]:
-    return (METRICS[answer.metric], CALLS[answer.against], style.size_text(ratio.size),
-            ratio.words, ratio.verdict, text.count(ratio.n))
-
-
 def _tables(advice: Advice) -> list[Table]:
     tables = [Table(
         f"Zero-copy to the others; intervals in brackets reach {LEVEL}, better and worse are more "
         f"than {100 * MARGIN:g} % from 1", ("of", "against", "size (bytes)", "ratio", "zero-copy is", "blocks"),
-        tuple(_row(a, r) for a in advice.answers for r in a.ratios))]
+        tuple((METRICS[a.metric], CALLS[a.against], style.size_text(r.size), r.words, r.verdict, words.count(r.n))
+              for a in advice.answers for r in a.ratios))]
     if advice.program:
         tables.append(Table(
             f"Sends of {advice.program.what}",
             ("bytes a send", "without MSG_ZEROCOPY", "with it", "by sendfile and splice"),
-            tuple((f"{text.count(c.low)} to {text.count(c.high)}", text.count(c.sends),
-                   text.count(c.zerocopy_sends), text.count(c.other_sends))
+            tuple((f"{words.count(c.low)} to {words.count(c.high)}", words.count(c.sends),
+                   words.count(c.zerocopy_sends), words.count(c.other_sends))
                   for c in advice.program.classes)))
     return [table for table in tables if table.rows]
 

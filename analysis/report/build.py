@@ -10,9 +10,9 @@ import polars as pl
 from analysis import stages
 from analysis.advice import Read
 from analysis.figures import FIGURES, advice as advice_figure, hosts as hosts_figure
-from analysis.figures.base import NARROW, WIDE, Data, Figure, NotDrawn
+from analysis.figures.base import NARROW, Data, Figure, NotDrawn
 from analysis.figures.save import spec, svg
-from analysis.report import advice as advised, conditions, losses
+from analysis.report import advice as advised, conditions
 from analysis.report.base import Answer, Table
 from analysis.report.questions import answered
 
@@ -73,25 +73,15 @@ class Report:
         return [table for row in self.rows for table in row.answer.tables]
 
 
-def _picture(figure: Figure, data: Data, number: int) -> Picture | None:
-    wide = figure.draw(data, figure.width)
-    if isinstance(wide, NotDrawn):
-        return None
-    specs = spec(wide.chart), spec(figure.draw(data, NARROW).chart)
-    return Picture(figure.name, number, wide.title, wide.description, wide.notes, specs, tuple(map(svg, specs)))
-
-
 def _pictures(figures: Sequence[Figure], data: Data) -> list[Picture]:
     made: list[Picture] = []
     for figure in figures:
-        picture = _picture(figure, data, len(made) + 1)
-        if picture:
-            made.append(picture)
+        wide = figure.draw(data, figure.width)
+        if not isinstance(wide, NotDrawn):
+            specs = spec(wide.chart), spec(figure.draw(data, NARROW).chart)
+            made.append(Picture(figure.name, len(made) + 1, wide.title, wide.description, wide.notes, specs,
+                                tuple(map(svg, specs))))
     return made
-
-
-def _advice_figure(name: str, read: Read) -> Figure:
-    return Figure(name, advice_figure.TITLE, lambda _, width: advice_figure.draw(read.advice, width), WIDE)
 
 
 def _rows(answers: list[Answer], every: tuple[str, ...]) -> tuple[tuple[Row, ...], tuple[tuple[str, str], ...]]:
@@ -117,7 +107,7 @@ def build(data: Data, title: str | None, problems: list[str], sources: list[str]
           advices: Sequence[Read] = (), draws: bool = True) -> Report:
     """data: at least one run, or none where there are advices. title: None for what was compared.
     problems: what of the files could not be used, a line a file. draws: false for the words alone."""
-    figures = [_advice_figure(f"advice-{n}", read) for n, read in enumerate(advices, 1)]
+    figures = [advice_figure.figure(f"advice-{n}", read.advice) for n, read in enumerate(advices, 1)]
     answers = [advised.answer(read) for read in advices]
     none = data.runs.is_empty() and not data.streamed
     of_hosts = not none and bool(data.streamed)
@@ -127,9 +117,9 @@ def build(data: Data, title: str | None, problems: list[str], sources: list[str]
         of_hosts = len(found) == 1 and len(data.fleet.hosts) > 1
         answers += found
         figures += [hosts_figure.FIGURE] if of_hosts else FIGURES
-        lost = losses.told(data.fleet.totals)
+        lost = conditions.lost(data.fleet.totals)
         asked = conditions.of_many(data) if of_hosts else conditions.asked(data.runs)
-        every = () if of_hosts else (*losses.caveat(data.runs), *conditions.caveats(data.runs))
+        every = () if of_hosts else conditions.caveats(data.runs)
         tables = (conditions.warnings(data), conditions.unmeasured(data), conditions.machines(data.runs),
                   conditions.settings(data.runs), conditions.hooks(data))
     rows, caveats = _rows([one for one in answers if one.verdict is not None], every)

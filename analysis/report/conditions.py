@@ -1,30 +1,43 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What was asked and under which conditions: title, machines, hooks, warnings, what was not measured."""
+"""What was asked and under which conditions: title, dropped events, machines, hooks, warnings, what was not
+measured."""
 
 import polars as pl
 
+from analysis import words
 from analysis.figures import judged, labels, style
 from analysis.figures.base import Data
-from analysis.report import text
 from analysis.report.base import Table
-from analysis.report.questions.common import name
+from analysis.report.questions.common import failed, name
 from analysis.settings import named
+from analysis.tables.limits import LIMITS
 
 MACHINE = {"host": "host", "cpu_model": "processor", "arch": "machine type", "cpus": "CPUs",
            "virtual": "virtual machine", "kernel": "Linux", "debug_kernel": "debug kernel",
            "governor": "frequency governor", "pmu": "hardware counters", "tier": "sends timed by"}
 SETTINGS_MOST = 8
-# Warnings that have a number in each run: the column, and what it is of.
-FOLDED = {"others": ("others_share", "other programs took {} of the CPUs' time"),
-          "steal": ("steal_share", "the hypervisor took {} of the CPUs' time"),
-          "sender_waited": ("sender_waited_share", "the sender waited for a CPU {} of the time in which it could run"),
-          "receiver_waited": ("receiver_waited_share",
-                              "the receiver waited for a CPU {} of the time in which it could run")}
+# Warnings that have a number in each run, by code: the column, and words.
+FOLDED = {code: (path[-1], said) for path, per, _, _, code, said in LIMITS if not per}
 # What would measure what these data lack, by the begin of its key.
 WAYS = (("calls.stages", "--stages"), ("calls.counters", "--call-counters EVENTS"), ("tcp.skb", "--packets"),
         ("tcp.frags", "--packets"), ("overhead", "--cost"),
         ("memory", "--memory, where docs/memory.md lists the machine"),
         ("counters", "a machine with a PMU"), ("zerocopy", "fentry or kprobes (analyze doctor)"))
+# column -> what was lost, one and several; what follows for the numbers
+LOST = {
+    "lost_calls": ("call could not be followed", "calls could not be followed",
+                   "counts and times leave them out"),
+    "lost_completions": ("completion could not be followed", "completions could not be followed",
+                         "counts leave them out"),
+    "lost_flags": ("completion's flag was not seen", "completions' flags were not seen",
+                   "those of neighbouring completions are used instead"),
+    "lost_groups": ("send did not fit in the table of groups",
+                    "sends did not fit in the table of groups",
+                    "totals include them, groups do not"),
+    "lost_stacks": ("copied packet's cause did not fit in the table of causes",
+                    "copied packets' causes did not fit in the table of causes",
+                    "the counts by cause leave them out"),
+}
 
 
 def _said(value: object) -> str:
@@ -38,7 +51,7 @@ def machines(runs: pl.DataFrame) -> Table:
     rows = []
     for row in runs.group_by(*MACHINE, maintain_order=True).len().iter_rows(named=True):
         row["pmu"], row["tier"] = row["pmu"] or "none", row["tier"] or "not timed"
-        rows.append((*(_said(row[key]) for key in MACHINE), text.count(row["len"])))
+        rows.append((*(_said(row[key]) for key in MACHINE), words.count(row["len"])))
     return Table("Machines", (*MACHINE.values(), "runs"), tuple(rows))
 
 
@@ -70,20 +83,16 @@ def title(data: Data) -> str:
         models, at = data.serving["server_model"].n_unique(), data.serving["connections"]
         ends = str(at.min()) if at.min() == at.max() else f"{at.min()} to {at.max()}"
         said.append(f"{_NUMBERS.get(models, models)} server model{'s' if models > 1 else ''} at {ends} connections")
-    return text.starting("; ".join(said) or "observed programs")
-
-
-def _failed(amount: int) -> str:
-    return f"{text.plural(amount, 'run')} failed or {'was' if amount == 1 else 'were'} interrupted"
+    return words.starting("; ".join(said) or "observed programs")
 
 
 def asked(runs: pl.DataFrame) -> list[str]:
     """What was run: how often, how long, when, and where."""
     whole = runs.filter(pl.col("complete").fill_null(True))
     cells = whole.group_by("cell", "host", "kernel", "link").len()["len"]
-    said = [f"{text.plural(runs.height, 'run')} of {text.plural(len(cells), 'configuration')}"]
+    said = [f"{words.plural(runs.height, 'run')} of {words.plural(len(cells), 'configuration')}"]
     if len(cells):
-        said[0] += (f", {text.plural(cells.min(), 'repeat')} each" if cells.min() == cells.max()
+        said[0] += (f", {words.plural(cells.min(), 'repeat')} each" if cells.min() == cells.max()
                     else f", {cells.min()} to {cells.max()} repeats each")
     windows = runs["duration_s"].drop_nulls()
     if windows.len():
@@ -95,31 +104,48 @@ def asked(runs: pl.DataFrame) -> list[str]:
     machine = runs.select("cpus", "virtual", "pmu", "kernel").unique()
     if machine.height == 1:
         cpus, virtual, pmu, kernel = machine.row(0)
-        said.append(f"Linux {kernel}, {text.plural(cpus or 0, 'CPU')}{', virtual machine' if virtual else ''}"
+        said.append(f"Linux {kernel}, {words.plural(cpus or 0, 'CPU')}{', virtual machine' if virtual else ''}"
                     f"{'' if pmu else ', no PMU'}")
-    failed = runs.height - whole.height
-    return said + ([_failed(failed)] if failed else [])
+    lacking = runs.height - whole.height
+    return said + ([failed(lacking)] if lacking else [])
 
 
 def of_many(data: Data) -> list[str]:
     """What the runs of many hosts were."""
     total = data.fleet.totals.row(0, named=True)
-    said = [f"{text.plural(total['runs'], 'run')} of {text.plural(len(data.fleet.hosts), 'host')}"]
+    said = [f"{words.plural(total['runs'], 'run')} of {words.plural(len(data.fleet.hosts), 'host')}"]
     if total["complete"] < total["runs"]:
-        said.append(_failed(total["runs"] - total["complete"]))
+        said.append(failed(total["runs"] - total["complete"]))
     return [*said, "only hosts are compared here; a report of a few hosts answers the other questions"]
 
 
+def _warned(code: str) -> pl.Expr:
+    """Has a run's record a warning of this code?"""
+    return pl.col("warnings").fill_null("").str.split(";").list.contains(code)
+
+
 def caveats(runs: pl.DataFrame) -> tuple[str, ...]:
-    """What limits all answers: pacing, and messages that were due at a rate."""
-    has_paced = pl.col("warnings").fill_null("").str.split(";").list.contains("paced")
-    paced = runs.select(has_paced.sum()).item() if runs.height else 0
-    said = [f"congestion control paced {text.count(paced)} of {text.plural(runs.height, 'run')}: it limits their "
-            "throughput"] if paced else []
+    """What limits all answers: dropped events, pacing, and messages that were due at a rate."""
+    every = words.plural(runs.height, "run")
+    lossy = runs.filter(pl.any_horizontal([pl.col(name).fill_null(0) > 0 for name in LOST])).height
+    said = [f"{words.count(lossy)} of {every} had dropped events (above)"] if lossy else []
+    paced = runs.filter(_warned("paced")).height
+    if paced:
+        said.append(f"congestion control paced {words.count(paced)} of {every}: it limits their throughput")
     rates = runs["rate_per_thread"].drop_nulls().unique().sort().to_list()
     if rates:
-        said.append(f"messages were due at {labels.listed([text.count(rate) for rate in rates])} a second per thread")
+        said.append(f"messages were due at {labels.listed([words.count(rate) for rate in rates])} a second per thread")
     return tuple(said)
+
+
+def lost(totals: pl.DataFrame) -> str:
+    """What was lost in how many runs, with the numbers; "" where nothing was. totals: of hosts.Fleet."""
+    total, parts = totals.row(0, named=True), []
+    for column, (one, several, follows) in LOST.items():
+        if total[f"{column}_runs"]:
+            parts.append(f"{words.plural(int(total[column]), one, several)} in {words.count(total[f'{column}_runs'])} "
+                         f"of {words.plural(total['runs'], 'run')}: {follows}")
+    return "; ".join(parts)
 
 
 def hooks(data: Data) -> Table:
@@ -127,7 +153,7 @@ def hooks(data: Data) -> Table:
     found = data.details.hooks.sort("name", "runs", descending=[False, True])
     return Table("Hooks", ("hook", "mechanism", "status", "reason", "runs"), tuple(
         (row["name"] or "", row["mechanism"] or "-", row["status"] or "", row["reason"] or "",
-         text.count(row["runs"])) for row in found.iter_rows(named=True)))
+         words.count(row["runs"])) for row in found.iter_rows(named=True)))
 
 
 def warnings(data: Data) -> Table:
@@ -140,13 +166,12 @@ def warnings(data: Data) -> Table:
         said = known.filter(pl.col("code") == code)["text"].drop_nulls().to_list()
         if code in FOLDED:
             column, sentence = FOLDED[code]
-            has = pl.col("warnings").fill_null("").str.split(";").list.contains(code)
-            shares = data.runs.filter(has)[column].drop_nulls()
+            shares = data.runs.filter(_warned(code))[column].drop_nulls()
             if shares.len():
                 ends = dict.fromkeys(f"{100 * end:.0f}" for end in (shares.min(), shares.max()))
-                said = [sentence.format(f"{' to '.join(ends)} %")]
+                said = [sentence.replace("%.0f %%", f"{' to '.join(ends)} %")]
         more = f" (and {len(said) - 1} like it)" if len(said) > 1 else ""
-        rows.append(((said[0] + more) if said else code, f"{text.count(count)} of {text.count(data.runs.height)}"))
+        rows.append(((said[0] + more) if said else code, f"{words.count(count)} of {words.count(data.runs.height)}"))
     return Table("Warnings", ("warning", "runs"), tuple(rows))
 
 
@@ -158,5 +183,5 @@ def unmeasured(data: Data) -> Table:
         found.setdefault((row["reason"] or "", way), []).append(row)
     return Table("Not measured", ("keys of the record", "reason", "what would measure it", "runs"), tuple(
         (", ".join(dict.fromkeys(row["key"] or "" for row in rows)), reason, way,
-         text.count(max(row["runs"] for row in rows)))
+         words.count(max(row["runs"] for row in rows)))
         for (reason, way), rows in found.items()))

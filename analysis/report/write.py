@@ -14,7 +14,7 @@ from analysis.figures.ratio import COLORS
 from analysis.figures.save import EMBED, FORMATS, POLICY, library, script_json
 from analysis.notes import clean
 from analysis.report.build import Report
-from analysis.report.text import starting
+from analysis.words import starting
 
 _PAGES = pathlib.Path(__file__).parent
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|!~&$])")

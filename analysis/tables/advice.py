@@ -3,6 +3,36 @@
 
 SCHEMA = "sendpath.advise/2"
 LONGEST = 1 << 20  # bytes
+RECEIVER_LIMITS = 0.5  # from this share of the time on
 # What zero-copy is compared with, and its call; by what. CPU time comes first: it decides.
 CALLS = {"twocopy": "send()", "onecopy": "sendmsg()"}
 METRICS = {"cpu": "CPU time per byte", "throughput": "throughput"}
+
+
+def changes(answer, size, every=", "):
+    """Where zero-copy is better, and where worse. size: says a number of bytes; every: stands behind
+    better or worse where it is so at every size tried.
+    """
+    if not answer.ratios:
+        return "not measured"
+    tried = f"{every}{size(answer.ratios[0].size)} to {size(answer.ratios[-1].size)}"
+    worse, better = (size(count) if count else "" for count in (answer.worse, answer.better))
+    undecided = [ratio.size for ratio in answer.ratios if ratio.verdict == "inconclusive"
+                 and ratio.size > (answer.better or ratio.size)]
+    on = f"(open at {size(undecided[-1])})" if undecided else "on"
+    return {"from": f"better from {better} {on}, "
+                    + (f"worse up to {worse}" if worse else "not known below"),
+            "always": f"better{tried}",
+            "never": f"worse{tried}",
+            "alike": "no difference found",
+            "irregular": f"better at {better}, but worse at {worse}",
+            "unknown": f"worse up to {worse}, not known above"}[answer.kind]
+
+
+def limits(path, percent):
+    """What limits sends on a path, in words. percent: says a share."""
+    said = [f"{name} {value:,} bytes" for name, value in (
+        ("optmem_max", path.optmem_max), ("memlock", path.memlock_bytes)) if value is not None]
+    if path.receiver_limited and path.receiver_limited > RECEIVER_LIMITS:
+        said.append(f"the receiver's window held the sender back {percent(path.receiver_limited)} of the time")
+    return said

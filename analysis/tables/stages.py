@@ -39,6 +39,7 @@ STAGES = (
     Stage("lock_wait", " ", "waiting for the lock", "user copy", False, "#e8e8e8", False),
     Stage("preempted", " ", "waiting for a CPU", "switch", False, "#f0f0f0", False),
 )
+OF_NAME = {stage.name: stage for stage in STAGES}
 # Their numbers: those on the CPU first.
 NUMBERS = ("unaccounted", *(s.name for s in STAGES if s.on_cpu and s.name != "unaccounted"),
            *(s.name for s in STAGES if not s.on_cpu))

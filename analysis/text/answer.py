@@ -136,7 +136,6 @@ def answer(cells):
         said.append(doubt)
     if any(said):
         yield BOLD + " ".join(filter(None, said))
-        yield ""
 
 
 def discarded(cells):
@@ -147,5 +146,3 @@ def discarded(cells):
         yield f"{len(why)} of {units.counted(len(records), 'run')} discarded in ratios: {why[-1]}"
     if needed(cells):
         yield needed(cells)
-
-

@@ -9,7 +9,6 @@ from .record import at, count, flag, members, rows, safe_text, same, string, val
 from .spread import total
 
 INTERRUPTED = "ERESTARTSYS"
-NAME_MAX = 64
 SMALL_SHARE = 0.01  # of sends and of bytes: size classes with less are among the others
 
 
@@ -37,11 +36,9 @@ def failed(call):
 
 def failures(cells):
     """Errors that sends failed with."""
-    any_errors = False
-    for record, title in (pair for cell in cells for pair in cell.repeat_titles()):
+    for record, title in cells.runs():
         for call in rows(record, "calls"):
-            errors = [(safe_text(name, NAME_MAX), many) for name, many in members(call, "errors").items()]
-            any_errors = any_errors or bool(errors)
+            errors = [(safe_text(name), many) for name, many in members(call, "errors").items()]
             if failed(call) > 0:
                 yield f"failed: {title}, {call_name(call)}: " + ", ".join(
                     f"{name} {units.whole(value(many))}" for name, many in errors
@@ -51,8 +48,6 @@ def failures(cells):
                 yield (f"interrupted: {title}, {call_name(call)}: "
                        f"{units.counted(interrupted(call), 'send')} by a signal ({INTERRUPTED}): the "
                        "kernel restarts the send, or the program sees EINTR")
-    if any_errors:
-        yield ""
 
 
 def others(record):
@@ -79,7 +74,7 @@ def wall(per_mille):
 
 
 def observation(record):
-    calls = list(rows(record, "calls"))
+    calls = rows(record, "calls")
     if calls:
         yield from table.of(calls, (
             ("call", call_name),
@@ -132,4 +127,3 @@ def sizes(cells):
         ("sends", lambda row: units.whole(row[0])),
         ("of sends", lambda row: units.percent(row[0], all_sends)),
         ("of bytes", lambda row: units.percent(row[1], all_bytes))))
-    yield ""

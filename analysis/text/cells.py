@@ -1,19 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Records in cells, the repeats of one load each, and what is read of a cell."""
 
-from itertools import takewhile
-
 import judge
 from derive.outcome import skipped_looks
 
 from . import units
-from .hist import Hist
-from .kept import shared
-from .record import at, count, counter, frozen, number, rows, safe_text, same, string, value
+from .hist import Hist, shared
+from .record import at, count, frozen, number, rows, safe_text, same, string, value
 from .spread import spread, total
 
 FEW_FLAGS = 0.001
-TITLE_MAX = 63
 # What is equal where variants are compared.
 LOAD = "load/message_bytes", "load/connections", "load/threads", "load/fields", "load/link"
 
@@ -71,11 +67,6 @@ class Cell:
         for record in self.records:
             yield from rows(record, path)
 
-    def repeat_titles(self):
-        """Pairs of a record and the title, of several repeats with the number."""
-        for i, record in enumerate(self.records, 1):
-            yield record, f"{self.title}, repeat {i}" if len(self.records) > 1 else self.title
-
     def numbers(self, path):
         """One a repeat, or None."""
         return [number(record, path) for record in self.records]
@@ -85,13 +76,11 @@ class Cell:
         found = self.numbers(path)
         return otherwise if None in found else total(found)
 
-    def sum_so_far(self, path):
-        """The sum of a number over the repeats before the first that lacks it."""
-        return total(takewhile(lambda one: one is not None, self.numbers(path)))
-
     def counter(self, scope, event, pmu=None):
-        """The sum of a counter over the repeats; None if any lacks it."""
-        found = [counter(record, scope, event, pmu) for record in self.records]
+        """The sum of a counter over the repeats, scaled; None if any lacks it. pmu None: of any."""
+        found = [next((number(row, "value") for row in rows(record, "counters")
+                       if (string(row, "scope"), string(row, "event")) == (scope, event)
+                       and pmu in (None, string(row, "pmu"))), None) for record in self.records]
         return None if None in found else total(found)
 
     def spread(self, path):
@@ -211,7 +200,13 @@ class Cells:
                 title += f" x{value(record, 'load/threads'):.0f}"
         if self.vary("load/link"):
             title += f", {string(record, 'load/link')}"
-        return title[:TITLE_MAX]
+        return title
+
+    def runs(self):
+        """Pairs of each record and its cell's title, of several repeats with the number."""
+        for cell in self:
+            for i, record in enumerate(cell.records, 1):
+                yield record, f"{cell.title}, repeat {i}" if len(cell.records) > 1 else cell.title
 
     @property
     def comparisons(self):

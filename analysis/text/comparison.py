@@ -12,14 +12,6 @@ SPEED = "app/throughput_bps"
 ANSWER = "app/message_latency_ns"
 
 
-def size(cell):
-    return units.size(count(cell.record, "load/message_bytes"))
-
-
-def mean_time(cell):
-    return time(cell.wall.mean, 1e3) if cell.wall.count else None
-
-
 def ratio(metric):
     """To the reference; with an interval where there are repeats enough."""
     def of(cell):
@@ -63,14 +55,14 @@ def copied(cell):
 # When it is shown, with --details: where cells differ in a key of the load, or as shown() has it; "": always.
 COLUMNS = (
     ("", "variant", text("load/variant")),
-    ("message_bytes", "size", size),
+    ("message_bytes", "size", lambda cell: units.size(count(cell.record, "load/message_bytes"))),
     ("fields", "fields", whole("load/fields")),
     ("threads", "threads", whole("load/threads")),
     ("link", "link", text("load/link")),
     ("one", "Gbit/s", middle(SPEED, 1e9, 2)),
     ("repeats", "Gbit/s (range)", spread(SPEED, 1e9, 2)),
     ("variant", "ratio", ratio("throughput")),
-    ("", "us/send", mean_time),
+    ("", "us/send", lambda cell: time(cell.wall.mean, 1e3) if cell.wall.count else None),
     ("", "p50", lambda cell: point(cell.wall, 500, 1e3)),
     ("", "p99", lambda cell: point(cell.wall, 990, 1e3)),
     ("request", "answer us p50", percentile(ANSWER, 500, 1e3)),
@@ -100,27 +92,25 @@ LESS = {"spread", "p50"}, {"speed", "p50"}, {"speed"}
 
 def brief(cells):
     """One table of one block."""
-    when = shown(cells) | ({"zerocopy"} if any(cell.at("zerocopy") is not None for cell in cells) else set())
-    keys = 1 + len(when & {"message_bytes", "fields", "threads", "link"})
+    when, keys = shown(cells)
+    when |= {"zerocopy"} if any(cell.at("zerocopy") is not None for cell in cells) else set()
     more = LESS if cells.repeats > 1 and keys == 1 else LESS[1:]
     made = [table.of(cells, table.shown(BRIEF, when | some), keys) for some in more]
     yield from next(filter(table.fits, made), made[-1])
     yield from discarded(cells)
-    yield ""
 
 
 def shown(cells):
-    keys = "message_bytes", "fields", "threads", "link", "variant"
-    return {"", "repeats" if cells.repeats > 1 else "one",
+    """When columns are shown, and how many say what a row is."""
+    keys = {key for key in ("message_bytes", "fields", "threads", "link") if cells.vary(f"load/{key}")}
+    return {"", *keys, "repeats" if cells.repeats > 1 else "one",
             *({"request"} & {string(cells.record, "load/workload")}),
-            *(key for key in keys if cells.vary(f"load/{key}"))}
+            *(["variant"] if cells.vary("load/variant") else [])}, 1 + len(keys)
 
 
-def comparison(cells):
+def detailed(cells):
     """A load's messages."""
-    when = shown(cells)
-    keys = 1 + len(when & {"message_bytes", "fields", "threads", "link"})
+    when, keys = shown(cells)
     yield from table.of(cells, table.shown(COLUMNS, when), keys)
     if "variant" in when:
         yield from discarded(cells)
-    yield ""

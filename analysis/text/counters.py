@@ -88,4 +88,3 @@ def counters(cells):
     yield from table.of([(cell, side) for cell in cells for side in sides],
                         [(head, lambda row, of=of: of(*row)) for head, of in columns], keys=2)
     yield from uncounted(unknown)
-    yield ""

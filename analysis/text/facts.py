@@ -1,25 +1,39 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The verdict of each cell, from its records."""
+"""What the verdict on each cell rests on, from its records: the causes of its copies, summed over its
+repeats, and the sums beside them.
+"""
 
-from derive.outcome import SUMS, Facts
+from derive.outcome import BY_NAME, SUMS, UNCLASSIFIED, Facts, Row
+from tables.causes import REFUSALS
 
-from .causes import gather
-from .record import at, same, string, value
+from .record import at, rows, same, string, value
+from .spread import total
 
-TO_MAX = 127
+REFUSAL_BY_NAME = {refusal.name: refusal for refusal in REFUSALS}
+
+
+def gather(cell):
+    """The Rows of a cell, most sends first."""
+    found = {}
+    for block in cell.rows("zerocopy/causes"):
+        # Functions as a reader follows them: what was called, from what.
+        stack = " < ".join(map(string, rows(block, "stack")))
+        cause = BY_NAME.get(string(block, "cause"), UNCLASSIFIED)
+        key = cause.name, value(block, "netns"), value(block, "ifindex"), stack
+        row = found.setdefault(key, Row(cause, string(block, "device"), key[1], stack))
+        row.sends += value(block, "count")
+        row.unflagged += value(block, "unflagged")
+        row.skbs += value(block, "skbs")
+        row.skbs_in_send += value(block, "skbs_in_send")
+    return sorted(found.values(), key=lambda row: -row.sends)
 
 
 def refusals(cell, blocks):
-    """How many, and the name of the last block's most frequent."""
-    total, name = 0.0, ""
-    for block in blocks:
-        most = 0.0
-        for row in cell.rows(f"{block}/refused"):
-            count = value(row, "count")
-            total += count
-            if count > most:
-                most, name = count, string(row, "cause")
-    return {"refused": total, "refusal": name}
+    """How many, and the name of the most frequent."""
+    found = [(value(row, "count"), string(row, "cause")) for block in blocks
+             for row in cell.rows(f"{block}/refused")]
+    return {"refused": total(count for count, _ in found),
+            "refusal": max(found, key=lambda one: one[0], default=(0, ""))[1]}
 
 
 def receiver(cell):
@@ -40,9 +54,7 @@ def receiver(cell):
         to = f" to {address}"
     else:
         to = f" to {f'[{address}]' if ':' in address else address}:{value(port):.0f}"
-    if via and len(to) <= TO_MAX:
-        to += f" via {via}"
-    return to[:TO_MAX]
+    return to + (f" via {via}" if via else "")
 
 
 def facts(cell):
@@ -54,6 +66,6 @@ def facts(cell):
         blocks.append("zerocopy/io_uring")
     return Facts(**{name: cell.sum(f"{blocks[-1]}/{key}", -1.0) for name, key in SUMS.items()},
                  causes=gather(cell), **refusals(cell, blocks), lost=cell.sum("lost/completions", -1.0),
-                 lost_else=cell.sum_so_far("lost/calls") + cell.lost_flags,
+                 lost_else=cell.sum("lost/calls", 0.0) + cell.lost_flags,
                  unseen_flags=cell.sum("lost/flags", 0.0), skipped_looks=cell.skipped_looks,
                  lost_copies=cell.sum("lost/stacks", 0.0))

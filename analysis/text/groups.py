@@ -3,7 +3,7 @@
 
 from . import table, units
 from .columns import count, mean_time
-from .record import array, at, number, rows, string, value
+from .record import at, number, rows, string, value
 
 ROWS_MAX = 20
 
@@ -45,7 +45,7 @@ COLUMNS = (
 
 def of_run(by, title):
     dimensions = [string(one) for one in rows(by, "dimensions")]
-    found = array(by, "groups")
+    found = rows(by, "groups")
     shown = {"", *({"process", "device", "port"} & {*dimensions})}
     if "device" in shown and len({value(group, "netns") for group in found}) > 1:
         shown = shown - {"device"} | {"namespace"}
@@ -63,6 +63,6 @@ def of_run(by, title):
 
 def groups(cells):
     """A table a run that has groups."""
-    for record, title in (pair for cell in cells for pair in cell.repeat_titles()):
-        if at(record, "by/groups/0") is not None and array(record, "by/groups"):
+    for record, title in cells.runs():
+        if rows(record, "by/groups"):
             yield from of_run(at(record, "by"), title)

@@ -89,4 +89,3 @@ def headline(cells):
     yield (serving_load if cells.serving else stream_load if loaded else observation)(cells)
     if unseen(cells.record) is not None:
         yield f"warning: {unseen(cells.record)}"
-    yield ""

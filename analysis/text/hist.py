@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Histograms of records, merged."""
+"""Histograms of records, merged; and records in little memory, of which most is the same in many runs, and
+most of the rest are histograms.
+"""
 
 from array import array
+from itertools import chain, repeat
+from sys import intern
 
 from derive.hist import FINE, Percentiles, bucket_of, low
 
 from .record import at, count, rows
+
+NOTHING = object()
 
 
 def pairs(block):
@@ -24,6 +30,23 @@ def packed(block):
         return block
     numbers = array("Q", [number for pair in pairs(block) for number in pair])
     return {**block, "buckets": numbers.tobytes()}
+
+
+def shared(part, kept):
+    """Takes a part of a record and that of one that is kept; gives it with its histograms packed, in
+    the memory of the other as far as the two are the same.
+    """
+    if isinstance(part, dict):
+        members = kept if isinstance(kept, dict) else {}
+        part = {intern(key): shared(member, members.get(key)) for key, member in packed(part).items()}
+        same = all(member is members.get(key, NOTHING) for key, member in part.items())
+    elif isinstance(part, list):
+        members = kept if isinstance(kept, list) else []
+        part = [shared(*pair) for pair in zip(part, chain(members, repeat(None)))]
+        same = all(member is other for member, other in zip(part, members))
+    else:
+        return kept if type(part) is type(kept) and part == kept else part
+    return kept if same and type(part) is type(kept) and len(part) == len(kept) else part
 
 
 class Hist(Percentiles):

@@ -3,7 +3,7 @@
 syscall and kind of send.
 """
 
-from tables.stages import STAGES
+from tables.stages import OF_NAME
 
 from . import units
 from .calls import call_name, same_call
@@ -12,11 +12,10 @@ from .record import at, rows, string, value
 from .spread import total
 
 BAR_WIDTH = 34
-COUNTERS_MAX = 4  # that the kernel programs read
-WORDS = {stage.name: stage.words for stage in STAGES}
 
 
 def drawn(hist):
+    """Its buckets, and the percentiles, in a line."""
     octaves = hist.octaves()
     most = max(octaves.values(), default=0)
     yield f"  {'nsecs':>24} : {'count':<12} distribution"
@@ -24,19 +23,16 @@ def drawn(hist):
         bar = "*" * (many * BAR_WIDTH // most)
         yield (f"  {1 << power if power else 0:10} -> {(2 << power) - 1:<10} : {many:<12,} "
                f"|{bar:<{BAR_WIDTH}}|")
-
-
-def percentiles(hist):
     points = ("p50", 500), ("p90", 900), ("p99", 990), ("p99.9", 999)
-    return (f"  mean {units.time(hist.mean)}, " +
-            "".join(f"{name} {units.time(float(hist.percentile(per_mille)))}, "
-                    for name, per_mille in points) + f"max {units.time(float(hist.max))}")
+    yield (f"  mean {units.time(hist.mean)}, " +
+           "".join(f"{name} {units.time(float(hist.percentile(per_mille)))}, "
+                   for name, per_mille in points) + f"max {units.time(float(hist.max))}")
 
 
 def counted(calls):
     """What the counters said of a send, over the rows of a kind of call."""
     counters = [at(call, "counters") for call in calls]
-    events = list(rows(counters[-1], "events"))[:COUNTERS_MAX]
+    events = rows(counters[-1], "events")
     if not events:
         return
     sends, left_out = (total(value(one, key) for one in counters) for key in ("sends", "left_out"))
@@ -53,18 +49,16 @@ def of_call(cell, first):
     one_in = value(calls[-1], "timed_one_in")
     hist = Hist(*(at(row, "wall_ns") for row in calls))
     yield f"kernel time of a send: {cell.title}, {call_name(first)}, {units.counted(sends, 'send')}"
-    if not hist.count:
-        return
-    text, timed = f"  from {string(first, 'wall_ns/span')}", float(hist.count)
-    if one_in > 1:
-        text += (f"; a sample of one in {units.whole(one_in)}, chosen at random: "
-                 f"{units.counted(timed, 'send')}")
-    elif sends > timed:
-        text += f"; not timed: {units.whole(sends - timed)}, which failed before, or whose start was missed"
-    yield text
-    yield from drawn(hist)
-    yield percentiles(hist)
-    yield from counted(calls)
+    if hist.count:
+        text, timed = f"  from {string(first, 'wall_ns/span')}", float(hist.count)
+        if one_in > 1:
+            text += (f"; a sample of one in {units.whole(one_in)}, chosen at random: "
+                     f"{units.counted(timed, 'send')}")
+        elif sends > timed:
+            text += f"; not timed: {units.whole(sends - timed)}, which failed before, or whose start was missed"
+        yield text
+        yield from drawn(hist)
+        yield from counted(calls)
     yield ""
 
 
@@ -95,8 +89,7 @@ def folded(hists, rows_max):
     for power in range(first, last + 1):
         low = 0 if power == first and powers[0] < first or not power else 1 << power
         high = None if power == last and powers[-1] > last else (2 << power) - 1
-        yield low, high, [sum(many for other, many in found.items() if other == power or
-                              power == first and other < first or power == last and other > last)
+        yield low, high, [sum(many for other, many in found.items() if min(max(other, first), last) == power)
                           for found in octaves]
 
 
@@ -120,7 +113,6 @@ def side_by_side(cells):
                  for many, (_, hist) in zip(counts, found)]
         yield (edges + "".join(f"  {100 * share:4.1f}%{stars:<{bar + 1}}" if share else " " * (bar + 8)
                                for share, stars in parts)).rstrip()
-    yield ""
 
 
 def of_stage(cell, first, name):
@@ -129,10 +121,9 @@ def of_stage(cell, first, name):
                   for part in rows(row, "stages/parts") if string(part, "stage") == name))
     if not hist.sum:
         return
-    yield (f"{WORDS.get(name, name)} of a send: {cell.title}, {call_name(first)}, in "
+    yield (f"{OF_NAME[name].words if name in OF_NAME else name} of a send: {cell.title}, {call_name(first)}, in "
            f"{units.counted(float(hist.count), 'send')}")
     yield from drawn(hist)
-    yield percentiles(hist)
     yield ""
 
 

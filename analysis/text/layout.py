@@ -26,10 +26,8 @@ def hanging_indent(line):
 def find_cut(line, room):
     """Where a line of so much room ends: at a space, but not behind a number if another is near."""
     places = [place for place in range(room, 0, -1) if line[place] == " "]
-    for place in places:
-        if place > room - NEAR and not line[place - 1].isdigit():
-            return place
-    return places[0] if places else 0
+    near = (place for place in places if place > room - NEAR and not line[place - 1].isdigit())
+    return next(near, places[0] if places else 0)
 
 
 def broken(line):

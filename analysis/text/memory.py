@@ -39,4 +39,3 @@ def memory(cells):
         else:
             how = "estimated" if flag(cells.record, "memory/is_estimate") else "counted"
             yield f"  {how} by: {string(cells.record, 'memory/source')}"
-    yield ""

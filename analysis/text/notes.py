@@ -1,69 +1,57 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Warnings, and what was not measured: by reason, with the option that would measure it."""
 
-from derive.noise import LIMITS
+from tables.limits import LIMITS
 
-from .causes import gather
+from .facts import gather
 from .head import UNSEEN
 from .record import frozen, number, rows, string
 
 # As user/kernel/plan.c has it: such a run is not to be told that it lacks something.
 NEVER_ASKS = "this load never asks for zero-copy"
 
-# What a key of "unmeasured" is for people, and the option that would measure it; None: what does not
-# apply, or stands elsewhere. One that ends in a point, or has no words, stands for those below it.
-KEYS = {
-    "app": None,
-    "calls": ("sends", None),
-    "calls.counters": ("counters of each send", "--call-counters EVENTS"),
-    "calls.cpu_ns": None,
-    "calls.stages": ("where the time of a send goes", "--stages"),
-    "calls.stages.": ("stages that are functions of the kernel", None),
-    "calls.syscalls": ("syscalls", None),
-    "counters": ("counters of the program", None),
-    "load": None,
-    "lost": ("losses", None),
-    "lost.stacks": ("lost stacks", None),
-    "memory": None,
-    "profile": None,
-    "noise": None,
-    "observed.others": ("sends that are not TCP's", None),
-    "overhead": ("what measuring costs", "--cost"),
-    "plan.hooks.missed": ("skipped runs of the programs", None),
-    "receiver": ("the receiver's copies", None),
-    "receiver.copy_ns": None,
-    "run.steal_share": ("steal time", None),
-    "tcp": ("TCP's own counters", None),
-    "tcp.sending": ("the sending sockets' state", None),
-    "tcp.skbs": ("skbs that a send becomes", "--packets"),
-    "tcp.skb_frags": None,
-    "tcp.skbs_per_send": None,
-    "tcp.frags_per_skb": None,
-    "zerocopy.bytes_copied": ("copied bytes", None),
-    "zerocopy.bytes_unflagged": ("bytes of unflagged copies", None),
-    "zerocopy.causes": ("causes of copies", None),
-    "zerocopy.completion_ns": ("time to completion", None),
-    "zerocopy.completions": ("completions", None),
-    "zerocopy.unflagged": ("unflagged copies", None),
-    "zerocopy.error_queue": ("time of error-queue reads", None),
-    "zerocopy.notifications.read": ("coalescing of notifications", None),
-    "zerocopy.pinned": ("pinned memory", None),
-    "zerocopy.skb_copies": None,
-    "zerocopy.skb_copy_bytes": None,
-    "zerocopy.wake_up_ns": None,
+# Keys of "unmeasured", with those below them, that do not apply, or stand elsewhere.
+LEFT_OUT = ("app", "calls.cpu_ns", "load", "memory", "noise", "receiver.copy_ns", "tcp.skb_frags",
+            "tcp.skbs_per_send", "tcp.frags_per_skb", "zerocopy.skb_copies", "zerocopy.skb_copy_bytes",
+            "zerocopy.wake_up_ns")
+# What others are for people. One that ends in a point stands for those below it.
+WORDS = {
+    "calls": "sends",
+    "calls.counters": "counters of each send",
+    "calls.stages": "where the time of a send goes",
+    "calls.stages.": "stages that are functions of the kernel",
+    "counters": "counters of the program",
+    "lost": "losses",
+    "lost.stacks": "lost stacks",
+    "observed.others": "sends that are not TCP's",
+    "overhead": "what measuring costs",
+    "plan.hooks.missed": "skipped runs of the programs",
+    "receiver": "the receiver's copies",
+    "run.steal_share": "steal time",
+    "tcp": "TCP's own counters",
+    "tcp.sending": "the sending sockets' state",
+    "tcp.skbs": "skbs that a send becomes",
+    "zerocopy.bytes_copied": "copied bytes",
+    "zerocopy.bytes_unflagged": "bytes of unflagged copies",
+    "zerocopy.causes": "causes of copies",
+    "zerocopy.completion_ns": "time to completion",
+    "zerocopy.completions": "completions",
+    "zerocopy.unflagged": "unflagged copies",
+    "zerocopy.error_queue": "time of error-queue reads",
+    "zerocopy.notifications.read": "coalescing of notifications",
+    "zerocopy.pinned": "pinned memory",
 }
-BLOCKS = [(name if name.endswith(".") else name + ".", name) for name in KEYS
-          if name.endswith(".") or not KEYS[name]]
+# The options that would measure them.
+OPTIONS = {"calls.counters": "--call-counters EVENTS", "calls.stages": "--stages", "overhead": "--cost",
+           "tcp.skbs": "--packets"}
 
 
 def words_of(key):
-    """The name in KEYS, words and option of a key; None where it is left out. It has no name, and is
-    its own words, where KEYS has none.
-    """
-    name = key if key in KEYS else next((name for begin, name in BLOCKS if key.startswith(begin)), None)
-    if name is None:
-        return None, key, None
-    return KEYS[name] and (name, *KEYS[name])
+    """Of a key: its own name where WORDS has none; None where it is left out."""
+    if any(f"{key}.".startswith(f"{name}.") for name in LEFT_OUT):
+        return None
+    above = (words for name, words in WORDS.items() if name.endswith(".") and key.startswith(name))
+    return WORDS.get(key) or next(above, key)
 
 
 def distinct(cells, path):
@@ -77,11 +65,6 @@ def distinct(cells, path):
 
 # A warning of a limit has a number in each run: where it is, by code.
 LIMIT_OF = {code: (path, per, words) for path, per, _, _, code, words in LIMITS}
-
-
-def percent_of(record, path, per):
-    found, by = number(record, "/".join(path)), number(record, "/".join(per)) if per else 1
-    return None if found is None or not by else 100 * found / by
 
 
 def folded(records):
@@ -98,8 +81,9 @@ def folded(records):
         text = found[0][2]
         if code in LIMIT_OF:
             path, per, words = LIMIT_OF[code]
-            shares = [share for share in (percent_of(record, path, per) for record, *_ in found)
-                      if share is not None]
+            parts = [(number(record, "/".join(path)), number(record, "/".join(per)) if per else 1)
+                     for record, *_ in found]
+            shares = [100 * part / whole for part, whole in parts if part is not None and whole]
             if shares:
                 digits = 1 if "%.1f" in words else 0
                 ends = dict.fromkeys(f"{end:.{digits}f}" for end in (min(shares), max(shares)))
@@ -147,22 +131,18 @@ def notes(cells, short=False):
     """A line for what options would measure, and one for each reason why something cannot be."""
     optional, impossible = [], {}
     for row in distinct(cells, "unmeasured"):
-        known = words_of(string(row, "key"))
-        if not known:
-            continue
-        name, words, option = known
-        if option:
-            optional.append(option if short else f"{words} ({option})")
-            continue
-        together = impossible.setdefault(string(row, "reason"), [])
-        if not name or not together or together[-1][0] != name:
-            together.append((name, words))
+        key = string(row, "key")
+        words = words_of(key)
+        if key in OPTIONS:
+            optional.append(OPTIONS[key] if short else f"{words} ({OPTIONS[key]})")
+        elif words:
+            impossible.setdefault(string(row, "reason"), {})[words] = None
     if optional:
         yield f"not measured{' without' if short else ':'} {', '.join(optional)}"
     by_words = {}
     for reason, together in impossible.items():
         if reason != NEVER_ASKS:
-            by_words.setdefault(", ".join(words for _, words in together), []).append(reason)
+            by_words.setdefault(", ".join(together), []).append(reason)
     for words, reasons in by_words.items():
         like = f" (and {len(reasons) - 1} reasons like it)" if len(reasons) > 1 else ""
         for reason in reasons[:1] if short else reasons:

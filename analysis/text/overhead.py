@@ -1,17 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What the measuring programs cost, where --cost has the kernel count it."""
 
+from operator import truediv
+
 from . import units
 from .record import value
 from .spread import total
-
-
-def cpu_time(cell):
-    """Of what was measured, over all repeats; 0 where any of them lacks it."""
-    found = list(zip(cell.numbers("overhead/bpf_ns"), cell.numbers("overhead/cpu_share")))
-    if any(ns is None or share is None or share <= 0 for ns, share in found):
-        return 0.0
-    return total(ns / share for ns, share in found)
 
 
 def line(cell):
@@ -20,17 +14,17 @@ def line(cell):
         return ""
     whose = "of the command" if cell.at("load") is None else "of sender and receiver"
     sends = total(value(call, "sends") for call in cell.rows("calls"))
-    cpu_ns, text = cpu_time(cell), f"overhead, {cell.title}: "
+    each, shares = cell.numbers("overhead/bpf_ns"), cell.numbers("overhead/cpu_share")
+    # The CPU time of what was measured follows where each repeat has its share.
+    known = ns > 0 and all(share and share > 0 for share in shares)
+    text = f"overhead, {cell.title}: "
     if sends > 0:
         text += f"{units.whole(ns / sends)} ns per send, "
-    if cpu_ns > 0:
-        text += f"{units.percent(ns, cpu_ns)} of the CPU time {whose}, "
+    if known:
+        text += f"{units.percent(ns, total(map(truediv, each, shares)))} of the CPU time {whose}, "
     return f"{text}{units.counted(runs, 'run')} of the BPF programs"
 
 
 def overhead(cells):
     """A line a cell."""
-    lines = [*filter(None, map(line, cells))]
-    yield from lines
-    if lines:
-        yield ""
+    return filter(None, map(line, cells))

@@ -7,7 +7,7 @@ from tables.profile import CONTEXTS, MEASURING
 from tables.stages import STAGES
 
 from . import table, units
-from .record import array, at, count, rows, safe_text, string, value
+from .record import at, count, rows, safe_text, string, value
 
 FUNCTIONS_MAX = 10
 SAMPLES_LEAST = 100
@@ -23,7 +23,7 @@ def half_width(part, whole):
 
 def names(stack):
     """Of the functions, outermost first."""
-    return [safe_text(name) for name in array(stack, "functions") if isinstance(name, str)]
+    return [safe_text(name) for name in rows(stack, "functions") if isinstance(name, str)]
 
 
 class Profile:
@@ -163,4 +163,3 @@ def profile(cells):
     for p in profiles:
         if p not in enough:
             yield too_few(p)
-    yield ""

@@ -21,18 +21,10 @@ def at(record, path):
     return record
 
 
-def array(record, path):
-    """The list at a path; [] without one."""
-    found = at(record, path)
-    return found if isinstance(found, list) else []
-
-
 def rows(record, path):
-    """Yields the elements of the list at a path; a null ends it."""
-    for row in array(record, path):
-        if row is None:
-            return
-        yield row
+    """The elements of the list at a path, but nulls; [] without one."""
+    found = at(record, path)
+    return [row for row in found if row is not None] if isinstance(found, list) else []
 
 
 def members(record, path):
@@ -41,16 +33,11 @@ def members(record, path):
     return found if isinstance(found, dict) else {}
 
 
-def bounded(integer):
-    """As 64 bits hold it."""
-    return min(max(integer, -1 << 63), COUNT_MAX)
-
-
 def number(record, path=""):
     """A float; None if there is no finite number."""
     found = at(record, path)
     if type(found) is int:  # true is one, too, to isinstance
-        return float(bounded(found))
+        return float(min(max(found, -COUNT_MAX), COUNT_MAX))
     return found if type(found) is float and math.isfinite(found) else None
 
 
@@ -63,9 +50,7 @@ def value(record, path=""):
 def count(record, path=""):
     """An int without what stands behind the point, of 64 bits; 0 if there is no finite number."""
     found = at(record, path)
-    if type(found) is not int and number(found) is None:
-        return 0
-    return bounded(max(int(found), 0))
+    return min(max(int(found), 0), COUNT_MAX) if number(found) is not None else 0
 
 
 def flag(record, path):
@@ -73,25 +58,18 @@ def flag(record, path):
     return at(record, path) is True
 
 
-def safe_text(text, size=None):
+def safe_text(text):
     """Text that others chose, so that a terminal does not obey it: a byte that is not printable ASCII
-    becomes \\xNN. Cut before it takes size bytes, where that is given.
+    becomes \\xNN.
     """
     text = text.partition("\0")[0]
-    if not (text.isascii() and text.isprintable()):
-        try:
-            found = text.encode("utf-8", "surrogateescape")
-        except UnicodeEncodeError:  # half a character of JSON's
-            found = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode("utf-8")
-        text = [chr(byte) if 32 <= byte < 127 else f"\\x{byte:02x}" for byte in found]
-    if size is None:
-        return "".join(text)
-    out = ""
-    for one in text:
-        if len(out) + 5 > size:
-            break
-        out += one
-    return out
+    if text.isascii() and text.isprintable():
+        return text
+    try:
+        found = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half a character of JSON's
+        found = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode("utf-8")
+    return "".join(chr(byte) if 32 <= byte < 127 else f"\\x{byte:02x}" for byte in found)
 
 
 def string(record, path=""):
@@ -106,18 +84,9 @@ def frozen(found):
         return dict, frozenset((key, frozen(member)) for key, member in found.items())
     if isinstance(found, list):
         return list, tuple(map(frozen, found))
-    return type(found), bounded(found) if type(found) is int else found
+    return type(found), found
 
 
 def same(one, other):
     """Are two values the same in JSON?"""
     return frozen(one) == frozen(other)
-
-
-def counter(record, scope, event, pmu=None):
-    """A counter of one side, scaled; None if it was not counted. pmu None: of any."""
-    for row in rows(record, "counters"):
-        if (string(row, "scope") == scope and string(row, "event") == event and
-                pmu in (None, string(row, "pmu"))):
-            return number(row, "value")
-    return None

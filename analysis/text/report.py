@@ -22,26 +22,24 @@ from .zerocopy import zerocopy
 
 # SUMMARY: the answer and the table.
 REPORT, DETAILS, SUMMARY = "report", "details", "summary"
+# Below these there is no empty line.
+REMARKS = skbs, warnings, unmeasured, all_warnings, notes
 
 
 def sections(cells, extent):
     """The functions that give lines of cells, in order."""
-    yield from (losses, headline, answer, timeline)
-    loaded = at(cells.record, "load") is not None
     kind = serving if cells.serving else comparison
+    brief, detailed = kind.brief, kind.detailed
+    if at(cells.record, "load") is None:
+        brief = detailed = observed
+    first = losses, headline, answer, timeline
     if extent == DETAILS:
-        yield (serving.serving if cells.serving else comparison.comparison) if loaded else observed
-        yield from (failures, sizes, groups, zerocopy, stages, profile, histograms, stage_histograms,
-                    counters, tcp, memory, overhead, all_warnings, notes)
-        return
-    yield kind.brief if loaded else observed
+        return (*first, detailed, failures, sizes, groups, zerocopy, stages, profile, histograms,
+                stage_histograms, counters, tcp, memory, overhead, all_warnings, notes)
     if extent == SUMMARY:
-        yield memory
-        return
-    yield from (failures, groups, stages, profile)
-    if len(cells) <= DETAILED_MAX:
-        yield from (side_by_side, skbs)
-    yield from (memory, overhead, warnings, unmeasured)
+        return *first, brief, memory
+    sends = (side_by_side, skbs) if len(cells) <= DETAILED_MAX else ()
+    return *first, brief, failures, groups, stages, profile, *sends, memory, overhead, warnings, unmeasured
 
 
 def report(cells, extent=REPORT):
@@ -49,4 +47,8 @@ def report(cells, extent=REPORT):
     if not len(cells):
         return ""
     cells.name()
-    return "".join(f"{line}\n" for section in sections(cells, extent) for line in section(cells))
+    lines = []
+    for section in sections(cells, extent):
+        found = list(section(cells))
+        lines += found + ([""] if found and found[-1] and section not in REMARKS else [])
+    return "".join(f"{line}\n" for line in lines)

@@ -67,8 +67,6 @@ def brief(cells):
     yield from slow[:MOST_EXPLAINED]
     if len(slow) > MOST_EXPLAINED:
         yield f"and {len(slow) - MOST_EXPLAINED} more configurations with slow answers (--details)"
-    if slow:
-        yield ""
 
 
 def explained(cell):
@@ -100,7 +98,7 @@ def explained(cell):
     return "; ".join(parts)
 
 
-def serving(cells):
+def detailed(cells):
     """A load's many connections."""
     links = cells.vary("load/link")
     when = {"", "repeats" if cells.repeats > 1 else "one", "links" if links else ""}
@@ -110,4 +108,3 @@ def serving(cells):
     yield ""
     yield from list(filter(None, map(explained, cells))) or [
         "no connection was dropped, retransmitted or unanswered: what differs is the servers' own doing"]
-    yield ""

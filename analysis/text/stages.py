@@ -8,12 +8,10 @@ from tables.stages import STAGES
 from . import table, units
 from .calls import call_name, same_call
 from .table import DETAILED_MAX
-from .record import array, at, frozen, rows, string, value
+from .record import at, frozen, rows, string, value
 
-ACCOUNTS_MAX = 48
 BAR_WIDTH = 42
 SMALL_SHARE = 0.0005  # of the time in the call: a stage with less everywhere is left out
-TITLE_MAX = 127
 ON_CPU = [stage for stage in STAGES if stage.on_cpu]
 OFF_CPU = [stage for stage in STAGES if not stage.on_cpu]
 BESIDE = (("zerocopy/error_queue/read_ns", "reading a notification"),
@@ -29,8 +27,8 @@ class Account:
     def __init__(self, cell, first, counter=None):
         self.cell, self.first = cell, first
         self.title = cell.title
-        if len(list(rows(cell.record, "calls"))) > 1:
-            self.title = f"{cell.title}, {call_name(first)}"[:TITLE_MAX]
+        if len(rows(cell.record, "calls")) > 1:
+            self.title = f"{cell.title}, {call_name(first)}"
         self.sends = self.bytes = self.wall = self.cpu = 0.0
         self.of = {}
         for call in cell.rows("calls"):
@@ -45,7 +43,7 @@ class Account:
                 self._add(part, counter)
 
     def _add(self, part, counter):
-        metrics = [at(part, "ns")] if counter is None else array(part, "counters")[counter:counter + 1]
+        metrics = [at(part, "ns")] if counter is None else rows(part, "counters")[counter:counter + 1]
         for metric in metrics:
             if metric is not None:
                 name = string(part, "stage")
@@ -69,7 +67,7 @@ def collect(cells, counter=None):
     found = []
     for cell in cells:
         for call in rows(cell.record, "calls"):
-            if len(found) < ACCOUNTS_MAX and at(call, "stages") is not None:
+            if at(call, "stages") is not None:
                 account = Account(cell, call, counter)
                 if account.sends > 0:
                     found.append(account)
@@ -168,4 +166,3 @@ def stages(cells):
     else:
         # Where there is no table to have the words.
         yield "  " + ", ".join(f"{stage.letter} {stage.words}" for stage in shown(accounts, ON_CPU))
-    yield ""

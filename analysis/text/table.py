@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """A table of texts with aligned columns, in at most 80 characters a line."""
 
-COLUMNS = 24
 CELL = 47
 WIDTH = 80
 DETAILED_MAX = 6  # of more configurations no details are printed unless asked for
@@ -17,27 +16,19 @@ def fitting(widths, keys, begin, end):
     return max(begin, end)
 
 
-def line(row, widths, keys, begin, end):
-    while end > begin and not row[end - 1]:
-        end -= 1
-    shown = [*range(1, keys), *range(begin, end)]
-    return "  ".join([row[0].ljust(widths[0] if end > 1 else 0),
-                      *(row[column].rjust(widths[column]) for column in shown)])
-
-
 def lines(rows, keys=1):
     """Lists of texts as lines, the first column to the left, the others to the right. Columns for
     which a line has no room go below, beside the keys: the first ones, which say what a row is.
     """
-    rows = [[text[:CELL] for text in row[:COLUMNS]] for row in rows]
-    most = max(keys, *map(len, rows))
-    rows = [row + [""] * (most - len(row)) for row in rows]
+    rows = [[text[:CELL] for text in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows)]
     end = max((column for column, width in enumerate(widths, 1) if width), default=1)
     out, begin = [], keys
     while begin == keys or begin < end:
         stop = fitting(widths, keys, begin, end)
-        out += [line(row, widths, keys, begin, stop) for row in rows]
+        right = [*range(1, keys), *range(begin, stop)]
+        out += ["  ".join([row[0].ljust(widths[0]), *(row[column].rjust(widths[column]) for column in right)]).rstrip()
+                for row in rows]
         begin = max(stop, begin + 1)
         if begin < end:
             out.append("")
@@ -59,5 +50,5 @@ def of(items, columns, keys=1):
     where nothing is known.
     """
     body = [[text(item) for _, text in columns] for item in items]
-    return lines([[head for head, _ in columns],
-                  *([("-" if text is None else text) for text in row] for row in body)], keys)
+    return lines([[head for head, _ in columns], *(["-" if text is None else text for text in row] for row in body)],
+                 keys)

@@ -29,24 +29,16 @@ def line(cell):
     return text
 
 
-def packets(cell):
-    """How full they were; all repeats count alike."""
-    skbs, frags = cell.sum("tcp/skbs_per_send"), cell.sum("tcp/frags_per_skb")
-    if skbs is None or frags is None:
-        return ""
-    return f"{cell.title} {skbs / len(cell.records):.3g} ({frags / len(cell.records):.3g})"
-
-
 def skbs(cells):
-    """A line for the packets of all."""
-    sizes = ", ".join(filter(None, map(packets, cells)))
+    """A line for the packets of all, and how full they were; all repeats count alike."""
+    found = [(cell, cell.sum("tcp/skbs_per_send"), cell.sum("tcp/frags_per_skb")) for cell in cells]
+    sizes = [f"{cell.title} {many / len(cell.records):.3g} ({frags / len(cell.records):.3g})"
+             for cell, many, frags in found if None not in (many, frags)]
     if sizes:
-        yield f"skbs per send (frags per skb): {sizes}"
+        yield f"skbs per send (frags per skb): {', '.join(sizes)}"
 
 
 def tcp(cells):
     """A line a cell that has something to say, and one for the packets of all."""
-    lines = [*filter(None, map(line, cells)), *skbs(cells)]
-    yield from lines
-    if lines:
-        yield ""
+    yield from filter(None, map(line, cells))
+    yield from skbs(cells)

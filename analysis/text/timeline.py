@@ -2,7 +2,7 @@
 """What happened to single sends: how many, what of them is missing, the median one and the slowest."""
 
 from . import units
-from .record import array, at, count, flag, number, string, value
+from .record import at, count, flag, number, rows, string, value
 
 
 def after(send, key, words):
@@ -13,7 +13,7 @@ def after(send, key, words):
 def life(send):
     """In a line."""
     flags = " MSG_ZEROCOPY" if flag(send, "zerocopy") else ""
-    causes = ", ".join(cause for cause in array(send, "causes") if isinstance(cause, str))
+    causes = ", ".join(cause for cause in rows(send, "causes") if isinstance(cause, str))
     copied = [] if not flag(send, "copied") else [f"copied ({causes})" if causes else "copied"]
     return ", ".join([
         f"send {count(send, 'number')}, {string(send, 'syscall')}{flags}, "
@@ -39,7 +39,6 @@ def lines(record, title):
 
 
 def timeline(cells):
-    for cell in cells:
-        for record, title in cell.repeat_titles():
-            if at(record, "timeline") is not None:
-                yield from lines(record, title)
+    for record, title in cells.runs():
+        if at(record, "timeline") is not None:
+            yield from lines(record, title)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What to make of the zero-copy sends of a cell, in words."""
 
-from derive.outcome import DEVICE_MAX, all_seen, device, remedies, standing, unknown
+from derive.outcome import all_seen, device, remedies, standing, unknown
 
 from . import units
-from .causes import REFUSAL_BY_NAME
+from .facts import REFUSAL_BY_NAME
 
 REFUSED_SHARE = 0.1
 # Of causes that no setting takes away.
@@ -30,7 +30,7 @@ def none_possible(f):
 
 
 def cause(f, row):
-    on = device(f.causes, row)[:DEVICE_MAX]
+    on = device(f.causes, row)
     return row.words.title + (f", {on}" if on else "")
 
 

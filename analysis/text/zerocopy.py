@@ -6,12 +6,9 @@ the order that it comes due.
 from derive.outcome import device
 
 from . import units
-from .causes import REFUSAL_BY_NAME, gather
-from .facts import receiver
+from .facts import REFUSAL_BY_NAME, gather, receiver
 from .head import unseen
 from .record import at, rows, string, value
-
-DEVICE_MAX = 127
 
 
 def labelled(label, text):
@@ -33,7 +30,7 @@ def causes(cell):
     for row in found:
         text = row.words.title
         if row.device:
-            text += f", {device(found, row)[:DEVICE_MAX]}"
+            text += f", {device(found, row)}"
         if 0 < row.unflagged < row.sends:
             text += f", {units.whole(row.unflagged)} of them unflagged"
         if row.skbs > 0:
@@ -67,7 +64,7 @@ def answers(cell):
     yield labelled("flagged", text)
     text = f"{known(cell.sum('zerocopy/unflagged'), 'not known how many')} copied without a flag"
     size = cell.sum("zerocopy/bytes_unflagged")
-    if cell.sum_so_far("zerocopy/unflagged") > 0 and size is not None:
+    if cell.sum("zerocopy/unflagged", 0.0) > 0 and size is not None:
         text += f", {units.whole(size)} bytes"
     yield labelled("unflagged", text)
     unexplained = positive(cell, "unexplained")
@@ -86,7 +83,7 @@ def skb_copies(cell):
 
 
 def ignored(cell):
-    every, empty = (cell.sum_so_far(f"zerocopy/{key}") for key in ("ignored", "ignored_empty"))
+    every, empty = (cell.sum(f"zerocopy/{key}", 0.0) for key in ("ignored", "ignored_empty"))
     parts = []
     if every > empty:
         parts.append(f"{units.whole(every - empty)} because the socket lacks SO_ZEROCOPY")

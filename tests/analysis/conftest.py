@@ -60,3 +60,10 @@ def analysis(*arguments, stdout=subprocess.PIPE, **kwargs):
 @pytest.fixture
 def folder(tmp_path):
     return tmp_path
+
+
+@pytest.fixture(scope="session")
+def whole():
+    """Data with all that figures and questions ask for."""
+    import planted  # what draws takes a second to import
+    return planted.all_data()

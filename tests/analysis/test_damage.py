@@ -17,8 +17,7 @@ from conftest import analysis, changed, samples, write
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analysis import (compare, compare_text, judge, records, summary, sweeps, table,
-                      zerocopy_text)
+from analysis import compare, compare_text, judge, records, summary, sweeps, table
 from analysis.details import Collector
 from analysis.faults import Fault
 from analysis.figures.base import Data
@@ -255,7 +254,7 @@ def test_any_table_can_be_asked_anything(tmp_path, which, choice, value):
         return
     found = compare.compare(frame, frame)
     assert not found.of(judge.WORSE)
-    compare_text.text(found, True, zerocopy_text.sides(frame, frame))
+    compare_text.text(found, True, compare_text.zerocopy(frame, frame))
     compare_text.describe("A", "path", frame)
     json.dumps(compare_text.as_json(found))
     for metric in ("throughput_bps", "message_p99_ns", "fallback_rate"):

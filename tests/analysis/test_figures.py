@@ -26,11 +26,6 @@ pytestmark = pytest.mark.xdist_group("figures")
 
 
 @pytest.fixture(scope="module")
-def whole():
-    return planted.all_data()
-
-
-@pytest.fixture(scope="module")
 def drawings(whole):
     """Every figure by its name; those of records and of hosts of data of their own."""
     records = planted.data(planted.records(repeats=11))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import made
 import simulate
-from analysis import compare, judge, summary, zerocopy_text
+from analysis import compare, compare_text, judge, summary
 from analysis.figures.cells import sending
 from analysis.judge import BETTER, FEW, INCONCLUSIVE, NONE, SAME, WIDE, WORSE
 
@@ -208,7 +208,7 @@ def test_the_terminal_the_report_compare_and_advise_agree(effects, noise, repeat
     report = {one.cell["message_bytes"]: one.judgment for one in summary.compare(
         sending(frame), ["setting", "threads", "message_bytes"], "variant", [("zerocopy", "twocopy")], "throughput_bps")
         if one.judgment.n}
-    beside = {one.cell["message_bytes"]: one.judgment for one in zerocopy_text.compared(frame) if one.judgment.n}
+    beside = {one.cell["message_bytes"]: one.judgment for one in compare_text.zerocopy_pairs(frame) if one.judgment.n}
     assert terminal.keys() == report.keys() == beside.keys()
     assert len(terminal) == len(effects) or busy
     for size, one in terminal.items():

@@ -22,8 +22,7 @@ BLIND = {
 # Distances of CIE 1976 L*a*b*: 10 is seen at a glance, 2.3 just so.
 APART, GREY_APART = 20, 8
 PAGES = ("light", "dark")
-TOGETHER = [("twocopy", "onecopy", "zerocopy"), ("iterative", "threaded", "select"),
-            ("flagged", "unflagged", "not copied"), ("whole send", "reading completions")]
+TOGETHER = [("twocopy", "onecopy", "zerocopy"), ("iterative", "threaded", "select")]
 
 
 def linear(color):

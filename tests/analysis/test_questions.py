@@ -15,11 +15,6 @@ from analysis.report.questions import RECORDS, answered, common, sending, server
 DECIDED = {judge.BETTER, judge.WORSE, judge.SAME}
 
 
-@pytest.fixture(scope="module")
-def whole():
-    return planted.all_data()
-
-
 def claims(answer):
     """What of it is decided: its chip, and the rows of its tables."""
     rows = [row for table in answer.tables if "verdict" in table.header

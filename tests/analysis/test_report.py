@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import made
 import planted
+from analysis import words
 from analysis.figures.base import Data
-from analysis.report import text
 from analysis.report.build import build
 from analysis.report.write import html as to_html
 from analysis.report.write import markdown, markdown_text
@@ -139,7 +139,7 @@ def test_markdown_text_is_one_line_without_markup(value):
     (0.0123456, "0.0123"), (12.34, "12.3"), (12345, "12,300"), (0, "0"), (999.6, "1,000"),
     (9.996, "10.0")])
 def test_numbers_have_three_digits(value, said):
-    assert text.number(value) == said
+    assert words.number(value) == said
 
 
 def test_commands_are_the_records_own():
@@ -278,7 +278,7 @@ def test_warnings_of_a_kind_are_one_row_with_their_range():
     table = next(t for t in words_of(rows, None).conditions if t.caption == "Warnings")
     assert sorted(table.rows) == [
         ("other programs took 0 to 39 % of the CPUs' time", "40 of 300"),
-        ("the receiver waited for a CPU 50 % of the time in which it could run", "40 of 300")]
+        ("the receiver waited for a CPU in 50 % of the time in which it could run", "40 of 300")]
 
 
 def test_a_table_alone_will_do(folder):

@@ -163,8 +163,8 @@ def test_no_proc(args):
 @needs_bpf
 @pytest.mark.skipif("san" in ANALYZE, reason="a sanitizer maps terabytes")
 def test_too_little_memory_is_no_lack_of_types():
-    """The types of the kernel take most of it."""
-    result = run("prlimit", "--as=16000000", ANALYZE, "--variant", "twocopy", "--messages", "1")
+    """The types of the kernel take most of it; with a megabyte less there may be none for the front."""
+    result = run("prlimit", "--as=17000000", ANALYZE, "--variant", "twocopy", "--messages", "1")
     if "shared libraries" in result.stderr:
         pytest.skip(result.stderr.strip())
     assert result.returncode == 1

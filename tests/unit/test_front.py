@@ -16,9 +16,10 @@ from hypothesis import given, settings, strategies as st
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "analysis"))
 
+from faults import Fault  # noqa: E402
 from front import doctor  # noqa: E402
 from front.channel import Channel, Gone  # noqa: E402
-from front.folder import SEED_MAX, Folder, Refused, difference, sound_record  # noqa: E402
+from front.folder import SEED_MAX, Folder, difference, sound_record  # noqa: E402
 from front.output import LineFile, safe_text, why  # noqa: E402
 from front.plan import is_mine, order, without_twins  # noqa: E402
 from front.progress import duration_text  # noqa: E402
@@ -133,12 +134,12 @@ def test_a_folder_keeps_its_plan_and_its_seed(tmp_path):
     folder, seed = open_folder(tmp_path / "out", said)
     folder.add(RECORD)
     assert seed == 7
-    with pytest.raises(Refused, match="another sweep writes to it now"):
+    with pytest.raises(Fault, match="another sweep writes to it now"):
         open_folder(tmp_path / "out", said)
     os.close(folder.runs)
     folder, seed = open_folder(tmp_path / "out", said, order_seed=7)
     assert (seed, list(folder.records()), said) == (7, [RECORD], [])
-    with pytest.raises(Refused, match="its --repeat is 5, not 4: more is taken") as refused:
+    with pytest.raises(Fault, match="its --repeat is 5, not 4: more is taken") as refused:
         open_folder(tmp_path / "out", said, repeat=4)
     assert refused.value.status == 2
     os.close(folder.runs)
@@ -163,7 +164,7 @@ def test_half_a_record_is_put_aside(tmp_path):
 def test_no_symbolic_link_is_followed_to_a_folder(tmp_path, name):
     (tmp_path / "there").mkdir()
     (tmp_path / "out").symlink_to("there")
-    with pytest.raises(Refused, match="it is a symbolic link"):
+    with pytest.raises(Fault, match="it is a symbolic link"):
         Folder(f"{tmp_path}/{name}", print).open(plan(), False, 1, 1)
     assert not os.listdir(tmp_path / "there")
 

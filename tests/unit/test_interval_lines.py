@@ -106,13 +106,6 @@ def test_a_last_fraction_without_a_send_has_no_line():
     assert lines.line({**last, "at": 1.6})
 
 
-def test_a_window_begins_at_nothing():
-    lines = interval.Lines()
-    first = lines.line(raw({0: call(5)}))
-    lines.begin()
-    assert lines.line(raw({0: call(5)})) == first
-
-
 class Paper:
     """A stream whose reader reads or does not."""
 

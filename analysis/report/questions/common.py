@@ -6,10 +6,9 @@ from collections import Counter
 
 import polars as pl
 
-from analysis import judge
+from analysis import judge, words
 from analysis.figures import labels
 from analysis.figures.judged import MARGIN
-from analysis.report import text
 from analysis.report.base import Table
 from analysis.summary import Comparison
 
@@ -27,9 +26,9 @@ def name(variant: object) -> str:
 
 def ratio(one: judge.Judgment) -> str:
     """1.31 times (1.12 to 1.52)"""
-    interval = (f" ({text.number(one.low)} to {text.number(one.high)})" if one.has_interval
-                else f" ({text.plural(one.n, 'pair')}, no interval)")
-    return f"{text.number(one.value)} times{interval}"
+    interval = (f" ({words.number(one.low)} to {words.number(one.high)})" if one.has_interval
+                else f" ({words.plural(one.n, 'pair')}, no interval)")
+    return f"{words.number(one.value)} times{interval}"
 
 
 def extremes(found: list[Comparison], where) -> str:
@@ -48,7 +47,7 @@ def too_few(found: list[Comparison]) -> str:
     needed = [c.judgment.repeats or 0 for c in found if c.judgment.reason == judge.FEW]
     if not needed or len(needed) < len(found):
         return ""
-    return (f" {text.plural(max(c.judgment.n for c in found), 'repeat')} of each are too few to decide so many "
+    return (f" {words.plural(max(c.judgment.n for c in found), 'repeat')} of each are too few to decide so many "
             f"comparisons together" + (f": {max(needed)} might do." if max(needed) else "."))
 
 
@@ -57,7 +56,7 @@ def counts(found: list[Comparison], better: str = WORDS[judge.BETTER], worse: st
     total = Counter(c.verdict for c in found)
     said = [f"{words} in {total[verdict]}" for verdict, words in (
         WORDS | {judge.BETTER: better, judge.WORSE: worse}).items() if total[verdict]]
-    return f"{', '.join(said)} of {text.plural(len(found), 'configuration')}"
+    return f"{', '.join(said)} of {words.plural(len(found), 'configuration')}"
 
 
 def overall(found: list[Comparison]) -> str:
@@ -66,6 +65,11 @@ def overall(found: list[Comparison]) -> str:
     if 2 * len(decided) < len(found) or not decided:
         return judge.INCONCLUSIVE
     return decided[0] if len(set(decided)) == 1 else ""
+
+
+def failed(amount: int) -> str:
+    """1 run failed or was interrupted"""
+    return f"{words.plural(amount, 'run')} failed or {'was' if amount == 1 else 'were'} interrupted"
 
 
 def _command(runs: pl.DataFrame) -> str:
@@ -94,7 +98,7 @@ def discarded(runs: pl.DataFrame) -> tuple[str, ...]:
     busy = runs.filter(pl.col("disturbed").is_not_null())
     if busy.is_empty():
         return ()
-    return (f"{text.count(busy.height)} of {text.plural(runs.height, 'run')} discarded in comparisons, as they were "
+    return (f"{words.count(busy.height)} of {words.plural(runs.height, 'run')} discarded in comparisons, as they were "
             f"disturbed: {busy['disturbed'].mode().sort()[0]}, for one",)
 
 
@@ -103,7 +107,7 @@ def table(caption: str, found: list[Comparison], runs: pl.DataFrame, way: str, c
     """A row a comparison. columns: by key of the cell its head and how its values are said."""
     copied = labels.copied_by(runs, [*found[0].cell, way]) if found else {}
     rows = tuple((*(say(c.cell[key]) for key, (_, say) in columns.items()), str(c.a),
-                  text.estimate(c.median_a, scale), copied.get((*c.cell.values(), c.a), ""), str(c.b),
-                  text.estimate(c.median_b, scale), ratio(c.judgment), c.verdict, c.judgment.reason) for c in found)
+                  words.estimate(c.median_a, scale), copied.get((*c.cell.values(), c.a), ""), str(c.b),
+                  words.estimate(c.median_b, scale), ratio(c.judgment), c.verdict, c.judgment.reason) for c in found)
     return Table(caption, (*(head for head, _ in columns.values()), "of", "median", "copied", "against",
                             "its median", "ratio", "verdict", "why"), rows).without_empty()

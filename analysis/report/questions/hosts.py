@@ -7,12 +7,10 @@ from analysis import hosts, words
 from analysis.figures import labels
 from analysis.figures.base import Data
 from analysis.hosts import Outlier
-from analysis.report import text
 from analysis.report.base import Answer, Table
 from analysis.stats import outliers
 
 PAIRS_SHOWN = 100
-COMPARED = {"fallback": "copied zero-copy sends", hosts.TIME: "kernel time of a send", hosts.RATE: "throughput"}
 UNKNOWN = "these data do not show why"
 QUESTION = "Which hosts are outliers, and why?"
 
@@ -21,7 +19,7 @@ def _value(one: Outlier) -> str:
     if one.metric == hosts.COPIED:
         return (f"{words.percent(one.value)} of its completed zero-copy sends, "
                 f"{words.percent(one.middle)} at the median of the hosts")
-    return f"{COMPARED[one.metric]} is {text.number(one.value / one.middle)} times the median of the hosts"
+    return f"{hosts.WORDS[one.metric]} is {words.number(one.value / one.middle)} times the median of the hosts"
 
 
 def _told(one: Outlier) -> str:
@@ -50,33 +48,32 @@ def _pairs(data: Data, apart: set[str]) -> Table:
     left = len(rows) - PAIRS_SHOWN
     return Table(
         "Pairs of hosts; times and rates as ratios to the median of the hosts with the same configuration"
-        + (f"; {text.plural(left, 'pair')} left out" if left > 0 else ""),
+        + (f"; {words.plural(left, 'pair')} left out" if left > 0 else ""),
         ("sender", "receiver", "runs", "zero-copy sends copied", "why", "kernel time", "throughput"),
-        tuple((row["host"], row["receiver"], text.count(row["runs"]), words.percent(row["fallback"]),
-               why.get((row["host"], row["receiver"]), ""), text.number(row[hosts.TIME]),
-               text.number(row[hosts.RATE])) for row in rows[:PAIRS_SHOWN]))
+        tuple((row["host"], row["receiver"], words.count(row["runs"]), words.percent(row[hosts.COPIED]),
+               why.get((row["host"], row["receiver"]), ""), words.number(row[hosts.TIME]),
+               words.number(row[hosts.RATE])) for row in rows[:PAIRS_SHOWN]))
 
 
 def _not_shown(data: Data) -> tuple[str, ...]:
     found, sums = hosts.rates(data.fleet), data.fleet.sums
     count, of = len(data.fleet.hosts), len(found)
     said = []
-    for column, what, how in (("fallback", "Copied zero-copy sends",
-                               "had zero-copy sends whose copies could be counted"),
-                              (hosts.TIME, "Kernel time of a send", "was timed"),
-                              (hosts.RATE, "Throughput", "measured it")):
+    for column, how in ((hosts.COPIED, "had zero-copy sends whose copies could be counted"),
+                        (hosts.TIME, "was timed"), (hosts.RATE, "measured it")):
         null = found[column].null_count()
         if null:
             disturbed = sums["disturbed"].sum()
-            said.append(f"{what} of {text.count(null)} of {text.plural(of, 'pair')}: no run of these {how}"
-                        + (f" with little else going on ({text.plural(disturbed, 'run')} of "
-                           f"{text.count(sums['runs'].sum())} had too much)"
-                           if column != "fallback" and disturbed else "") + ".")
+            said.append(f"{words.starting(hosts.WORDS[column])} of {words.count(null)} of {words.plural(of, 'pair')}: "
+                        f"no run of these {how}"
+                        + (f" with little else going on ({words.plural(disturbed, 'run')} of "
+                           f"{words.count(sums['runs'].sum())} had too much)"
+                           if column != hosts.COPIED and disturbed else "") + ".")
     if sums["unseen"].sum():
         said.append("Copies without a flag, in some runs: more may have been copied.")
     if of < count * (count - 1):
-        said.append(f"Pairs that were not measured: {text.count(of)} of "
-                    f"{text.count(count * (count - 1))} were.")
+        said.append(f"Pairs that were not measured: {words.count(of)} of "
+                    f"{words.count(count * (count - 1))} were.")
     said.append("Whether a slow pair is slow for its receiver: hosts are judged as senders.")
     return tuple(said)
 
@@ -84,7 +81,7 @@ def _not_shown(data: Data) -> tuple[str, ...]:
 def _compared(data: Data) -> list[str]:
     """What enough hosts have for an outlier to be seen."""
     found = hosts.rates(data.fleet)
-    return [words_ for column, words_ in COMPARED.items()
+    return [what for column, what in hosts.WORDS.items()
             if found.filter(pl.col(column).is_not_null())["host"].n_unique() >= outliers.FEWEST_HOSTS]
 
 

@@ -3,12 +3,10 @@
 
 import polars as pl
 
-from analysis import judge, stages, words
+from analysis import hosts, judge, stages, words
 from analysis.figures import judged, labels, over, style
 from analysis.figures.base import Data
 from analysis.figures.judged import Kind
-from analysis.hosts import cause_text
-from analysis.report import text
 from analysis.report.base import Answer
 from analysis.report.questions import common
 from analysis.report.questions.common import name
@@ -32,8 +30,8 @@ def kind_of(data: Data) -> Kind:
 
 
 def where(kind: Kind, cell: dict) -> str:
-    said = text.plural(int(kind.x(cell)), "record") if kind.name == "records" else kind.say(kind.x(cell))
-    threads = f", {text.plural(cell['threads'], 'thread')}" if cell.get("threads", 1) > 1 else ""
+    said = words.plural(int(kind.x(cell)), "record") if kind.name == "records" else kind.say(kind.x(cell))
+    threads = f", {words.plural(cell['threads'], 'thread')}" if cell.get("threads", 1) > 1 else ""
     return f"{said}{threads}" + (f" ({cell['setting']})" if cell.get("setting") else "")
 
 
@@ -43,14 +41,8 @@ def columns(cell: dict) -> dict:
 
 def causes(zero: pl.DataFrame) -> list[tuple[str, str, int]]:
     """(cause, device, sends) of all runs together, most sends first."""
-    total: dict[tuple, int] = {}
-    for said in zero["fallback_causes"].drop_nulls():
-        for part in said.split(";"):
-            cause, _, count = part.rpartition(":")
-            if cause:
-                key = tuple(cause.partition("@")[::2])
-                total[key] = total.get(key, 0) + (int(count) if count.isdigit() else 0)
-    return sorted(((*key, count) for key, count in total.items()), key=lambda one: (-one[2], one))
+    found = hosts.causes(zero.lazy()).collect().iter_rows()
+    return sorted(((cause, device, int(sends)) for cause, device, sends in found), key=lambda one: (-one[2], one))
 
 
 def copied(zero: pl.DataFrame) -> str:
@@ -60,17 +52,17 @@ def copied(zero: pl.DataFrame) -> str:
     if not done:
         return "how many sends were copied was not counted"
     found = causes(counted)
-    why = ", ".join(cause_text(cause, device) for cause, device, _ in found[:2])
+    why = ", ".join(hosts.cause_text(cause, device) for cause, device, _ in found[:2])
     why += f" and {len(found) - 2} more causes" if len(found) > 2 else ""
-    said = (f"all {text.count(done)} zero-copy sends were copied" if copies == done else
-            f"none of {text.count(done)} zero-copy sends was copied" if not copies else
-            f"{text.count(copies)} of {text.count(done)} zero-copy sends ({words.percent(copies / done)}) "
+    said = (f"all {words.count(done)} zero-copy sends were copied" if copies == done else
+            f"none of {words.count(done)} zero-copy sends was copied" if not copies else
+            f"{words.count(copies)} of {words.count(done)} zero-copy sends ({words.percent(copies / done)}) "
             "were copied")
     unflagged = counted["zc_unflagged"].drop_nulls().sum()
     refused = zero["zc_refused"].drop_nulls().sum()
     return (said + (f" ({why})" if why and copies else "")
-            + (f", {text.count(unflagged)} of them without a flag" if unflagged else "")
-            + (f"; {text.count(refused)} more {'was' if refused == 1 else 'were'} refused" if refused else ""))
+            + (f", {words.count(unflagged)} of them without a flag" if unflagged else "")
+            + (f"; {words.count(refused)} more {'was' if refused == 1 else 'were'} refused" if refused else ""))
 
 
 def is_final(zero: pl.DataFrame) -> bool:
@@ -88,7 +80,7 @@ def costs(kind: Kind, runs: pl.DataFrame, a: str, b: str) -> tuple[list[str], li
         found = compare(of, kind.over.cell, "variant", [(a, b)], column, -1)
         values = [c.judgment.value for c in found if c.judgment.n]
         if values:
-            low, high = (text.number(end) for end in (min(values), max(values)))
+            low, high = (words.number(end) for end in (min(values), max(values)))
             said.append(f"{what} {low if low == high else f'{low} to {high}'} times")
             made.append((what, found))
     return said, made
@@ -101,10 +93,10 @@ def retransmitted(runs: pl.DataFrame, a: str, b: str) -> str:
     (many, of, again, late), (few, other, *_) = sums[a], sums[b]
     if not of or not other or many < 10 or many / of < 5 * few / other:
         return ""
-    needless = (f", {words.percent(again / many)} of them needlessly: {text.count(late)} segments arrived out of "
+    needless = (f", {words.percent(again / many)} of them needlessly: {words.count(late)} segments arrived out of "
                 "order, overtaken while the kernel copied their data") if late and 2 * again > many else ""
-    return (f"it retransmitted {text.count(many)} segments ({words.percent(many / of)}){needless}; {name(b)} "
-            f"{text.count(few)} ({words.percent(few / other)})")
+    return (f"it retransmitted {words.count(many)} segments ({words.percent(many / of)}){needless}; {name(b)} "
+            f"{words.count(few)} ({words.percent(few / other)})")
 
 
 def overtakes(data: Data, a: str, b: str) -> Answer:
@@ -134,7 +126,7 @@ def overtakes(data: Data, a: str, b: str) -> Answer:
         said = [f"{'from' if one.direction > 0 else 'no longer from'} about {kind.about(one.size)} "
                 f"({kind.about(one.low)} to {kind.about(one.high)}){_when(cell)}"
                 for cell, one in crossings[:MOST_CROSSINGS]]
-        answer = text.starting(", ".join(said)) + over_all + (
+        answer = words.starting(", ".join(said)) + over_all + (
             f", and {len(crossings) - MOST_CROSSINGS} more crossings" if len(crossings) > MOST_CROSSINGS else "") + "."
     elif verdict == judge.WORSE and all(c.verdict == verdict for c in told):
         answer = f"Never: {name(a)} is slower than {name(b)} at every {by}{over_all}."
@@ -146,12 +138,12 @@ def overtakes(data: Data, a: str, b: str) -> Answer:
     said, made = costs(kind, runs, a, b)
     why = [copied(zero)] if a == "zerocopy" else [f"{', '.join(said)} that of {name(b)}"] if said else []
     final = a == "zerocopy" and is_final(zero)
-    tables = [common.table(f"{text.starting(kind.what)} of {name(a)} (Gbit/s); a ratio is of pairs, its interval "
+    tables = [common.table(f"{words.starting(kind.what)} of {name(a)} (Gbit/s); a ratio is of pairs, its interval "
                            f"decides: docs/statistics.md", found, runs, kind.over.name, columns(found[0].cell), 1e-9)]
-    tables += [common.table(f"{text.starting(what)} of {name(a)}", some, runs, kind.over.name, columns(some[0].cell))
+    tables += [common.table(f"{words.starting(what)} of {name(a)}", some, runs, kind.over.name, columns(some[0].cell))
                for what, some in made]
     return Answer(question, answer, f"throughput {common.extremes(told, lambda c: where(kind, c.cell))}",
-                  text.starting("; ".join(why)) + "." if why else "",
+                  words.sentence(why),
                   PEER if final and not crossings and not common.too_few(told) else common.decides(runs, found), verdict,
                   common.discarded(data.sending),
                   tables=tuple(tables) if total else ())
@@ -171,7 +163,7 @@ def _crossings(kind: Kind, found: list[Comparison]) -> list[tuple[dict, object]]
 
 
 def _when(cell: dict) -> str:
-    parts = [text.plural(cell["threads"], "thread")] if cell.get("threads") else []
+    parts = [words.plural(cell["threads"], "thread")] if cell.get("threads") else []
     parts += [f"records of {style.size_text(cell['field_size_bytes'])}"] if "field_size_bytes" in cell else []
     return (f" with {', '.join(parts)}" if parts else "") + (f" on {cell['setting']}" if cell.get("setting") else "")
 
@@ -185,7 +177,6 @@ def zero_copy(data: Data) -> Answer:
 
 
 def why_not(data: Data) -> Answer:
-    """Why does zero-copy not always win?"""
     question, runs = "Why does zero-copy not always win?", data.sending
     zero = runs.filter(pl.col("variant") == "zerocopy")
     if zero.is_empty():
@@ -198,13 +189,13 @@ def why_not(data: Data) -> Answer:
     why += [again] if again else []
     why += [account] if (account := _account(data, runs)) else []
     completion = zero["completion_p50_ns"].drop_nulls()
-    held = (f"the kernel held a send's memory for {text.number(completion.median() / 1e3)} µs (median of runs' "
+    held = (f"the kernel held a send's memory for {words.number(completion.median() / 1e3)} µs (median of runs' "
             "p50)") if completion.len() else ""
     stages_known = data.details.stages.height
     next_ = PEER if is_final(zero) else "" if stages_known else common.again(runs, "--stages")
     unseen = ("copies without a flag were not seen in all runs: more may have been copied",
               ) if zero["zc_unflagged"].is_null().any() else ()
-    return Answer(question, text.starting(copied(zero)) + ".", held, text.starting("; ".join(why)) + "." if why else "",
+    return Answer(question, words.starting(copied(zero)) + ".", held, words.sentence(why),
                   next_, caveats=unseen)
 
 
@@ -229,17 +220,16 @@ def _account(data: Data, runs: pl.DataFrame) -> str:
     def more(*names: str) -> float:
         return sum(means.get(("zerocopy", one), 0) - means.get(("twocopy", one), 0) for one in names)
     total = more(*{stage for _, stage in means if stage not in stages.OF_NAME or stages.OF_NAME[stage].on_cpu})
-    end = f"{text.number(abs(total))} µs {'more' if total > 0 else 'less'} on the CPU than two-copy"
+    end = f"{words.number(abs(total))} µs {'more' if total > 0 else 'less'} on the CPU than two-copy"
     if ("zerocopy", "copy") not in means and ("zerocopy", "pin") not in means:
         return f"at {style.size_text(size)} a send takes {end}; tracepoints cannot divide it"
-    paid = [f"{text.number(more(stage))} for {said}" for stage, said in PAID if more(stage) > 0]
+    paid = [f"{words.number(more(stage))} for {said}" for stage, said in PAID if more(stage) > 0]
     rest = total - more(*SAVED, *(stage for stage, _ in PAID))
-    return (f"at {style.size_text(size)} a send saves {text.number(-more(*SAVED))} µs of copying and pays "
-            f"{labels.listed([*paid, f'{text.number(rest)} for the rest'])}: {end}")
+    return (f"at {style.size_text(size)} a send saves {words.number(-more(*SAVED))} µs of copying and pays "
+            f"{labels.listed([*paid, f'{words.number(rest)} for the rest'])}: {end}")
 
 
 def caches(data: Data) -> Answer:
-    """Which cache level gains most from fewer copies?"""
     question, kind = "Which cache level gains most from fewer copies?", kind_of(data)
     runs = over.with_misses_per_kib(data.sending)
     found = {level: [c for a in ("onecopy", "zerocopy") for c in compare(
@@ -260,13 +250,12 @@ def caches(data: Data) -> Answer:
         return Answer(question, "None is shown to gain.", number, next=common.decides(runs, every),
                       verdict=judge.INCONCLUSIVE, caveats=common.discarded(data.sending), tables=tables)
     middle = sorted(saved[best])[len(saved[best]) // 2]
-    return Answer(question, f"The {over.LEVELS[best]}: {text.number(middle)} load misses less per KiB, the middle of "
-                  f"{text.plural(len(saved[best]), 'configuration')}.", number, next=common.decides(runs, every),
+    return Answer(question, f"The {over.LEVELS[best]}: {words.number(middle)} load misses less per KiB, the middle of "
+                  f"{words.plural(len(saved[best]), 'configuration')}.", number, next=common.decides(runs, every),
                   verdict=judge.BETTER, caveats=common.discarded(data.sending), tables=tables)
 
 
 def threads(data: Data) -> Answer:
-    """How do threads interact with each variant?"""
     question, runs = "How do threads interact with each variant?", data.sending
     counts = runs["threads"].unique().sort().to_list()
     if len(counts) < 2:
@@ -278,29 +267,25 @@ def threads(data: Data) -> Answer:
     scarce = cpus is not None and cpus <= 2
     answer = f"With more threads throughput is {common.counts(found, 'more', 'less')}."
     if scarce:
-        answer = (f"{answer} No scaling can be seen on {text.plural(cpus, 'CPU')}: a sender and its receiver keep "
+        answer = (f"{answer} No scaling can be seen on {words.plural(cpus, 'CPU')}: a sender and its receiver keep "
                   "both busy.")
     waits = runs.group_by("threads").agg(pl.col("sender_waited_share").median()).drop_nulls().sort("threads").rows()
     why = ("The sender waited for a CPU " + ", ".join(
-        f"{words.percent(round(share, 3))} of the time with {text.plural(n, 'thread')}"
+        f"{words.percent(round(share, 3))} of the time with {words.plural(n, 'thread')}"
         for n, share in waits) + " (medians)."
         if len(waits) > 1 else "")
     next_ = (f"On a machine with {2 * counts[-1]} CPUs: {common.again(runs)}" if scarce
              else common.decides(runs, found))
-    return Answer(question, answer, f"throughput {common.extremes(found, _size_and_threads)}",
-                  why, next_,
-                  common.overall(found), common.discarded(data.sending),
+    said = common.extremes(found, lambda c: (
+        f"{style.size_text(c.cell['message_bytes'])} of {c.cell['variant']}, {c.b} to {c.a} threads"))
+    return Answer(question, answer, f"throughput {said}", why, next_, common.overall(found),
+                  common.discarded(data.sending),
                   tables=(common.table("Throughput by threads (Gbit/s)", found, runs, "threads", {
                       "setting": COLUMNS["setting"], "variant": ("variant", str),
                       "message_bytes": COLUMNS["message_bytes"]}, 1e-9),) if found else ())
 
 
-def _size_and_threads(c: Comparison) -> str:
-    return f"{style.size_text(c.cell['message_bytes'])} of {c.cell['variant']}, {c.b} to {c.a} threads"
-
-
 def memory(data: Data) -> Answer:
-    """How many bytes move through memory for each byte sent?"""
     question, kind = "How many bytes move through memory for each byte sent?", kind_of(data)
     runs = over.of_one_source(data.sending)
     runs = runs.filter(pl.col(over.MEMORY).is_not_null())
@@ -311,10 +296,10 @@ def memory(data: Data) -> Answer:
     found = compare(runs, kind.over.cell, "variant",
                            [(a, "twocopy") for a in ("onecopy", "zerocopy")], over.MEMORY, -1)
     medians = {variant: part[over.MEMORY].median() for (variant,), part in runs.group_by("variant")}
-    answer = ", ".join(f"{name(one)} {text.number(medians[one])}" for one in style.order(list(medians)))
+    answer = ", ".join(f"{name(one)} {words.number(medians[one])}" for one in style.order(list(medians)))
     caveats = ("memory traffic is an estimate, made from misses of the last-level cache, which leave out what is "
                "prefetched",) if runs["memory_is_estimate"].fill_null(False).all() else ()
-    return Answer(question, f"{text.starting(answer)} (medians of all runs).",
+    return Answer(question, f"{words.starting(answer)} (medians of all runs).",
                   f"ratio to two-copy {common.extremes(found, lambda c: where(kind, c.cell))}" if found else "",
                   "The counters are of the whole machine.", common.decides(runs, found), common.overall(found),
                   (*caveats, *common.discarded(data.sending)),

@@ -9,7 +9,6 @@ from analysis import judge, words
 from analysis.figures import labels, over
 from analysis.figures.base import Data
 from analysis.figures.style import order
-from analysis.report import text
 from analysis.report.base import Answer, Table
 from analysis.report.questions import common
 from analysis.report.questions.sending import COLUMNS
@@ -41,13 +40,13 @@ CLIENT = (("message_p50_ns", 1e-6, "answer p50 (ms)"), ("message_p99_ns", 1e-6, 
 
 
 def _where(cell: dict) -> str:
-    return text.plural(cell["connections"], "connection") + (f" ({cell['setting']})" if cell["setting"] else "")
+    return words.plural(cell["connections"], "connection") + (f" ({cell['setting']})" if cell["setting"] else "")
 
 
 def _table(runs: pl.DataFrame, whose: str, metrics: tuple) -> Table | None:
     measured = [m for m in metrics if m[0] in runs.columns and runs[m[0]].count()]
     rows = [(setting, str(connections), model, *(
-        text.estimate(interval.median(part[column].drop_nulls() * factor)) if part[column].count() else ""
+        words.estimate(interval.median(part[column].drop_nulls() * factor)) if part[column].count() else ""
         for column, factor, _ in measured)) for (setting, connections, model), part in sorted(
             runs.group_by("setting", "connections", "server_model"), key=lambda item: item[0])]
     return Table(f"{whose}, medians over repeats", ("configuration", "connections", "server model",
@@ -66,7 +65,6 @@ def _leaders(found: list[Comparison], models: list[str]) -> dict[tuple, str]:
 
 
 def models(data: Data) -> Answer:
-    """Which server model answers most?"""
     question, runs = "Which server model answers most as connections grow?", over.with_cpu_per_answer(data.serving)
     names = order(runs["server_model"].unique().to_list()) if runs.height else []
     if len(names) < 2:
@@ -76,8 +74,8 @@ def models(data: Data) -> Answer:
     by_leader: dict[str, list[str]] = {}
     for cell, model in sorted(_leaders(found, names).items()):
         by_leader.setdefault(model, []).append(str(cell[1]))
-    said = [f"{text.starting(model)} answers most at {labels.listed(at)} connections" for model, at in by_leader.items()
-            if model]
+    said = [f"{words.starting(model)} answers most at {labels.listed(at)} connections"
+            for model, at in by_leader.items() if model]
     if by_leader.get(""):
         said.append(f"{'n' if said else 'N'}o model is shown to be ahead of all others at "
                     f"{labels.listed(by_leader[''])} connections")
@@ -98,7 +96,6 @@ def _medians(runs: pl.DataFrame, column: str) -> dict[str, float]:
 
 
 def why(data: Data) -> Answer:
-    """Why do the models differ?"""
     question, runs = "Why do they differ?", over.with_cpu_per_answer(data.serving)
     if runs.is_empty() or runs["server_model"].n_unique() < 2:
         return Answer(question, "", verdict=None)
@@ -108,26 +105,26 @@ def why(data: Data) -> Answer:
                         "sender_context_switches")
     if waits and max(waits.values()) > max(0.05, ALIKE * min(waits.values())):
         top, low = max(waits, key=waits.get), min(waits, key=waits.get)
-        said.append(f"{text.starting(top)} waits for a CPU {words.percent(round(waits[top], 4))} of the time in which "
+        said.append(f"{words.starting(top)} waits for a CPU {words.percent(round(waits[top], 4))} of the time in which "
                     f"it could run, {low} {words.percent(round(waits[low], 4))}")
     if cpu:
-        ends = f"{text.number(min(cpu.values()))} to {text.number(max(cpu.values()))} ms of CPU time"
+        ends = f"{words.number(min(cpu.values()))} to {words.number(max(cpu.values()))} ms of CPU time"
         if max(cpu.values()) < ALIKE * min(cpu.values()):
             why_.append(f"all models spend {ends} on an answer: they are bound by the same work, the answer itself")
         else:
             why_.append("CPU time of an answer: " + ", ".join(
-                f"{model} {text.number(ms)} ms" for model, ms in cpu.items()))
+                f"{model} {words.number(ms)} ms" for model, ms in cpu.items()))
     if switches:
         why_.append("context switches per answer: " + ", ".join(
-            f"{model} {text.number(many)}" for model, many in switches.items()))
+            f"{model} {words.number(many)}" for model, many in switches.items()))
     cpus = runs["cpus"].drop_nulls().min()
-    few = f"On more than {text.plural(cpus, 'CPU')}: {common.again(runs)}" if cpus and cpus <= 2 else ""
+    few = f"On more than {words.plural(cpus, 'CPU')}: {common.again(runs)}" if cpus and cpus <= 2 else ""
     uncounted = common.NO_PMU.format(common.again(runs)) if runs["sender_cycles"].is_null().all() else ""
     ratios = compare(runs, KEYS, "server_model", [(m, list(cpu)[0]) for m in list(cpu)[1:]],
                             "server_cpu_ms_per_answer", -1) if cpu else []
     return Answer(question, f"{'; '.join(said)}." if said else "Their run-queue delays are alike.",
                   f"CPU time per answer {common.extremes(ratios, lambda c: f'{_where(c.cell)} ({c.a} / {c.b})')}"
-                  if ratios else "", text.starting("; ".join(why_)) + "." if why_ else "", few or uncounted)
+                  if ratios else "", words.sentence(why_), few or uncounted)
 
 
 COUNTS = (("listen_overflows", "overflows of a listen queue"), ("listen_drops", "connections turned away"),
@@ -135,22 +132,21 @@ COUNTS = (("listen_overflows", "overflows of a listen queue"), ("listen_drops", 
 
 
 def slow(data: Data) -> Answer:
-    """What were slow answers?"""
     question, runs = "What were slow answers: a full listen queue, lost packets, or waiting?", data.serving
     if runs.is_empty():
         return Answer(question, "No run served many connections.", verdict=None, next=MORE)
     late = runs.filter(pl.col("answer_p99_ns") >= SLOW_NS)
     known = [(column, what) for column, what in COUNTS if runs[column].count()]
-    some = [f"{text.count(runs[column].sum())} {what}" for column, what in known if runs[column].sum()]
+    some = [f"{words.count(runs[column].sum())} {what}" for column, what in known if runs[column].sum()]
     worst = runs["answer_p99_ns"].max()
-    number = f"slowest p99 {text.number(worst / 1e6)} ms" if worst is not None else ""
+    number = f"slowest p99 {words.number(worst / 1e6)} ms" if worst is not None else ""
     none = [what for column, what in known if not runs[column].sum()]
     if not late.height:
         return Answer(question, "None: no run's slowest hundredth of answers took a second.", number,
                       f"No {', no '.join(none)}." if none else "")
-    phases = ", ".join(f"{phase} {text.number(late[f'{phase}_p99_ns'].median() / 1e6)} ms"
+    phases = ", ".join(f"{phase} {words.number(late[f'{phase}_p99_ns'].median() / 1e6)} ms"
                        for phase in ("connect", "accept", "work") if late[f"{phase}_p99_ns"].count())
-    said = (f"In {text.plural(late.height, 'run')} of {text.count(runs.height)} the slowest hundredth took a second "
+    said = (f"In {words.plural(late.height, 'run')} of {words.count(runs.height)} the slowest hundredth took a second "
             f"or more ({', '.join(sorted(set(late['server_model'])))})")
     waited = late["sender_waited_share"].median()
     why_ = [f"p99 of each phase there: {phases}"] if phases else []
@@ -158,5 +154,5 @@ def slow(data: Data) -> Answer:
     why_ += [f"none of: {', '.join(none)}"] if none else []
     what = ", ".join(some) or "nothing was dropped or retransmitted, they waited"
     return Answer(question, f"{said}: {what}.",
-                  number, text.starting("; ".join(why_)) + "." if why_ else "",
+                  number, words.sentence(why_),
                   common.again(runs, "--backlog 4096") if runs["listen_overflows"].sum() else "", judge.WORSE)

@@ -3,10 +3,9 @@
 
 import polars as pl
 
-from analysis import judge, summary, sweeps
+from analysis import judge, summary, sweeps, words
 from analysis.figures import labels, style
 from analysis.figures.base import Data
-from analysis.report import text
 from analysis.report.base import Answer, Table
 from analysis.report.questions import common
 from analysis.report.questions.common import name, ratio
@@ -35,7 +34,7 @@ def _from(axis: str, step: steps.Step) -> str:
 def _of(course: sweeps.Course, axis: str) -> str:
     cell = course.conditions
     said = [name(cell["variant"])]
-    said += [text.plural(cell["threads"], "thread")] if axis != "threads" else []
+    said += [words.plural(cell["threads"], "thread")] if axis != "threads" else []
     said += [f"records of {style.size_text(cell['field_size_bytes'])}"] if axis == "fields" else []
     said += [f"{style.size_text(cell['message_bytes'])} a message"] if axis == "threads" else []
     return ", ".join(said)
@@ -48,20 +47,14 @@ def _moved(found: list[steps.Moved]) -> str:
     return f"with it moved {labels.listed(said)}" if said else "no counter of these records moved with it"
 
 
-def _courses(runs: pl.DataFrame, kind) -> list[tuple[str, sweeps.Course]]:
-    axes = [axis for axis in ("fields" if kind.name == "records" else "message_bytes", "threads")
-            if runs[axis].n_unique() > 1]
-    return [(axis, course) for axis in axes for course in sweeps.courses(runs, METRIC, axis)]
-
-
 def _resolved(courses: list) -> str:
     """The smallest dip that these data would have shown."""
     found = [ends for _, course in courses if (ends := steps.resolved(course.steps))]
     if not found:
         return "too few repeats for any dip to show"
     low, high = min(end for end, _ in found), max(end for _, end in found)
-    return (f"smallest dip that these data would have shown: {text.number(100 * low)} % where they are clearest, "
-            f"{text.number(100 * high)} % where they are least so")
+    return (f"smallest dip that these data would have shown: {words.number(100 * low)} % where they are clearest, "
+            f"{words.number(100 * high)} % where they are least so")
 
 
 def _outliers(runs: pl.DataFrame) -> tuple[str, Table | None]:
@@ -69,15 +62,15 @@ def _outliers(runs: pl.DataFrame) -> tuple[str, Table | None]:
     flagged = summary.flagged(runs, METRIC)
     if flagged.is_empty():
         return "", None
-    said = (f"{text.plural(flagged.height, 'run')} of {text.count(runs.height)} "
+    said = (f"{words.plural(flagged.height, 'run')} of {words.count(runs.height)} "
             f"{'is an outlier' if flagged.height == 1 else 'are outliers'}")
     top, many = flagged["repeat"].value_counts(sort=True).sort("count", "repeat", descending=[True, False]).row(0)
     if flagged.height >= FEWEST_OUTLIERS and many >= MOST_OF * flagged.height:
         mine = runs.filter(pl.col("repeat") == top)
         said += (f", {many} of them in repeat {top}, of which {mine['disturbed'].count()} of "
-                 f"{text.plural(mine.height, 'run')} were disturbed")
+                 f"{words.plural(mine.height, 'run')} were disturbed")
     rows = tuple((row["variant"], style.size_text(row["message_bytes"]), str(row["threads"]), str(row["repeat"]),
-                  text.number(row[METRIC] / 1e9), row["disturbed"] or "", row["run_id"] or "")
+                  words.number(row[METRIC] / 1e9), row["disturbed"] or "", row["run_id"] or "")
                  for row in flagged.iter_rows(named=True))
     return said, Table("Outliers among the repeats of their configuration: flagged, and left in medians", (
         "variant", "size (bytes)", "threads", "repeat", "Gbit/s", "disturbed", "run"), rows).without_empty()
@@ -90,8 +83,7 @@ def _failed(runs: pl.DataFrame) -> tuple[list[str], tuple[Table, ...]]:
     table = Table("Runs that failed or were interrupted", ("configuration", "repeat", "host", "why"), tuple(
         (row["cell"] or "", str(row["repeat"] or ""), row["host"] or "", row["error"] or "interrupted")
         for row in failed.iter_rows(named=True))).without_empty()
-    return [f"{text.plural(failed.height, 'run')} failed or {'was' if failed.height == 1 else 'were'} "
-            "interrupted"], (table,)
+    return [common.failed(failed.height)], (table,)
 
 
 def answer(data: Data) -> Answer:
@@ -103,7 +95,8 @@ def answer(data: Data) -> Answer:
         return Answer(question, "; ".join(failed) or "No run sent messages of a size.", verdict="" if failed else None,
                       tables=tables, next="" if failed else "sudo ./analyze sweep --grid sizes --out DIR")
     outliers, table = _outliers(runs)
-    courses = _courses(runs, kind)
+    courses = [(axis, course) for axis in ("fields" if kind.name == "records" else "message_bytes", "threads")
+               if runs[axis].n_unique() > 1 for course in sweeps.courses(runs, METRIC, axis)]
     dips = [f"{ratio(dip.depth)} at {_point(axis, dip.bottom)} ({_of(course, axis)})"
             for axis, course in courses for dip in course.dips]
     falls = [(axis, course, step) for axis, course in courses for step in course.falls]
@@ -111,19 +104,19 @@ def answer(data: Data) -> Answer:
     said += [f"Throughput falls {_from(axis, step)} ({_of(course, axis)})."
              for axis, course, step in falls[:SHOWN - len(said)]]
     more = len(dips) + len(falls) - len(said)
-    said += [f"{text.plural(more, 'more fall or dip', 'more falls or dips')}."] if more > 0 else []
+    said += [f"{words.plural(more, 'more fall or dip', 'more falls or dips')}."] if more > 0 else []
     if not said:
         along = labels.listed(list(dict.fromkeys({"fields": "records", "message_bytes": "sizes"}.get(axis, axis)
                                                  for axis, _ in courses)))
         said = [f"No fall or dip along {along} is shown." if courses else "Nothing along one size and thread."]
-    said += [text.starting("; ".join(failed)) + "."] if failed else []
+    said += [words.sentence(failed)] if failed else []
     why = [_moved(course.moved.get((step.before, step.after), [])) for _, course, step in falls[:1]]
     why += [outliers] if outliers else []
     number = (f"{ratio(falls[0][2].ratio)} {_from(falls[0][0], falls[0][2])}" if falls else
               _resolved(courses) if courses else "")
     undecided = [one for _, course in courses for step in course.steps for one in [step.ratio]
                  if one.verdict == judge.INCONCLUSIVE and one.repeats]
-    return Answer(question, " ".join(said), number, text.starting("; ".join(why)) + ("." if why else ""),
+    return Answer(question, " ".join(said), number, words.sentence(why),
                   common.again(runs, f"--repeat {max(one.repeats for one in undecided)}")
                   if undecided and not falls else "",
                   judge.WORSE if falls else "" if not undecided else judge.INCONCLUSIVE,

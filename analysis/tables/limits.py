@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What of a run makes its figures doubtful, and from where on it must not be compared with others."""
+
+import math
+
+# What is a share, or becomes one by dividing; doubtful from, too much from; code and words.
+LIMITS = (
+    (("run", "steal_share"), None, 0.02, 0.1, "steal",
+     "the hypervisor gave %.0f %% of the CPUs' time to others"),
+    (("noise", "others_share"), None, 0.05, 0.2, "others", "other programs took %.0f %% of the CPUs' time"),
+    (("noise", "slowdown"), None, 0.05, 0.2, "slowdown", "the CPUs' frequency fell by %.0f %%"),
+    (("noise", "sender_waited_share"), None, 0.1, 0.2, "sender_waited",
+     "the sender waited for a CPU in %.0f %% of the time in which it could run"),
+    (("noise", "receiver_waited_share"), None, 0.1, 0.2, "receiver_waited",
+     "the receiver waited for a CPU in %.0f %% of the time in which it could run"),
+    (("noise", "pressure_share"), None, math.inf, 0.5, "pressure",
+     "something waited for a CPU in %.0f %% of the time"),
+    (("tcp", "sending", "retransmits"), ("tcp", "sending", "data_segments"), 0.001, math.inf,
+     "retransmitted", "%.1f %% of the segments were retransmitted"),
+    (("tcp", "zero_windows"), ("tcp", "sending", "data_segments"), 0.01, math.inf, "zero_windows",
+     "the receiver closed its window, once for %.0f %% of the segments"))
