@@ -190,9 +190,7 @@ int program__write_all(int fd, const char *text, size_t size)
 	ssize_t n;
 
 	while (size) {
-		n = write(fd, text, size);
-		if (n < 0 && errno == EINTR)
-			continue;
+		n = TEMP_FAILURE_RETRY(write(fd, text, size));
 		if (n < 0)
 			return -errno;
 		text += n;
