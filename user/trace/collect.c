@@ -398,9 +398,10 @@ int tracer__take_group(struct tracer *t, const struct group_key *key, struct gro
 	return err ? err : bpf_map_delete_elem(map, key);
 }
 
-static int forget(void *context, const struct group_row *row)
+static int forget(void *context, const struct group_key *key, const struct group *group)
 {
-	bpf_map_delete_elem(*(int *)context, &row->key);
+	(void)group;
+	bpf_map_delete_elem(*(int *)context, key);
 	return 0;
 }
 
