@@ -60,6 +60,10 @@ static char *make_text(void *exporter, bool open_metrics)
 	from->reading_ns = (__u64)(elapsed_since(&begun) * 1e9);
 	from->cpu_ns = (__u64)clock() * (1000000000 / CLOCKS_PER_SEC);
 	from->resident_bytes = resident_bytes();
+	from->started_ns = (__u64)x->result.started.tv_sec * 1000000000 +
+			   (__u64)x->result.started.tv_nsec;
+	from->bpf_ns = x->result.counts.bpf_ns;
+	from->bpf_runs = x->result.counts.bpf_runs;
 	if (!err && exposition__begin(&x->exposition, open_metrics)) {
 		metrics__write(&x->exposition, from);
 		text = exposition__end(&x->exposition);
