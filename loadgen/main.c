@@ -26,13 +26,13 @@ static const struct argp_option options[] = {
 };
 
 static const struct help_topic topics[] = {
-	{"", HELP_BIT(HELP_LOAD) | HELP_BIT(HELP_MEASURING) | HELP_BIT(HELP_ABOUT), ""},
 	HELP_TOPICS_OF_A_LOAD,
 	{"all", ~0u, ""},
 	{0},
 };
 
 static const struct help help = {
+	.groups = HELP_BIT(HELP_LOAD) | HELP_BIT(HELP_MEASURING) | HELP_BIT(HELP_ABOUT),
 	.topics = topics,
 	.options = options,
 	.usage = "Usage: %1$s [OPTION...]\n       %1$s serve [--address=ADDR] [--port=N]\n",

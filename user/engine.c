@@ -114,7 +114,7 @@ static json_object *begin_json(const struct engine *e)
 	/* The command has standard output, so text for people goes to standard error. */
 	json__add_truth(o, "command_runs", e->child != NULL);
 	json__add_truth(o, "interval", parts->interval > 0);
-	json__add_truth(o, "sweep", parts->sweep.given);
+	json__add_truth(o, "sweep", parts->what == MEASURE_SWEEP);
 	json__add(o, "options", options__json(parts));
 	for (i = 0; i < e->cell_count; i++)
 		json_object_array_add(cells, cell_json(&e->cells[i]));
@@ -140,7 +140,8 @@ static const char *obstacle(const struct engine *e, const struct load *load, cha
 {
 	if (load__impossible(load, why, room))
 		return why;
-	if (e->parts->sweep.given && load->variant && variants__probe(load->variant, why, room))
+	if (e->parts->what == MEASURE_SWEEP && load->variant &&
+	    variants__probe(load->variant, why, room))
 		return why;
 	return NULL;
 }

@@ -102,21 +102,22 @@ static int start_command(struct resources *h, char *const *command)
 
 static struct measurement setup_of(const struct options *o, struct resources *h)
 {
-	return (struct measurement){.tracing = {.features = h->features,
-						.call_counters = h->call_counters,
-						.target = o->target.given ? &o->target : NULL,
-						.by = o->by,
-						.by_max = o->by_max,
-						.stages = o->stages,
-						.sample = o->sample,
-						.profile = o->profile,
-						.timeline = o->timeline ? o->sends : 0,
-						.slower_ns = (__u64)(o->slower_than_s * 1e9 + 0.5),
-						.cost = o->cost},
-				    .mechanism = o->mechanism,
-				    .packets = o->packets,
-				    .events = h->events,
-				    .memory = h->memory};
+	return (struct measurement){
+		.tracing = {.features = h->features,
+			    .call_counters = h->call_counters,
+			    .target = o->target.given ? &o->target : NULL,
+			    .by = o->by,
+			    .by_max = o->by_max,
+			    .stages = o->stages,
+			    .sample = o->sample,
+			    .profile = o->profile,
+			    .timeline = o->what == MEASURE_TIMELINE ? o->sends : 0,
+			    .slower_ns = (__u64)(o->slower_than_s * 1e9 + 0.5),
+			    .cost = o->cost},
+		.mechanism = o->mechanism,
+		.packets = o->packets,
+		.events = h->events,
+		.memory = h->memory};
 }
 
 static int fail_with(int status, const char *why)
@@ -210,8 +211,9 @@ static int settle_variants(struct load_options *load)
 /* A sweep continues without variants that are missing. */
 static int make_runs(struct engine *e, struct resources *h, struct options *o)
 {
-	int status = o->target.given || o->sweep.given || e->advise ? STATUS_OK
-								    : settle_variants(&o->load);
+	int status = o->target.given || o->what == MEASURE_SWEEP || e->advise
+			     ? STATUS_OK
+			     : settle_variants(&o->load);
 
 	h->live = (struct interval_printer){.seconds = o->interval, .front = h->front};
 	e->setup.live = o->interval > 0 ? &h->live : NULL;

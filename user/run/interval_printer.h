@@ -13,7 +13,7 @@
 struct tracer;
 struct front;
 
-#define LIVE_MIN_S 0.1
+#define LIVE_MIN_US 100000 /* of --interval */
 
 struct interval_printer {
 	double seconds; /* seconds between lines */

@@ -77,21 +77,21 @@ static int check_target(const struct target *target, bool later, struct run_resu
 	struct statfs fs;
 
 	if (target->by == TARGET_COMM && !later && !target__pid_namespace() &&
-	    !comm_runs(target->comm))
+	    !comm_runs(target->named))
 		return run__fail(r, -ESRCH, STATUS_USAGE,
 				 "--comm %s: no process of this name runs; analyze -- COMMAND "
 				 "observes one from its start",
-				 target->comm);
+				 target->named);
 	if (target->by != TARGET_CGROUP)
 		return 0;
-	if (statfs(target->cgroup, &fs))
-		return run__fail(r, -errno, STATUS_USAGE, "--cgroup %s: %s", target->cgroup,
+	if (statfs(target->named, &fs))
+		return run__fail(r, -errno, STATUS_USAGE, "--cgroup %s: %s", target->named,
 				 errno == ENOENT ? "there is no such control group"
 						 : strerror(errno));
 	if (fs.f_type != CGROUP2_SUPER_MAGIC)
 		return run__fail(r, -EINVAL, STATUS_USAGE,
 				 "--cgroup %s: is not in a control group hierarchy of version 2",
-				 target->cgroup);
+				 target->named);
 	return 0;
 }
 

@@ -273,8 +273,8 @@ static void set_target(struct sendpath *skel, const struct target *target)
 		skel->rodata->target_by == TARGET_PROCESS && !skel->rodata->pid_namespace;
 	if (!target)
 		return;
-	if (target->comm)
-		snprintf((char *)skel->rodata->target_comm, COMM_MAX, "%s", target->comm);
+	if (target->by == TARGET_COMM)
+		snprintf((char *)skel->rodata->target_comm, COMM_MAX, "%s", target->named);
 }
 
 /* Without --by, the verifier removes the code of groups. */
@@ -448,7 +448,7 @@ static int load_tracer(struct tracer *t, const struct plan *plan, const struct t
 		snprintf(reason, size, "the kernel refused the programs: %s (--verbose shows why)",
 			 strerror(-err));
 	if (!err && setup->target && setup->target->by == TARGET_CGROUP)
-		err = set_cgroup(t, setup->target->cgroup, reason, size);
+		err = set_cgroup(t, setup->target->named, reason, size);
 	if (!err && setup->cost)
 		err = count_cost(t, reason, size);
 	if (!err && setup->timeline)
