@@ -30,17 +30,15 @@ int features__types(void);
  * their number. Only for functions of the hook table and the table of causes.
  */
 size_t features__codes(const struct features *f, const char *name, struct address_range ranges[2]);
-/* Finds the functions that contain the addresses. 0 or -errno. */
-int features__symbolize(const struct features *f, struct kernel_address *addresses, size_t count);
+/* The same as kallsyms__nearest(). */
+int features__symbolize(const struct features *f, struct kernel_address *addresses, size_t *count);
 /* The address of a variable; 0 if kallsyms hides it. */
 unsigned long long features__variable(const struct features *f, const char *name);
-/* The code of a function; false if kallsyms hides it. */
+/* The code of a function, unless range is NULL; false if kallsyms hides it. */
 bool features__code(const struct features *f, const char *name, struct address_range *range);
 /* Can programs call this kernel function (kfunc)? */
 bool features__function(const struct features *f, const char *name);
 /* Does the kernel's BTF have this struct? */
 bool features__type(const struct features *f, const char *name);
-/* Can a program insert into a hash that is not preallocated (Linux 6.1)? */
-bool features__safe_allocation(const struct features *f);
 /* The facts that a plan needs, answered from f, which must outlive them. */
 struct kernel_facts features__facts(const struct features *f);

@@ -251,31 +251,42 @@ static json_object *plan(const struct run_result *r)
 	return list;
 }
 
-/* Names only, because addresses would reveal where the kernel is. */
+/* Names only, because addresses would reveal where the kernel is. NULL: they are not readable. */
+static json_object *names_of(const __u64 *stack, const struct features *features)
+{
+	struct kernel_address frames[STACK_FRAMES] = {};
+	json_object *list;
+	size_t i, depth, count;
+
+	for (depth = 0; depth < STACK_FRAMES && stack[depth]; depth++)
+		frames[depth].address = stack[depth];
+	count = depth;
+	if (features__symbolize(features, frames, &count))
+		return NULL;
+	list = json_object_new_array();
+	for (i = 0; i < depth; i++) {
+		const char *name = kernel_address__find(frames, count, stack[i])->name;
+
+		json_object_array_add(list, json_object_new_string(name[0] ? name : "?"));
+	}
+	return list;
+}
+
 static json_object *stacks(const struct run_result *r, const struct measurement *setup)
 {
-	struct kernel_address frames[STACK_FRAMES];
-	json_object *all = json_object_new_object(), *list;
+	json_object *all = json_object_new_object(), *names;
 	const struct cause_info *info;
 	char key[16];
-	size_t i, j;
+	size_t i;
 
 	for (i = 0; i < r->counts.cause_count; i++) {
 		info = &r->counts.causes[i].info;
 		if (info->key.cause != CAUSE_UNCLASSIFIED || !info->stack[0])
 			continue;
-		memset(frames, 0, sizeof(frames));
-		for (j = 0; j < STACK_FRAMES && info->stack[j]; j++)
-			frames[j].address = info->stack[j];
-		if (features__symbolize(setup->tracing.features, frames, j))
-			continue;
-		list = json_object_new_array();
-		for (size_t k = 0; k < j; k++)
-			json_object_array_add(
-				list,
-				json_object_new_string(frames[k].start ? frames[k].name : "?"));
+		names = names_of(info->stack, setup->tracing.features);
 		snprintf(key, sizeof(key), "%u", info->key.stack);
-		json__add(all, key, list);
+		if (names)
+			json__add(all, key, names);
 	}
 	return all;
 }

@@ -46,11 +46,10 @@ int run__plan(struct run_result *r, const struct measurement *setup, enum plan_f
 static int settle_profile(struct run_result *r, struct tracer_setup *how)
 {
 	bool unseen = how->stages && !r->plan.entries[HOOK_STAGE_COPY].option;
-	struct address_range range;
 
 	if (!how->profile && !unseen)
 		return 0;
-	if (features__code(how->features, "tcp_sendmsg", &range)) {
+	if (features__code(how->features, "tcp_sendmsg", NULL)) {
 		how->profile = how->profile ? how->profile : PROFILE_HZ;
 		return 0;
 	}

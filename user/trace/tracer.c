@@ -98,7 +98,11 @@ static int fit_maps(struct sendpath *skel, const struct plan *plan, const struct
 		bpf_map__set_max_entries(skel->maps.spill, 1);
 	if (!features__type(features, "io_notif_data"))
 		bpf_map__set_max_entries(skel->maps.notifications, 1);
-	if (!features__safe_allocation(features))
+	/*
+	 * "bpf: Relax the requirement to use preallocated hash maps in tracing progs" (6.1) needs
+	 * this allocator. Before, the kernel warns of such a map with a splat.
+	 */
+	if (!features__type(features, "bpf_mem_alloc"))
 		err = allocate_beforehand(skel);
 	if (err)
 		return err;
@@ -166,7 +170,6 @@ static void set_causes(struct sendpath *skel, const struct features *features)
 {
 	struct call_site call_sites[CALL_SITES_MAX] = {};
 	size_t count = causes__call_sites(call_sites, CALL_SITES_MAX, features__codes, features);
-	struct address_range range;
 
 	memcpy((void *)skel->rodata->call_sites, call_sites, sizeof(call_sites));
 	skel->rodata->call_site_count = (__u32)count;
@@ -176,7 +179,7 @@ static void set_causes(struct sendpath *skel, const struct features *features)
 	 * The same commit moved the delivery to taps into a function: "net: move
 	 * skb_orphan_frags_rx() to the local delivery"
 	 */
-	skel->rodata->forwards_uncopied = features__code(features, "deliver_skb", &range);
+	skel->rodata->forwards_uncopied = features__code(features, "deliver_skb", NULL);
 	skel->rodata->optmem_max = tracer__optmem_max();
 }
 
