@@ -2,7 +2,7 @@
 #include "user/run/interval_printer.h"
 
 #include "user/system/front.h"
-#include "user/trace/dump.h"
+#include "user/trace/tracer.h"
 
 #include "common/program.h"
 

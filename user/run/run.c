@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/run/run.h"
 
-#include "user/trace/dump.h"
-
 #include "common/program.h"
 
 #include <stdarg.h>

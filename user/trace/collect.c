@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Sets the gate, and reads what the programs counted while it was open, summed over the CPUs. */
-#include "user/trace/dump.h"
 #include "user/trace/tracer_private.h"
 
 #include "common/hist_stats.h"

@@ -88,5 +88,16 @@ int tracer__read_timeline(struct tracer *t, int most);
 /* The timeline of a closed window, as from timeline__json(); NULL: none. 0 or -errno. */
 int tracer__timeline(struct tracer *t, char **out);
 
+enum dump_what { DUMP_TOTALS_AND_CALLS, DUMP_ALL };
+
+/*
+ * What the programs counted, as JSON: an object whose members are maps and variables, by the names
+ * of the programs' own types (their BTF). A value; an array as {"index": value} without zeros; a
+ * hash as [[key, value], ...]. CPUs are summed up. While the gate is open, an event may be in one
+ * number and not yet in another. The caller frees it; NULL: it could not be read, or memory is
+ * short.
+ */
+char *tracer__dump(struct tracer *t, enum dump_what what);
+
 /* Detaches and unloads. t may be NULL. */
 void tracer__free(struct tracer *t);
