@@ -83,9 +83,9 @@ static int replace_file(int folder, const char *text)
 	/* An existing one may belong to somebody else, so it is not written to. */
 	if (unlinkat(folder, FILE_NEXT, 0) && errno != ENOENT)
 		return -errno;
-	fd = files__open_regular(folder, FILE_NEXT, O_WRONLY | O_CREAT | O_EXCL);
+	fd = openat(folder, FILE_NEXT, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd < 0)
-		return fd;
+		return -errno;
 	err = program__write_all(fd, text, strlen(text));
 	/* Independent of the umask: the collector runs as another user. */
 	if ((fchmod(fd, 0644) | close(fd)) && !err)
