@@ -160,14 +160,6 @@ int program__open_output(const char *path, int flags)
 	return fd;
 }
 
-const char *program__why(int err)
-{
-	return err == -EINVAL  ? "it is not a regular file; remove it, or choose another name"
-	       : err == -ELOOP ? "it is a symbolic link; remove it, or choose another name"
-	       : err == -ENXIO ? "nobody reads from it: start its reader first"
-			       : strerror(-err);
-}
-
 int program__reach_output(const char *path, int flags, int *fd)
 {
 	char folder[PATH_MAX];

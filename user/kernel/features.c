@@ -4,7 +4,6 @@
 #include "user/kernel/causes.h"
 #include "user/kernel/types.h"
 #include "user/system/files.h"
-#include "user/system/log.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -254,7 +253,7 @@ static void await_symbols(struct features *f)
 		pthread_join(f->reader, NULL);
 	f->reads = false;
 	if (f->read_err)
-		log_error("%s cannot be read: %s", KALLSYMS, strerror(-f->read_err));
+		program__complain("%s cannot be read: %s", KALLSYMS, strerror(-f->read_err));
 	f->read_err = 0;
 }
 
@@ -273,13 +272,11 @@ static void begin_symbols(struct features *f)
 		read_table(f);
 }
 
-static int fail_probe(struct features *f, int err, char *reason, unsigned long size,
-		      const char *what)
+static int fail_probe(struct features *f, int err, const char *what, struct failure *failure)
 {
-	if (reason)
-		snprintf(reason, size, "%s: %s", what, strerror(-err));
 	features__free(f);
-	return err;
+	return failure__set(failure, err == -ENOMEM ? STATUS_FAILED : STATUS_SYSTEM, err, "%s: %s",
+			    what, strerror(-err));
 }
 
 /* The member came with "fprobe: Rewrite fprobe on function-graph tracer". */
@@ -295,36 +292,38 @@ static bool has_graph_probes(const struct features *f, const struct btf *kernel)
 	return false;
 }
 
-int features__probe(struct features **out, bool code, char *reason, unsigned long size)
+int features__probe(struct features **out, bool code, struct failure *failure)
 {
 	struct features *f = calloc(1, sizeof(*f));
 	struct btf *kernel;
 	int err;
 
 	if (!f)
-		return -ENOMEM;
+		return failure__set(failure, STATUS_FAILED, -ENOMEM, "out of memory");
 	want_names(f);
 	if (code)
 		begin_symbols(f);
 	kernel = btf__load_vmlinux_btf();
 	if (!kernel && errno == ENOMEM)
-		return fail_probe(
-			f, -ENOMEM, reason, size,
-			"the kernel's types (BTF) cannot be read: raise the limit of memory "
-			"(ulimit -v)");
+		return fail_probe(f, -ENOMEM,
+				  "the kernel's types (BTF) cannot be read: raise the limit of "
+				  "memory (ulimit -v)",
+				  failure);
 	if (!kernel)
-		return fail_probe(f, -ENOENT, reason, size,
+		return fail_probe(f, -ENOENT,
 				  "this kernel has no BTF (/sys/kernel/btf/vmlinux; it comes with "
-				  "CONFIG_DEBUG_INFO_BTF)");
+				  "CONFIG_DEBUG_INFO_BTF)",
+				  failure);
 	types__find(kernel, f->types, f->type_count);
 	f->graph_probes = has_graph_probes(f, kernel);
 	types__keep(kernel);
 	err = probe_raw_tracepoint();
 	if (err)
 		return fail_probe(
-			f, err, reason, size,
+			f, err,
 			"the kernel refuses a BPF program (needs CAP_BPF and CAP_PERFMON: "
-			"run with sudo)");
+			"run with sudo)",
+			failure);
 	probe_mechanisms(f);
 	/* Tracepoints do not need it. */
 	if (!code && (!f->fentry_refused[0] || !f->kprobe_refused[0]))
@@ -333,16 +332,6 @@ int features__probe(struct features **out, bool code, char *reason, unsigned lon
 	warm_up_counters();
 	await_symbols(f);
 	*out = f;
-	return 0;
-}
-
-int features__types(void)
-{
-	struct btf *btf = btf__load_vmlinux_btf();
-
-	if (!btf)
-		return -errno;
-	btf__free(btf);
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "bpf/abi.h"
+#include "common/program.h"
 #include "user/kernel/kallsyms.h"
 #include "user/kernel/plan.h"
 
@@ -16,14 +17,11 @@ struct features;
 /*
  * Probes the kernel. Reads where functions are (features__code) only if code is set, as for a
  * zero-copy load, or if programs can attach to functions. Returns 0 and *out, which the caller
- * frees, or -errno: -ENOENT without BTF, -EPERM if programs may not be loaded, -ENOMEM. reason, if
- * not NULL, then has the words.
+ * frees, or -errno: -ENOENT without BTF, -ENOMEM without memory for it, or another if programs may
+ * not be loaded.
  */
-int features__probe(struct features **out, bool code, char *reason, unsigned long size);
+int features__probe(struct features **out, bool code, struct failure *failure);
 void features__free(struct features *f);
-
-/* Does the kernel have BTF? 0 or -errno; -ENOMEM does not answer it. */
-int features__types(void);
 
 /*
  * Ranges of the code of a function and of what the compiler made of it (name.constprop.0); returns

@@ -5,7 +5,6 @@
 
 #include "tables.h" /* generated from analysis/tables/memory.py */
 
-#include <errno.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,7 +121,7 @@ static unsigned int line_size(const char *sysfs)
 	return (unsigned int)size;
 }
 
-int memory__open(struct memory **out, char *why, size_t room)
+int memory__open(struct memory **out, struct failure *f)
 {
 	struct memory *m = calloc(1, sizeof(*m));
 	int err = m ? perf_stat__list(&m->names) : -ENOMEM;
@@ -134,12 +133,11 @@ int memory__open(struct memory **out, char *why, size_t room)
 		*out = m;
 		return 0;
 	}
-	snprintf(why, room, "--memory: %s",
-		 err == -ENOENT ? "perf is missing: install it (Debian: linux-perf)"
-		 : err == -EIO	? "perf list fails; try it by hand"
-				: strerror(-err));
 	free(m);
-	return err;
+	return failure__set(f, err == -ENOENT ? STATUS_SYSTEM : STATUS_FAILED, err, "--memory: %s",
+			    err == -ENOENT ? "perf is missing: install it (Debian: linux-perf)"
+			    : err == -EIO  ? "perf list fails; try it by hand"
+					   : strerror(-err));
 }
 
 void memory__free(struct memory *m)

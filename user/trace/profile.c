@@ -3,7 +3,6 @@
 
 #include "common/json.h"
 
-#include <errno.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +45,7 @@ static int attach_cpu(struct profile *p, const struct bpf_program *program, int 
 }
 
 int profile__attach(struct profile **out, const struct bpf_program *program, unsigned int hz,
-		    char *reason, size_t size)
+		    struct failure *f)
 {
 	int cpu, err = 0, cpus = libbpf_num_possible_cpus();
 	struct profile *p =
@@ -63,15 +62,14 @@ int profile__attach(struct profile **out, const struct bpf_program *program, uns
 		err = attach_cpu(p, program, cpu);
 	if (!err && !p->count)
 		err = -ENODEV;
-	if (err) {
-		snprintf(reason, size, "--profile=%u: the kernel samples no CPU: %s", hz,
-			 err == -EINVAL ? "above kernel.perf_event_max_sample_rate"
-					: strerror(-err));
-		profile__detach(p);
-		return err;
+	if (!err) {
+		*out = p;
+		return 0;
 	}
-	*out = p;
-	return 0;
+	profile__detach(p);
+	return failure__set(
+		f, STATUS_SYSTEM, err, "--profile=%u: the kernel samples no CPU: %s", hz,
+		err == -EINVAL ? "above kernel.perf_event_max_sample_rate" : strerror(-err));
 }
 
 void profile__detach(struct profile *p)

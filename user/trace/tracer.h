@@ -32,10 +32,10 @@ struct tracer_setup {
 /*
  * Loads and attaches the programs of the plan. A hook that cannot be attached becomes unavailable
  * in the plan, with the reason; without the send hook, this fails. Returns 0 and *out, or -errno
- * with the reason in words, and NULL.
+ * and NULL.
  */
 int tracer__attach(struct tracer **out, struct plan *plan, const struct tracer_setup *setup,
-		   char *reason, size_t size);
+		   struct failure *f);
 
 /* Adds a process, as sender or receiver. 0 or -errno. */
 int tracer__add_target(struct tracer *t, pid_t tgid, enum role role);

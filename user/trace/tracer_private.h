@@ -51,7 +51,7 @@ size_t tracer__parts(const struct bpf_map *map);
 size_t tracer__stride(const struct bpf_map *map);
 
 /* Attaches the loaded programs, as tracer__attach() says, or detaches them. */
-int tracer__attach_programs(struct tracer *t, struct plan *plan, char *reason, size_t size);
+int tracer__attach_programs(struct tracer *t, struct plan *plan, struct failure *f);
 void tracer__detach_programs(struct tracer *t);
 
 /* The machine's limit, which the programs have as of their loading. */
