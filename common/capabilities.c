@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <errno.h>
-
 #include "common/capabilities.h"
 
 static bool is_on(cap_t caps, cap_value_t value, cap_flag_t flag)
@@ -19,19 +17,19 @@ bool capabilities__has(cap_value_t value, cap_flag_t flag)
 	return has;
 }
 
-int capabilities__keep(const cap_value_t *values, int count)
+int capabilities__keep(const cap_value_t *values, int count, struct failure *f)
 {
 	cap_t before = cap_get_proc(), after = cap_init();
-	int err = before && after ? 0 : -errno;
+	bool kept = before && after;
 
-	for (int i = 0; i < count && !err; i++)
-		if (is_on(before, values[i], CAP_PERMITTED) &&
-		    (cap_set_flag(after, CAP_PERMITTED, 1, &values[i], CAP_SET) ||
-		     cap_set_flag(after, CAP_EFFECTIVE, 1, &values[i], CAP_SET)))
-			err = -errno;
-	if (!err && cap_set_proc(after))
-		err = -errno;
+	for (int i = 0; i < count && kept; i++)
+		if (is_on(before, values[i], CAP_PERMITTED))
+			kept = !cap_set_flag(after, CAP_PERMITTED, 1, &values[i], CAP_SET) &&
+			       !cap_set_flag(after, CAP_EFFECTIVE, 1, &values[i], CAP_SET);
+	kept = kept && !cap_set_proc(after);
+	if (!kept)
+		failure__set(f, STATUS_FAILED, -errno, "cannot give up capabilities: %m");
 	cap_free(before);
 	cap_free(after);
-	return err;
+	return kept ? 0 : -EPERM;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #pragma once
 
+#include "common/program.h"
+
 #include <stdbool.h>
 #include <sys/capability.h>
 
@@ -8,4 +10,4 @@
 bool capabilities__has(cap_value_t value, cap_flag_t flag);
 
 /* Drops all capabilities but these; it need not have all of these. 0 or -errno. */
-int capabilities__keep(const cap_value_t *values, int count);
+int capabilities__keep(const cap_value_t *values, int count, struct failure *f);

@@ -160,14 +160,6 @@ int program__open_output(const char *path, int flags)
 	return fd;
 }
 
-const char *program__why(int err)
-{
-	return err == -EINVAL  ? "it is not a regular file; remove it, or choose another name"
-	       : err == -ELOOP ? "it is a symbolic link; remove it, or choose another name"
-	       : err == -ENXIO ? "nobody reads from it: start its reader first"
-			       : strerror(-err);
-}
-
 int program__reach_output(const char *path, int flags, int *fd)
 {
 	char folder[PATH_MAX];
@@ -190,9 +182,7 @@ int program__write_all(int fd, const char *text, size_t size)
 	ssize_t n;
 
 	while (size) {
-		n = write(fd, text, size);
-		if (n < 0 && errno == EINTR)
-			continue;
+		n = TEMP_FAILURE_RETRY(write(fd, text, size));
 		if (n < 0)
 			return -errno;
 		text += n;

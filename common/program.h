@@ -19,8 +19,8 @@ struct argp_state;
  * errno and leave the words here; the first failure stays, because it explains the others.
  */
 struct failure {
-	int status; /* 0: nothing failed */
-	char text[256];
+	int status;	       /* 0: nothing failed */
+	char text[4096 + 256]; /* room for a path */
 };
 
 /* Returns err, so that a caller can write: return fail(...). */
@@ -60,8 +60,6 @@ void program__die_by(int sig);
  * /dev/stdout. Does not wait for the reader of a FIFO. Returns -errno on failure.
  */
 int program__open_output(const char *path, int flags);
-/* A message for -errno of output__open() or of opening a regular file. */
-const char *program__why(int err);
 
 /*
  * Checks that a file can be written, without creating it; "-" is standard output. Returns 0 with

@@ -26,13 +26,13 @@ static const struct argp_option options[] = {
 };
 
 static const struct help_topic topics[] = {
-	{"", HELP_BIT(HELP_LOAD) | HELP_BIT(HELP_MEASURING) | HELP_BIT(HELP_ABOUT), ""},
 	HELP_TOPICS_OF_A_LOAD,
 	{"all", ~0u, ""},
 	{0},
 };
 
 static const struct help help = {
+	.groups = HELP_BIT(HELP_LOAD) | HELP_BIT(HELP_MEASURING) | HELP_BIT(HELP_ABOUT),
 	.topics = topics,
 	.options = options,
 	.usage = "Usage: %1$s [OPTION...]\n       %1$s serve [--address=ADDR] [--port=N]\n",
@@ -73,7 +73,13 @@ static error_t open_json(struct arguments *a, struct argp_state *state)
 {
 	int err = a->json ? program__reach_output(a->json, 0, &a->json_fd) : 0;
 
-	return err ? program__refuse(state, "--json %s: %s", a->json, program__why(err)) : 0;
+	return err ? program__refuse(
+			     state, "--json %s: %s", a->json,
+			     err == -ELOOP
+				     ? "it is a symbolic link; remove it, or choose another name"
+			     : err == -ENXIO ? "nobody reads from it: start its reader first"
+					     : strerror(-err))
+		   : 0;
 }
 
 static error_t parse_word(int key, char *arg, struct argp_state *state)
@@ -192,15 +198,12 @@ static int give_up_privilege(const struct load *load, bool writes, struct failur
 		{CAP_DAC_OVERRIDE, load->file_dir || load->key || writes},
 	};
 	cap_value_t kept[sizeof(rows) / sizeof(rows[0])];
-	int err, count = 0;
+	int count = 0;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (rows[i].needed)
 			kept[count++] = rows[i].value;
-	err = capabilities__keep(kept, count);
-	return err ? failure__set(f, STATUS_FAILED, err, "cannot give up capabilities: %s",
-				  strerror(-err))
-		   : 0;
+	return capabilities__keep(kept, count, f);
 }
 
 static int run(struct arguments *a, struct control *control, struct failure *f)

@@ -4,7 +4,6 @@
 #include "common/capabilities.h"
 #include "user/run/host.h"
 #include "user/system/front.h"
-#include "user/system/log.h"
 #include "user/system/privilege.h"
 #include "user/trace/tracer.h"
 
@@ -36,13 +35,18 @@ static bool add_hooks(json_object *o)
 	struct features *features;
 	struct kernel_facts facts;
 	struct plan observed, load;
-	char reason[256] = "";
+	struct failure f = {};
 	enum hook_id id;
 	bool ok;
+	int err = features__probe(&features, true, &f);
 
 	json__add(o, "hooks", list);
-	if (features__probe(&features, true, reason, sizeof(reason))) {
-		json__add_string(o, "hooks_reason", reason);
+	json__add_string(o, "btf",
+			 err == -ENOMEM	  ? "no memory"
+			 : err == -ENOENT ? "missing"
+					  : "yes");
+	if (err) {
+		json__add_string(o, "hooks_reason", f.text);
 		return false;
 	}
 	facts = features__facts(features);
@@ -65,12 +69,10 @@ static bool add_hooks(json_object *o)
 static bool add_facts(json_object *o)
 {
 	struct host host;
-	int err = features__types();
 
 	host__read(&host);
 	json__add_string(o, "schema", "sendpath.doctor/1");
 	json__add(o, "host", host__json(&host));
-	json__add_string(o, "btf", !err ? "yes" : err == -ENOMEM ? "no memory" : "missing");
 	json__add_string(o, "lacking", privilege__lacking());
 	json__add_truth(o, "syslog", capabilities__has(CAP_SYSLOG, CAP_EFFECTIVE));
 	return add_hooks(o);
@@ -82,19 +84,20 @@ static bool try_option(const struct features *features, enum hook_id id,
 {
 	struct kernel_facts facts = features__facts(features);
 	struct tracer_setup setup = {.features = features};
-	char reason[600] = "", symbols[SYMBOL_MAX];
 	const struct plan_entry *entry;
 	struct tracer *tracer = NULL;
+	char symbols[SYMBOL_MAX];
+	struct failure f = {};
+	const char *reason;
 	struct plan plan;
-	bool planned;
 
 	entry = &plan.entries[id];
 	hook_option__symbols(option, symbols, sizeof(symbols));
-	planned = plan__only(&plan, &facts, id, option);
-	if (planned)
+	if (plan__only(&plan, &facts, id, option)) {
 		snprintf(symbols, sizeof(symbols), "%s", entry->symbol);
-	if (!planned || !tracer__attach(&tracer, &plan, &setup, reason, sizeof(reason)))
-		snprintf(reason, sizeof(reason), "%s", entry->reason);
+		tracer__attach(&tracer, &plan, &setup, &f);
+	}
+	reason = f.status ? f.text : entry->reason;
 	printf("%s\t%s\t%s%s\t%s\t%s\n", hook__get(id)->name, mechanism_name(option->mechanism),
 	       symbols,
 	       option->by_graph	  ? " by function graph"
@@ -117,7 +120,7 @@ static int no_such_hook(const char *name)
 	for (id = 0; id < HOOK_COUNT && used < sizeof(names); id++)
 		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", id ? ", " : "",
 					 hook__get(id)->name);
-	log_error("doctor --hooks=%s: no such hook; there are %s", name, names);
+	program__complain("doctor --hooks=%s: no such hook; there are %s", name, names);
 	return STATUS_USAGE;
 }
 
@@ -126,7 +129,7 @@ static int list_hooks(const char *name)
 {
 	struct features *features;
 	const struct hook_option *option;
-	char reason[256] = "";
+	struct failure f = {};
 	enum hook_id id = 0, end = HOOK_COUNT;
 	bool works = false;
 	size_t i;
@@ -138,8 +141,8 @@ static int list_hooks(const char *name)
 			return no_such_hook(name);
 		end = id + 1;
 	}
-	if (features__probe(&features, true, reason, sizeof(reason))) {
-		log_error("%s", reason);
+	if (features__probe(&features, true, &f)) {
+		program__complain("%s", f.text);
 		return STATUS_SYSTEM;
 	}
 	puts("hook\tmechanism\tsymbol\tstatus\treason");
@@ -157,15 +160,15 @@ static int list_hooks(const char *name)
 
 static int tell(void)
 {
+	struct failure f = {};
 	struct front *front;
-	char reason[600];
 	json_object *o;
 	bool ok;
 	int err, status;
 
-	if (front__start(&front, reason, sizeof(reason))) {
-		log_error("%s", reason);
-		return STATUS_SYSTEM;
+	if (front__start(&front, &f)) {
+		program__complain("%s", f.text);
+		return f.status;
 	}
 	o = json_object_new_object();
 	ok = add_facts(o);
@@ -190,7 +193,7 @@ int doctor(int argc, char **argv)
 		return STATUS_OK;
 	}
 	if (argc > 1) {
-		log_error("doctor takes --hooks, --hooks=NAME or nothing: %s", argv[1]);
+		program__complain("doctor takes --hooks, --hooks=NAME or nothing: %s", argv[1]);
 		return STATUS_USAGE;
 	}
 	return tell();

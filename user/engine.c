@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/engine.h"
 
-#include "user/record/raw.h"
 #include "user/system/files.h"
-#include "user/system/log.h"
-#include "user/system/privilege.h"
 #include "user/system/signals.h"
 
 #include "common/json.h"
@@ -114,7 +111,7 @@ static json_object *begin_json(const struct engine *e)
 	/* The command has standard output, so text for people goes to standard error. */
 	json__add_truth(o, "command_runs", e->child != NULL);
 	json__add_truth(o, "interval", parts->interval > 0);
-	json__add_truth(o, "sweep", parts->sweep.given);
+	json__add_truth(o, "sweep", parts->what == MEASURE_SWEEP);
 	json__add_truth(o, "decides", parts->decides);
 	json__add(o, "options", options__json(parts));
 	for (i = 0; i < e->cell_count; i++)
@@ -141,29 +138,17 @@ static const char *obstacle(const struct engine *e, const struct load *load, cha
 {
 	if (load__impossible(load, why, room))
 		return why;
-	if (e->parts->sweep.given && load->variant && variants__probe(load->variant, why, room))
+	if (e->parts->what == MEASURE_SWEEP && load->variant &&
+	    variants__probe(load->variant, why, room))
 		return why;
 	return NULL;
-}
-
-/* The context of the run's raw line, with a new run id. */
-static struct record_context context_of(struct engine *e, const struct run_request *q,
-					const struct timespec *started, char id[64])
-{
-	raw__run_id(id, 64, started, e->runs);
-	return (struct record_context){.host = e->host,
-				       .id = id,
-				       .repeat = q->repeat,
-				       .ordered = q->ordered,
-				       .seed = q->seed};
 }
 
 static int say_failure(struct engine *e, const struct run_request *q, const char *outcome,
 		       const char *error)
 {
+	const struct record_context context = {e->host, q, e->runs};
 	struct timespec now = {.tv_sec = time(NULL)};
-	char id[64];
-	struct record_context context = context_of(e, q, &now, id);
 
 	return say_line(e, raw__failure(&now, &e->setup, &context, outcome, error));
 }
@@ -171,9 +156,8 @@ static int say_failure(struct engine *e, const struct run_request *q, const char
 static int measure(struct engine *e, const struct run_request *q)
 {
 	static struct run_result r; /* too large for a stack */
-	struct record_context context;
+	const struct record_context context = {e->host, q, e->runs};
 	int err, status;
-	char id[64];
 
 	e->setup.tick = interrupted;
 	e->setup.tick_context = e;
@@ -181,19 +165,14 @@ static int measure(struct engine *e, const struct run_request *q)
 	e->setup.session = e->setup.tracing.target ? NULL : &e->session;
 	e->setup.child =
 		e->setup.tracing.target && e->setup.tracing.target->command ? e->child : NULL;
-	if ((e->setup.tracing.target ? run__observe : run__measure)(&r, &e->setup) && !r.error[0] &&
-	    !r.interrupted)
-		snprintf(r.error, sizeof(r.error), "the run failed without a message");
+	(e->setup.tracing.target ? run__observe : run__measure)(&r, &e->setup);
 	e->told_of_signal |= r.interrupted;
-	context = context_of(e, q, &r.started, id);
-	context.privilege = privilege__json();
 	err = say_line(e, raw__line(&r, &e->setup, &context));
-	if (!e->front && r.error[0])
-		log_error("%s", r.error);
-	status = r.error[0] ? r.exit_status : r.command_status;
+	if (!e->front && r.failure.status)
+		program__complain("%s", r.failure.text);
+	status = r.failure.status ? r.failure.status : r.command_status;
 	if (!e->front && status) /* with a front, the front decides the status */
 		e->status = status;
-	json_object_put(context.privilege);
 	run__free(&r);
 	return err;
 }
@@ -301,11 +280,9 @@ bool engine__ask_advise(struct engine *e)
 
 static int serve(struct engine *e)
 {
-	int err = make_cells(e);
+	int err = say_line(e, json__line(begin_json(e)));
 	json_object *o;
 
-	if (!err)
-		err = say_line(e, json__line(begin_json(e)));
 	while (!err) {
 		o = front__hear(e->front, &err);
 		if (!err)
@@ -319,7 +296,7 @@ static int serve(struct engine *e)
 static int run_all(struct engine *e)
 {
 	struct run_request q = {};
-	int err = make_cells(e);
+	int err = 0;
 
 	for (q.repeat = 1; q.repeat <= e->parts->repeat; q.repeat++)
 		for (q.cell = 0; q.cell < e->cell_count && !err && !signals__caught(); q.cell++)
@@ -327,35 +304,35 @@ static int run_all(struct engine *e)
 	return err;
 }
 
-int engine__run_alone(struct engine *e)
+/* Awaits the report. Returns the exit status. */
+static int end_front(struct engine *e, int err)
 {
-	int err;
+	int status = front__end(e->front, e->told_of_signal);
 
-	signals__catch();
-	err = run_all(e);
-	session__free(&e->session);
-	free(e->cells);
-	if (err && err != -EIO) /* a failed standard output is reported at the end of the program */
-		log_error("no raw line: %s", program__why(err));
-	return err ? STATUS_FAILED : e->status;
-}
-
-int engine__serve(struct engine *e)
-{
-	int err, status;
-
-	signals__catch();
-	err = serve(e);
-	session__free(&e->session);
-	free(e->cells);
-	status = front__end(e->front, e->told_of_signal);
 	if (err == -EBADMSG) {
-		log_error("the front requested a run that the command line does not contain");
+		program__complain(
+			"the front requested a run that the command line does not contain");
 		return STATUS_USAGE;
 	}
 	/* The front reports its own failures. */
 	if (!signals__caught() && (status < 0 || (err < 0 && !status)))
-		log_error("no report: the front (" SYSTEM_PYTHON ") %s",
-			  status < 0 || err == -EPIPE ? "ended early" : program__why(err));
+		program__complain("no report: the front (" SYSTEM_PYTHON ") %s",
+				  status < 0 || err == -EPIPE ? "ended early" : strerror(-err));
 	return status < 0 || (err < 0 && !status) ? STATUS_FAILED : status;
+}
+
+int engine__make_runs(struct engine *e)
+{
+	int err = make_cells(e);
+
+	signals__catch();
+	if (!err)
+		err = e->front ? serve(e) : run_all(e);
+	session__free(&e->session);
+	free(e->cells);
+	if (e->front)
+		return end_front(e, err);
+	if (err && err != -EIO) /* a failed standard output is reported at the end of the program */
+		program__complain("no raw line: %s", strerror(-err));
+	return err ? STATUS_FAILED : e->status;
 }

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "user/options/options.h"
+#include "user/record/raw.h"
 #include "user/run/host.h"
 #include "user/run/run.h"
 #include "user/system/front.h"
@@ -31,16 +32,6 @@ struct engine {
 	struct session session;
 };
 
-/* One request. */
-struct run_request {
-	size_t cell;
-	unsigned int repeat; /* from 1 */
-	bool ordered;	     /* in random order, by this seed */
-	uint32_t seed;
-	double seconds; /* of the window; 0: as the command line says */
-	bool last;	/* no request follows */
-};
-
 /* Returns false if this is no request for one of so many configurations. */
 bool run_request__read(struct run_request *q, json_object *o, size_t cells);
 
@@ -51,10 +42,7 @@ bool run_request__read(struct run_request *q, json_object *o, size_t cells);
 bool engine__ask_advise(struct engine *e);
 
 /*
- * Makes runs until the front has reported all of them. Returns the exit status. Ends early on a
- * signal, which signals__caught() then returns.
+ * Makes runs until the front has reported all of them; without a front, raw lines go to standard
+ * output. Returns the exit status. Ends early on a signal, which signals__caught() then returns.
  */
-int engine__serve(struct engine *e);
-
-/* The same without a front: raw lines go to standard output. */
-int engine__run_alone(struct engine *e);
+int engine__make_runs(struct engine *e);

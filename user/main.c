@@ -7,10 +7,10 @@
 #include "user/engine.h"
 #include "user/exporter/exporter.h"
 #include "user/system/files.h"
-#include "user/system/log.h"
 #include "user/system/privilege.h"
 #include "user/system/signals.h"
 
+#include <bpf/libbpf.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -37,6 +37,17 @@ static bool may_use_zerocopy(const struct options *o)
 	return false;
 }
 
+static int fail_with(int status, const char *why)
+{
+	program__complain("%s", why);
+	return status;
+}
+
+static int print_libbpf(enum libbpf_print_level level, const char *format, va_list args)
+{
+	return level == LIBBPF_DEBUG ? 0 : vfprintf(stderr, format, args);
+}
+
 /* What is opened for all runs, and must outlive them. */
 struct resources {
 	struct counter_events *events, *call_counters;
@@ -46,7 +57,7 @@ struct resources {
 	struct interval_printer live;
 	struct memory *memory;
 	struct front *front;
-	char untraced[600];
+	struct failure untraced;
 };
 
 static void let_go(struct resources *h)
@@ -60,172 +71,134 @@ static void let_go(struct resources *h)
 		child__free(&h->child);
 }
 
-static int parse_events(struct counter_events **events, const char *option, const char *list,
-			size_t max)
+static int parse_events(const struct options *o, struct resources *h, struct failure *f)
 {
-	char reason[256] = "";
+	const char *zero;
+	int err = 0;
 
-	if (!list)
-		return STATUS_OK;
-	if (counter_events__parse(events, list, max, reason, sizeof(reason))) {
-		log_error("%s %s (showevtinfo of libpfm4 lists the names)", option, reason);
-		return STATUS_USAGE;
-	}
-	return STATUS_OK;
+	if (o->events)
+		err = counter_events__parse(&h->events, "--events", o->events, COUNTER_EVENTS_MAX,
+					    f);
+	if (!err && o->call_counters)
+		err = counter_events__parse(&h->call_counters, "--call-counters", o->call_counters,
+					    CALL_COUNTERS_MAX, f);
+	zero = err ? NULL : call_counters__always_zero(h->call_counters);
+	return zero ? failure__set(
+			      f, STATUS_USAGE, -EINVAL,
+			      "--call-counters %s: would always be 0, because sends that lose "
+			      "their CPU are left out; leave it out, or count it of the whole run "
+			      "with --events",
+			      zero)
+		    : err;
 }
 
-static int parse_call_counters(struct resources *h, const char *list)
+static struct measurement setup_of(const struct options *o, struct resources *h)
 {
-	int status = parse_events(&h->call_counters, "--call-counters", list, CALL_COUNTERS_MAX);
-	const char *zero = status ? NULL : call_counters__always_zero(h->call_counters);
+	return (struct measurement){
+		.tracing = {.features = h->features,
+			    .call_counters = h->call_counters,
+			    .target = o->target.given ? &o->target : NULL,
+			    .by = o->by,
+			    .by_max = o->by_max,
+			    .stages = o->stages,
+			    .sample = o->sample,
+			    .profile = o->profile,
+			    .timeline = o->what == MEASURE_TIMELINE ? o->sends : 0,
+			    .slower_ns = (__u64)(o->slower_than_s * 1e9 + 0.5),
+			    .cost = o->cost},
+		.mechanism = o->mechanism,
+		.packets = o->packets,
+		.events = h->events,
+		.memory = h->memory};
+}
 
-	if (!zero)
-		return status;
-	log_error("--call-counters %s: would always be 0, because sends that lose their CPU are "
-		  "left out; leave it out, or count it of the whole run with --events",
-		  zero);
-	return STATUS_USAGE;
+/*
+ * Read before privileges are dropped: kallsyms shows addresses only to privileged readers. The
+ * loads of advise need no tracing: it then uses the copies that their error queues report.
+ */
+static int probe(struct engine *e, struct resources *h, struct failure *f)
+{
+	const char *lacking = privilege__lacking();
+	int err;
+
+	if (e->parts->mechanism == MECHANISM_OFF)
+		return 0;
+	err = lacking ? failure__set(f, STATUS_SYSTEM, -EPERM, "%s", lacking)
+		      : features__probe(&h->features,
+					may_use_zerocopy(e->parts) || e->parts->profile ||
+						e->parts->stages,
+					f);
+	if (!err || !e->advise || e->parts[e->part_count - 1].target.given)
+		return err;
+	h->untraced = *f;
+	*f = (struct failure){};
+	e->untraced = h->untraced.text;
+	return 0;
 }
 
 /*
  * Started with all of the user's capabilities, as by hand: an exec that gains some would close the
  * counters.
  */
-static int start_command(struct resources *h, char *const *command)
+static int start_command(struct engine *e, struct resources *h, struct failure *f)
 {
-	int err = child__start(&h->child, command);
+	char *const *command = e->parts[e->part_count - 1].target.command;
+	int err = command ? child__start(&h->child, command) : 0;
 
-	if (err)
-		log_error("the command cannot be started: %s", strerror(-err));
-	return err;
+	e->child = command ? &h->child : NULL;
+	return err ? failure__set(f, STATUS_FAILED, err, "the command cannot be started: %s",
+				  strerror(-err))
+		   : 0;
 }
 
-static struct measurement setup_of(const struct options *o, struct resources *h)
-{
-	return (struct measurement){.tracing = {.features = h->features,
-						.call_counters = h->call_counters,
-						.target = o->target.given ? &o->target : NULL,
-						.by = o->by,
-						.by_max = o->by_max,
-						.stages = o->stages,
-						.sample = o->sample,
-						.profile = o->profile,
-						.timeline = o->timeline ? o->sends : 0,
-						.slower_ns = (__u64)(o->slower_than_s * 1e9 + 0.5),
-						.cost = o->cost},
-				    .mechanism = o->mechanism,
-				    .packets = o->packets,
-				    .events = h->events,
-				    .memory = h->memory};
-}
-
-static int fail_with(int status, const char *why)
-{
-	log_error("%s", why);
-	return status;
-}
-
-/* The loads of advise need no tracing: it then uses the copies that their error queues report. */
-static int untraced(struct engine *e, struct resources *h, int status, const char *why)
-{
-	if (!e->advise || e->parts[e->part_count - 1].target.given)
-		return fail_with(status, why);
-	snprintf(h->untraced, sizeof(h->untraced), "%s", why);
-	e->untraced = h->untraced;
-	return STATUS_OK;
-}
-
-static int probe(struct engine *e, struct resources *h)
-{
-	char reason[600] = "out of memory";
-	int err;
-
-	if (e->parts->mechanism == MECHANISM_OFF)
-		return STATUS_OK;
-	if (privilege__lacking())
-		return untraced(e, h, STATUS_SYSTEM, privilege__lacking());
-	/*
-	 * Read before privileges are dropped: kallsyms shows addresses only to privileged readers.
-	 */
-	err = features__probe(&h->features,
-			      may_use_zerocopy(e->parts) || e->parts->profile || e->parts->stages,
-			      reason, sizeof(reason));
-	return err ? untraced(e, h, err == -ENOMEM ? STATUS_FAILED : STATUS_SYSTEM, reason)
-		   : STATUS_OK;
-}
-
-static int prepare(struct engine *e, struct resources *h)
+static int prepare(struct engine *e, struct resources *h, struct failure *f)
 {
 	const struct options *o = e->parts;
-	char *const *command = e->parts[e->part_count - 1].target.command;
-	char reason[600] = "out of memory";
-	int status, err;
+	int err = parse_events(o, h, f);
 
-	status = parse_events(&h->events, "--events", o->events, COUNTER_EVENTS_MAX);
-	if (!status)
-		status = parse_call_counters(h, o->call_counters);
-	if (status)
-		return status;
-	status = probe(e, h);
-	if (status)
-		return status;
-	err = privilege__become_user(reason, sizeof(reason));
-	if (*reason)
-		log_error("%s", reason);
+	if (!err)
+		err = probe(e, h, f);
+	if (!err)
+		err = privilege__become_user(f);
+	if (!err && f->text[0])
+		program__complain("%s", f->text);
+	if (!err && o->memory)
+		err = memory__open(&h->memory, f);
+	if (!err)
+		err = start_command(e, h, f);
+	if (!err)
+		err = privilege__reduce(o->cost, f);
 	if (err)
-		return STATUS_FAILED;
-	status = o->memory ? memory__open(&h->memory, reason, sizeof(reason)) : STATUS_OK;
-	if (status)
-		return fail_with(status == -ENOENT ? STATUS_SYSTEM : STATUS_FAILED, reason);
-	if (command && start_command(h, command))
-		return STATUS_FAILED;
-	e->child = command ? &h->child : NULL;
-	if (privilege__reduce(o->cost, reason, sizeof(reason)))
-		return fail_with(STATUS_FAILED, reason);
+		return err;
 	host__read(&h->host);
-	if (o->memory && !memory__asked(h->memory, 0) && !h->host.pmus[0])
-		return fail_with(STATUS_SYSTEM,
-				 "--memory: this machine shows no counters of the memory "
-				 "system, and no LLC misses to estimate from");
 	e->host = &h->host;
 	e->setup = setup_of(o, h);
-	return STATUS_OK;
+	return o->memory && !memory__asked(h->memory, 0) && !h->host.pmus[0]
+		       ? failure__set(f, STATUS_SYSTEM, -ENOTSUP,
+				      "--memory: this machine shows no counters of the memory "
+				      "system, and no LLC misses to estimate from")
+		       : 0;
 }
 
 static void skip(const char *why)
 {
-	log_error("skipped: %s", why);
+	program__complain("skipped: %s", why);
 }
 
-/* Probed as the user who runs the load, who may lack permissions. */
-static int settle_variants(struct load_options *load)
+/*
+ * Variants are probed as the user who runs the load, who may lack permissions. A sweep continues
+ * without variants that are missing.
+ */
+static int make_runs(struct engine *e, struct resources *h, struct options *o)
 {
 	char why[256];
 
-	return load_options__keep_available(load, skip, why, sizeof(why))
-		       ? fail_with(STATUS_SYSTEM, why)
-		       : STATUS_OK;
-}
-
-/* A sweep continues without variants that are missing. */
-static int make_runs(struct engine *e, struct resources *h, struct options *o)
-{
-	int status = o->target.given || o->sweep.given || e->advise ? STATUS_OK
-								    : settle_variants(&o->load);
-
 	h->live = (struct interval_printer){.seconds = o->interval, .front = h->front};
 	e->setup.live = o->interval > 0 ? &h->live : NULL;
-	if (status)
-		return status;
-	return o->raw ? engine__run_alone(e) : engine__serve(e);
-}
-
-static int start_front(struct resources *h)
-{
-	char reason[600];
-
-	return front__start(&h->front, reason, sizeof(reason)) ? fail_with(STATUS_SYSTEM, reason)
-							       : STATUS_OK;
+	if (!o->target.given && o->what != MEASURE_SWEEP && !e->advise &&
+	    load_options__keep_available(&o->load, skip, why, sizeof(why)))
+		return fail_with(STATUS_SYSTEM, why);
+	return engine__make_runs(e);
 }
 
 #define DESCRIPTORS_MIN 128 /* for programs, maps, links and counters; a load has its own */
@@ -239,55 +212,63 @@ static int check_proc(void)
 		       : STATUS_OK;
 }
 
-static int check_descriptors(void)
+static int check_descriptors(struct failure *f)
 {
 	struct rlimit limit = {0};
-	char text[128];
 
 	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur >= DESCRIPTORS_MIN)
-		return STATUS_OK;
-	snprintf(text, sizeof(text),
-		 "open files are limited to %llu, %d are needed: raise the limit (ulimit -n)",
-		 (unsigned long long)limit.rlim_cur, DESCRIPTORS_MIN);
-	return fail_with(STATUS_FAILED, text);
+		return 0;
+	return failure__set(
+		f, STATUS_FAILED, -EMFILE,
+		"open files are limited to %llu, %d are needed: raise the limit (ulimit -n)",
+		(unsigned long long)limit.rlim_cur, DESCRIPTORS_MIN);
 }
 
-/* Returns false if there is nothing to measure: status is the exit status. */
-static bool start(struct engine *e, struct resources *h, enum measuring what, int *status)
+/* Of advise: false if there is nothing to measure. Then status is the exit status. */
+static bool asks_for_runs(struct engine *e, int *status)
 {
-	*status = check_proc();
-	if (!*status)
-		*status = check_descriptors();
-	if (!*status && what != MEASURE_EXPORTER && !e->parts->raw)
-		*status = start_front(h);
+	if (!e->advise || engine__ask_advise(e))
+		return true;
+	*status = front__end(e->front, false);
+	if (*status < 0)
+		*status = fail_with(STATUS_FAILED,
+				    "no advice: the front (" SYSTEM_PYTHON ") ended early");
+	return false;
+}
+
+static int run(struct engine *e, struct resources *h, struct options *parts)
+{
+	bool exports = parts->what == MEASURE_EXPORTER;
+	struct failure f = {};
+	int status = check_proc(), err;
+
+	if (status)
+		return status;
+	err = check_descriptors(&f);
+	if (!err && !exports && !parts->raw)
+		err = front__start(&h->front, &f);
 	e->front = h->front;
-	if (!*status && e->advise && !engine__ask_advise(e)) {
-		*status = front__end(h->front, false);
-		if (*status < 0)
-			*status = fail_with(STATUS_FAILED,
-					    "no advice: the front (" SYSTEM_PYTHON ") ended early");
-		return false;
-	}
-	return !*status;
+	if (!err && !asks_for_runs(e, &status))
+		return status;
+	if (!err)
+		err = prepare(e, h, &f);
+	if (err)
+		return fail_with(f.status, f.text);
+	return exports ? exporter__run(parts, &e->setup, e->host) : make_runs(e, h, parts);
 }
 
 /* Frees parts. */
-static int measure(struct options *parts, size_t count, enum measuring what, char **advise_words)
+static int measure(struct options *parts, size_t count, char **advise_words)
 {
 	struct resources resources = {};
 	struct engine engine = {.parts = parts, .part_count = count, .advise = advise_words};
-	bool ends_by_itself = (parts->target.command && !advise_words) || what == MEASURE_EXPORTER;
+	bool ends_by_itself =
+		(parts->target.command && !advise_words) || parts->what == MEASURE_EXPORTER;
 	int status;
 
 	if (parts->verbose)
-		log_verbose();
-	if (start(&engine, &resources, what, &status))
-		status = prepare(&engine, &resources);
-	else
-		engine.part_count = 0; /* nothing is measured */
-	if (!status && engine.part_count)
-		status = what == MEASURE_EXPORTER ? exporter__run(parts, &engine.setup, engine.host)
-						  : make_runs(&engine, &resources, parts);
+		libbpf_set_print(print_libbpf);
+	status = run(&engine, &resources, parts);
 	/* A command's exit status becomes that of the program, unless a signal ended the report. */
 	if (resources.front && front__end(resources.front, false) < 0)
 		ends_by_itself = false;
@@ -303,25 +284,20 @@ static int measure_words(int argc, char **argv, enum measuring what)
 	size_t count;
 	struct options *parts = options__parse(argc, argv, what, &count);
 
-	return measure(parts, count, what, NULL);
+	return measure(parts, count, NULL);
 }
 
-int sweep(int argc, char **argv)
+int measure_command(int argc, char **argv)
 {
-	argv[0] = program_invocation_name;
-	return measure_words(argc, argv, MEASURE_SWEEP);
-}
+	static const char *const names[] = {[MEASURE_SWEEP] = "sweep",
+					    [MEASURE_TIMELINE] = "timeline",
+					    [MEASURE_EXPORTER] = "exporter"};
+	enum measuring what = MEASURE_SWEEP;
 
-int timeline(int argc, char **argv)
-{
+	while (strcmp(argv[0], names[what]))
+		what++;
 	argv[0] = program_invocation_name;
-	return measure_words(argc, argv, MEASURE_TIMELINE);
-}
-
-int exporter(int argc, char **argv)
-{
-	argv[0] = program_invocation_name;
-	return measure_words(argc, argv, MEASURE_EXPORTER);
+	return measure_words(argc, argv, what);
 }
 
 int advise(int argc, char **argv)
@@ -331,8 +307,7 @@ int advise(int argc, char **argv)
 
 	argv[0] = program_invocation_name;
 	parts = options__parse_advise(argc, argv, &count);
-	return parts ? measure(parts, count, MEASURE_RUNS, argv)
-		     : fail_with(STATUS_FAILED, "out of memory");
+	return parts ? measure(parts, count, argv) : fail_with(STATUS_FAILED, "out of memory");
 }
 
 #define COMMAND(name, run, line) {name, run},
@@ -374,12 +349,12 @@ static int refuse_command(const char *word)
 	while (c->name && help__distance(word, c->name) > 2)
 		c++;
 	if (c->name)
-		log_error("there is no command %s: did you mean %s?", word, c->name);
+		program__complain("there is no command %s: did you mean %s?", word, c->name);
 	else if (is_program(word))
-		log_error("to observe a program, put -- before it: %s -- %s",
-			  program_invocation_short_name, word);
+		program__complain("to observe a program, put -- before it: %s -- %s",
+				  program_invocation_short_name, word);
 	else
-		log_error("there is no command %s (--help lists them)", word);
+		program__complain("there is no command %s (--help lists them)", word);
 	return STATUS_USAGE;
 }
 
@@ -409,7 +384,7 @@ int main(int argc, char **argv)
 	int status;
 
 	program__begin();
-	log_init();
+	libbpf_set_print(NULL);
 	if (c) {
 		status = check_proc();
 		return status ? status : c->run(argc - 1, argv + 1);

@@ -2,7 +2,6 @@
 /* Commands written in Python. */
 #include "user/commands.h"
 #include "user/system/files.h"
-#include "user/system/log.h"
 #include "user/system/privilege.h"
 
 #include <libgen.h>
@@ -25,14 +24,14 @@ static int execute(const char *const *first, int argc, char **argv)
 	size_t count = 0;
 
 	if (!words) {
-		log_error("out of memory");
+		program__complain("out of memory");
 		return STATUS_FAILED;
 	}
 	for (; first[count]; count++)
 		words[count] = (char *)first[count];
 	memcpy(words + count, argv, (size_t)argc * sizeof(*argv));
 	execv(first[0], words);
-	log_error("cannot run %s: %s", first[0], strerror(errno));
+	program__complain("cannot run %s: %s", first[0], strerror(errno));
 	free(words);
 	return STATUS_SYSTEM;
 }
@@ -41,7 +40,7 @@ static int find_part(const char *part, char *path, size_t size)
 {
 	if (!files__find_part(part, path, size))
 		return STATUS_OK;
-	log_error(PART_MISSING, part);
+	program__complain(PART_MISSING, part);
 	return STATUS_SYSTEM;
 }
 
@@ -49,18 +48,15 @@ static int find_part(const char *part, char *path, size_t size)
 static int hand_over(const char *script, bool needs_libraries, int argc, char **argv)
 {
 	char program[PATH_MAX], python[PATH_MAX + 64] = SYSTEM_PYTHON, folder[PATH_MAX];
-	char reason[256];
-	int err;
+	struct failure f = {};
 
 	if (find_part(script, program, sizeof(program)))
 		return STATUS_SYSTEM;
-	err = privilege__become_user(reason, sizeof(reason));
-	if (!err && *reason)
-		log_error("%s", reason);
-	err = err ? err : privilege__drop_all(reason, sizeof(reason));
-	if (err) {
-		log_error("%s", reason);
-		return STATUS_FAILED;
+	if (!privilege__become_user(&f) && f.text[0])
+		program__complain("%s", f.text);
+	if (f.status || privilege__drop_all(&f)) {
+		program__complain("%s", f.text);
+		return f.status;
 	}
 	strcpy(folder, program);
 	if (needs_libraries)
@@ -80,25 +76,19 @@ int derive(int argc, char **argv)
 	return hand_over("analysis/derive/__main__.py", false, argc - 1, argv + 1);
 }
 
-/* Runs Debian's Python with a script, and this program's path before the other words. */
-static int execute_script(const char *script, int argc, char **argv)
+int crosscheck(int argc, char **argv)
 {
 	char program[PATH_MAX + 64], self[PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
-	if (length < 0 || find_part(script, program, sizeof(program)))
+	if (geteuid()) {
+		program__complain("crosscheck: bcc needs root: run with sudo");
+		return STATUS_SYSTEM;
+	}
+	if (length < 0 || find_part("analysis/crosscheck/crosscheck.py", program, sizeof(program)))
 		return STATUS_SYSTEM;
 	self[length] = 0;
 	/* -B: otherwise root would write bytecode into a user's folder. */
 	return execute((const char *[]){SYSTEM_PYTHON, ISOLATED, "-B", program, self, NULL},
 		       argc - 1, argv + 1);
-}
-
-int crosscheck(int argc, char **argv)
-{
-	if (geteuid()) {
-		log_error("crosscheck: bcc needs root: run with sudo");
-		return STATUS_SYSTEM;
-	}
-	return execute_script("analysis/crosscheck/crosscheck.py", argc, argv);
 }

@@ -10,8 +10,7 @@ from tables import memory  # noqa: E402 (the script's own folder is not in the p
 from tables.calls import CALLS  # noqa: E402
 from tables.causes import CAUSES, REFUSALS, SITES  # noqa: E402
 from tables.metrics import FAMILIES, NEEDS, SOURCES  # noqa: E402
-from tables.options import (ADVISE_ANSWER, ADVISE_PATH, ADVISE_PROGRAM, ADVISE_WATCHED,  # noqa: E402
-                            GRIDS, OLD_NAMES, OPTIONS, TOPICS)
+from tables.options import ADVISE_PATH, ADVISE_PROGRAM, GRIDS, OLD_NAMES, OPTIONS, TOPICS  # noqa: E402
 from tables.protocol import COUNTERS  # noqa: E402
 from tables.stages import NUMBERS  # noqa: E402
 from tables.sums import SUMS  # noqa: E402
@@ -70,22 +69,22 @@ def argp_rows():
         yield row(text(old), f"OPT_{name.upper()}", text("NAME"), "OPTION_HIDDEN", "NULL", "0")
 
 
+KINDS = {"flag": "ROW_FLAG", "text": "ROW_TEXT", "number": "ROW_UNSIGNED", "seconds": "ROW_SECONDS"}
+MEMBER_TYPES = {"flag": "bool ", "text": "const char *", "number": "unsigned int ", "seconds": "double "}
+
+
 def option_value(o):
-    """What options.c does with an option that has no code of its own."""
-    kind, member, *most = o.sets
-    return row(symbol(o), text(o.name.replace("-", "_")), f"VALUE_{kind.upper()}", f"offsetof(struct options, {member})",
-               *(most or ["0"]))
+    """What options.c does with an option that has no code of its own: a struct load_row."""
+    kind, member, least, most = (*o.sets, "0", "0")[:4]
+    return row(f".name = {text(o.name)}", f".type = {KINDS[kind]}", f".at = offsetof(struct options, {member})",
+               f".key = {text(o.name.replace('-', '_'))}", f".low = {least}", f".high = {most}")
 
-
-MEMBER_TYPES = {"flag": "bool ", "text": "const char *", "number": "unsigned int "}
 
 
 def option_members():
     """The members of struct options that these set."""
-    def of(struct):
-        rows = (o.sets for o in OPTIONS if o.sets and o.sets[1].rpartition(".")[0] == struct)
-        return " ".join(f"{MEMBER_TYPES[kind]}{member.rpartition('.')[2]};" for kind, member, *_ in rows)
-    return f"#define OPTION_MEMBERS {of('')}\n#define SWEEP_MEMBERS {of('sweep')}\n"
+    rows = (o.sets for o in OPTIONS if o.sets and "." not in o.sets[1])
+    return "#define OPTION_MEMBERS " + " ".join(f"{MEMBER_TYPES[kind]}{member};" for kind, member, *_ in rows) + "\n"
 
 
 def grid(name, parts):
@@ -124,7 +123,6 @@ def header():
         f"#define GRID_NAMES {text(', '.join(GRIDS))}",
         define("ADVISE_OF_PATH", [text(o.name) for o in ADVISE_PATH]),
         define("ADVISE_OF_PROGRAM", [text(o.name) for o in ADVISE_PROGRAM]),
-        define("ADVISE_OWN", [text(o.name) for o in (*ADVISE_ANSWER, *ADVISE_WATCHED)]),
         numbers("MEMORY_KIND", [kind.upper() for kind in memory.KINDS]),
         define("MEMORY_SOURCE_ROWS", map(memory_source, memory.SOURCES)),
         define("NEED_NUMBERS", NEEDS),

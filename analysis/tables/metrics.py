@@ -24,7 +24,7 @@ SOURCES = {
     "cause": Source("cause device", "cause_counter", "HOOK_SKB_COPY HOOK_COMPLETION"),
     "span": Source("", needs="HOOK_COMPLETION HOOK_SEND_ID"),
     "lost": Source("what", needs="NEED_SKIPS"),
-    "single": Source("", "single_numbers"),
+    "single": Source("", "exported"),
 }
 
 # What a family may need beside hooks, and why it is not measured where that is missing.
@@ -104,11 +104,11 @@ FAMILIES = (
            "(groups), copies without a cause (stacks)."),
     Family("exporter_start_time_seconds", "gauge", "single", "started_ns",
            "When counting began, since the epoch.", "seconds"),
-    Family("exporter_cpu_seconds", "counter", "single", "own.cpu_ns",
+    Family("exporter_cpu_seconds", "counter", "single", "cpu_ns",
            "CPU time of the exporter's process.", "seconds"),
-    Family("exporter_resident_memory_bytes", "gauge", "single", "own.resident_bytes",
+    Family("exporter_resident_memory_bytes", "gauge", "single", "resident_bytes",
            "Memory of the exporter's process.", "bytes"),
-    Family("exporter_reading_seconds", "gauge", "single", "own.reading_ns",
+    Family("exporter_reading_seconds", "gauge", "single", "reading_ns",
            "How long it took to read these counts from the kernel.", "seconds"),
     Family("exporter_bpf_seconds", "counter", "single", "bpf_ns",
            "Run time of the kernel programs (with --cost).", "seconds", needs="NEED_COST"),

@@ -25,8 +25,8 @@ class Option(NamedTuple):
     topic: str
     help: str         # a line for --help, the first sentence in the man page
     page: str = ""    # what the man page says after it
-    sets: tuple = ()  # flag, text or number; the member of struct options; a number's most.
-    #                   (): user/options/ has code for it
+    sets: tuple = ()  # flag, text, number or seconds; the member of struct options; the least value, of
+    #                   seconds in microseconds; a number's most. (): user/options/ has code for it
 
 
 class CommandOption(NamedTuple):
@@ -128,36 +128,36 @@ OPTIONS = (
            "writer at a time.", ("text", "out")),
     Option("grid", "NAME", "sweep",
            "use a named grid: copies, sizes, servers or records",
-           "Options on the command line override those of the grid:", ("text", "sweep.grid")),
+           "Options on the command line override those of the grid:", ("text", "grid")),
     Option("order-seed", "N", "sweep",
            "seed of the order of runs (default: random)",
-           "The plan and the records contain it.", ("text", "sweep.order_seed")),
+           "The plan and the records contain it.", ("text", "order_seed")),
     Option("shard", "I/N", "sweep",
            "run the I-th of N parts",
            "Each part is for a machine or a job of its own; they may share a folder, where each part has one "
            "writer at a time. Loads that differ "
            "only in variant or server model stay in one part, with all their repeats. Parts that run "
-           "on one machine at the same time disturb each other.", ("text", "sweep.shard")),
+           "on one machine at the same time disturb each other.", ("text", "shard")),
     Option("retry", "", "sweep",
            "run again what failed, was skipped or was disturbed",
-           "Other programs, the hypervisor or a full run queue disturb a run.", ("flag", "sweep.retry")),
+           "Other programs, the hypervisor or a full run queue disturb a run.", ("flag", "retry")),
     Option("decide", "", "sweep",
            "repeat what is inconclusive until it is decided",
            "Configurations whose comparison with their first variant is inconclusive get half as many "
            "repeats again before each look, until all are better, worse or the same, or until --budget "
-           "is spent. The intervals account for the number of looks.", ("flag", "sweep.decide")),
+           "is spent. The intervals account for the number of looks.", ("flag", "decide")),
     Option("budget", "T", "sweep",
            "limit the time of runs beyond the plan (default: that of its runs)",
            "After the runs of the plan, a sweep first repeats disturbed runs, at most three times, then what "
-           "--decide repeats. 0: neither.", ("text", "sweep.budget")),
+           "--decide repeats. 0: neither.", ("text", "budget")),
     Option("sends", "N", "timeline",
            "take N sends (default 200)",
            "They are the first N consecutive sends of the socket that sends first in the window.",
-           ("number", "sends", "TIMELINE_SENDS_MAX")),
+           ("number", "sends", "1", "TIMELINE_SENDS_MAX")),
     Option("slower-than", "T", "timeline",
            "take only sends that took longer than T, of any socket",
            "The time counts from the call to its return. The analyzer reads all events and drops those of "
-           "faster sends, which costs more. --sends limits these sends, too."),
+           "faster sends, which costs more. --sends limits these sends, too.", ("seconds", "slower_than_s", "1")),
     Option("out", "FILE", "timeline",
            "write the events to FILE: .pftrace for Perfetto, or .json",
            "ui.perfetto.dev opens both. .pftrace needs the libraries of the report."),
@@ -167,7 +167,7 @@ OPTIONS = (
            "it, else in the text format 0.0.4. An IPv6 address stands in brackets. Port 0 is any free "
            "port, printed on standard error. Everybody who reaches the port can read the metrics. A "
            "client has 2 seconds to send its request, and 5 in all. Of more than 32 clients, the oldest "
-           "of the address with the most is disconnected."),
+           "of the address with the most is disconnected.", ("text", "exporter.listen")),
     Option("allow-host", "NAME", "exporter",
            "also answer requests for this host name; may be repeated",
            "Requests for an IP address and for localhost are always answered, others get status 403: a "
@@ -176,11 +176,11 @@ OPTIONS = (
            "write sendpath.prom to DIR, for node_exporter, every --interval seconds (default 15); do "
            "not listen",
            "The file is for the textfile collector of prometheus-node-exporter(1). It is replaced "
-           "atomically, and removed when the exporter ends."),
+           "atomically, and removed when the exporter ends.", ("text", "exporter.textfile")),
     Option("top", "N", "exporter",
            "name N processes, count the rest as other (default 32; 0: none)",
            "At most 256. The first names stay. When several new names compete, those with most bytes "
-           "win."),
+           "win.", ("number", "exporter.top", "0", "TOP_MAX")),
     Option("json", "FILE", "measuring",
            "append a run record to FILE after each run, as JSON (- for stdout)",
            "On standard output the records replace the report.", ("text", "json")),
@@ -191,13 +191,14 @@ OPTIONS = (
     Option("by-max", "N", "details",
            "room for N groups of --by (default 65536)",
            "Sends beyond that are counted in all totals, but in no group.",
-           ("number", "by_max", "GROUPS_MAX_MAX")),
+           ("number", "by_max", "1", "GROUPS_MAX_MAX")),
     Option("interval", "SECONDS", "measuring",
            "print statistics every SECONDS while measuring",
            "Each line has the sends since the line before it, their throughput, median and 99th "
            "percentile of kernel time, failed and zero-copy sends, and the share that was copied. Lines "
            "go to standard error if standard output carries JSON or the output of a command. They add "
-           "up to the report; the last line includes a remaining fraction of an interval."),
+           "up to the report; the last line includes a remaining fraction of an interval.",
+           ("seconds", "interval", "LIVE_MIN_US")),
     Option("repeat", "N", "details",
            "run everything N times, interleaved (default: enough to decide, 8 to 13)",
            "Interleaved is A B C A B C; by default, blocks after the first have a random order. A single "
@@ -205,11 +206,12 @@ OPTIONS = (
            "over several sizes or threads are decided together: the default is 8 repeats for one of them, 9 "
            "for 2, 10 for 4, 11 for 8, 12 for 24, 13 for 48. By default, disturbed runs are made again at the "
            "end, at most half as many as were planned. With --messages or --interval the default is 1.",
-           ("number", "repeat", "REPEAT_MAX")),
+           ("number", "repeat", "1", "REPEAT_MAX")),
     Option("total", "T", "details",
            "measure each configuration for T seconds in all, shared by its repeats",
            "--duration is the window of one run. Without both options, the default repeats of several "
-           "configurations share 5 seconds; otherwise, and in a sweep, a window is 5 seconds long."),
+           "configurations share 5 seconds; otherwise, and in a sweep, a window is 5 seconds long.",
+           ("seconds", "total_s", "1")),
     Option("events", "LIST", "details",
            "also count these events, by their libpfm4 names", sets=("text", "events")),
     Option("memory", "", "details",
@@ -227,7 +229,7 @@ OPTIONS = (
            "HZ times a second, by default 997. Cycles sample where the machine counts them, else the CPU's "
            "clock, which misses code that runs with interrupts off. The report has the functions with "
            "most of the CPU time.",
-           ("number", "profile", "PROFILE_MAX")),
+           ("number", "profile", "1", "PROFILE_MAX")),
     Option("folded", "FILE", "details",
            "write the stacks of --profile to FILE, for flame graphs",
            "FILE has one line per stack, as flamegraph.pl, inferno and speedscope read it. "
@@ -237,7 +239,7 @@ OPTIONS = (
            sets=("flag", "packets")),
     Option("sample", "N", "details",
            "time one send in N, chosen at random; count all",
-           "With --stages, these sends are divided.", ("number", "sample", "SAMPLE_MAX")),
+           "With --stages, these sends are divided.", ("number", "sample", "1", "SAMPLE_MAX")),
     Option("call-counters", "LIST", "details",
            "read up to 4 events at both ends of each send, and of its stages",
            "Names are those of libpfm4. Only sends that never lost their CPU are counted; interrupts "
@@ -250,7 +252,7 @@ OPTIONS = (
     Option("wait-quiet", "[T]", "details",
            "before each run, wait at most T (default 60s) until other programs use less than 5 % of "
            "the CPUs",
-           "It is an error if they do not."),
+           "It is an error if they do not.", ("seconds", "wait_quiet_s", "1")),
     Option("mechanism", "NAME", "details",
            "time sends by fentry, kprobe, tracepoint or none (default: the first that works here)",
            "The other hooks use the same mechanism or a tracepoint. With none, nothing is attached: the "

@@ -47,23 +47,21 @@ static void name_topics(const struct help *h, char *text, size_t room)
 	size_t used = 0;
 
 	for (const struct help_topic *t = h->topics; t->name && used < room; t++)
-		if (t->name[0])
-			used += (size_t)snprintf(text + used, room - used, "%s%s",
-						 !used	     ? ""
-						 : t[1].name ? ", "
-							     : " or ",
-						 t->name);
+		used += (size_t)snprintf(text + used, room - used, "%s%s",
+					 !used	     ? ""
+					 : t[1].name ? ", "
+						     : " or ",
+					 t->name);
 }
 
-static void show(const struct help *h, const struct help_topic *topic, unsigned int flags)
+/* text "": that of the program. */
+static void show(const struct help *h, unsigned int groups, const char *text, unsigned int flags)
 {
-	struct argp shown = {.options = collect_rows(h, topic->groups)};
+	struct argp shown = {.options = collect_rows(h, groups), .doc = text};
 	char names[128], doc[1024];
 
 	name_topics(h, names, sizeof(names));
-	if (topic->text[0]) {
-		shown.doc = topic->text;
-	} else {
+	if (!text[0]) {
 		if (flags & ARGP_HELP_LONG)
 			printf(h->usage, program_invocation_short_name);
 		snprintf(doc, sizeof(doc), "%s\nThe other options: --help=TOPIC, of %s.", h->doc,
@@ -81,22 +79,24 @@ static error_t show_topic(const struct help *h, const char *name, struct argp_st
 
 	for (const struct help_topic *t = h->topics; t->name; t++)
 		if (!strcmp(t->name, name))
-			show(h, t, ARGP_HELP_LONG | ARGP_HELP_DOC);
+			show(h, t->groups, t->text, ARGP_HELP_LONG | ARGP_HELP_DOC);
 	name_topics(h, names, sizeof(names));
 	return program__refuse(state, "--help=%s: no such topic; give %s", name, names);
 }
 
 static error_t parse_help_word(int key, char *arg, struct argp_state *state)
 {
-	const struct help_topic all = {"", ~HELP_BIT(HELP_COMMANDS), ""};
 	const struct help *h = state->input;
 
 	switch (key) {
 	case OPT_HELP:
 	case OPT_HELP_HIDDEN:
-		return show_topic(h, arg ? arg : "", state);
+		if (arg)
+			return show_topic(h, arg, state);
+		show(h, h->groups, "", ARGP_HELP_LONG | ARGP_HELP_DOC);
+		return 0;
 	case OPT_USAGE:
-		show(h, &all, ARGP_HELP_USAGE);
+		show(h, ~HELP_BIT(HELP_COMMANDS), "", ARGP_HELP_USAGE);
 		return 0;
 	case OPT_VERSION:
 		printf("%s\n", argp_program_version);

@@ -25,7 +25,7 @@ enum help_group {
 };
 
 struct help_topic {
-	const char *name;    /* "": --help without a topic; NULL: after the last */
+	const char *name;    /* NULL: after the last */
 	unsigned int groups; /* a bit each: HELP_BIT() */
 	const char *text;    /* "": that of the program */
 };
@@ -33,6 +33,7 @@ struct help_topic {
 
 /* An argp child; its input is a struct help. */
 struct help {
+	unsigned int groups;		   /* that --help shows without a topic */
 	const struct help_topic *topics;   /* NULL: the program has no options of a load */
 	const struct argp_option *options; /* of the program, beside those of a load */
 	const char *usage; /* a format: %1$s is the program's name; argp's shows no commands */

@@ -56,9 +56,12 @@ static int set_seconds(const struct load_row *row, const char *value, double *se
 {
 	double s;
 
-	if (units__duration(value, &s) || s > 1e6 || (row->low && s <= 0))
-		return refuse_value(r, "give a time%s, such as 10s, 0.5 or 200ms",
-				    row->low ? " above 0" : "");
+	if (units__duration(value, &s) || s > 1e6 || s * 1e6 < (double)row->low)
+		return refuse_value(
+			r, "give a time%s, such as 10s, 0.5 or 200ms",
+			row->low > 1 ? units__text(" of %g s or more", (double)row->low / 1e6)
+			: row->low   ? " above 0"
+				     : "");
 	*seconds = s;
 	return 0;
 }
@@ -91,13 +94,13 @@ static int set_name(const char *value, char to[SOCKET_NAME], struct refusal *r)
 	return 0;
 }
 
-int row__set(const struct load_row *row, struct load *load, const char *value, struct refusal *r)
+int row__set(const struct load_row *row, void *all, const char *value, struct refusal *r)
 {
-	void *to = (char *)load + row->at;
+	void *to = (char *)all + row->at;
 	unsigned long long count;
 
 	if (row->set)
-		return row->set(load, value, r);
+		return row->set(all, value, r);
 	switch (row->type) {
 	case ROW_FLAG:
 		*(bool *)to = true;

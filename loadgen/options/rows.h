@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * One row declares one option of a load. Parsing, help, range errors, the load generator's
- * arguments, the record's block load and the name of a configuration follow from it.
+ * arguments, the record's block load and the name of a configuration follow from it. The analyzer's
+ * other options are read by rows, too (analysis/tables/options.py).
  */
 #pragma once
 
@@ -34,7 +35,7 @@ struct load_row {
 	const char *name, *arg; /* arg NULL: a flag */
 	enum row_type type;
 	size_t at;		      /* offset in struct load */
-	unsigned long long low, high; /* bounds; of seconds, low 1 means above 0 */
+	unsigned long long low, high; /* bounds; of seconds, the lowest in microseconds */
 	int group;		      /* enum help_group */
 	enum row_of of;
 	const char *help;
@@ -63,7 +64,8 @@ int refuse(struct refusal *r, const char *format, ...) __attribute__((format(pri
 	refuse(r, "--%s %s: " format, (r)->option, (r)->said, ##__VA_ARGS__)
 
 const void *row__value(const struct load_row *row, const struct load *load);
-int row__set(const struct load_row *row, struct load *load, const char *value, struct refusal *r);
+/* Reads a value into the struct that the row is of, a load or other options. 0 or -EINVAL. */
+int row__set(const struct load_row *row, void *all, const char *value, struct refusal *r);
 
 /* Calls add for each element of a list with commas. */
 int row__each(const char *value, struct refusal *r,

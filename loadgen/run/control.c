@@ -60,9 +60,7 @@ int control__read(struct control *c, struct failure *f)
 
 	if (!c->driven)
 		return read_signal(c);
-	do
-		n = read(c->fd, &c->message, sizeof(c->message));
-	while (n < 0 && errno == EINTR);
+	n = TEMP_FAILURE_RETRY(read(c->fd, &c->message, sizeof(c->message)));
 	if (n <= 0)
 		return failure__set(f, STATUS_FAILED, -EPIPE, "the driver is gone");
 	if ((size_t)n < offsetof(struct control_message, text) ||

@@ -175,7 +175,7 @@ static int execute_phase(struct run *run, uint64_t deadline_ns, uint64_t message
 			 struct failure *f)
 {
 	run->ops->begin(run, deadline_ns, messages);
-	barrier__begin(&run->barrier);
+	barrier__release(&run->barrier, false);
 	return wait_for_phase(run, deadline_ns, f);
 }
 

@@ -110,9 +110,7 @@ static int open_all(struct serve_options *o, struct listener *l, struct control 
 		err = listener__open(l, &o->load.load, f);
 	if (!err)
 		err = check_address(o, l, f);
-	if (!err && capabilities__keep(NULL, 0))
-		err = failure__set(f, STATUS_FAILED, -errno, "cannot give up capabilities: %m");
-	return err;
+	return err ? err : capabilities__keep(NULL, 0, f);
 }
 
 int serve__main(int argc, char **argv)

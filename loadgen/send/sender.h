@@ -66,8 +66,8 @@ struct sender {
 	uint64_t number;	/* of the next message on this connection */
 	void *state;		/* private to the variant */
 	_Atomic bool abandoned; /* the socket was shut down: wait for nothing */
-	struct failure failure;
 	struct sent sent;
+	struct failure failure;
 };
 
 /* Adds 64-bit counters, so many bytes of them, to others. */

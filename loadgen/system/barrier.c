@@ -40,8 +40,7 @@ int barrier__start(struct barrier *b, unsigned int count, void *(*body)(void *),
 	return err;
 }
 
-/* Releases all threads, into the next phase or for good. */
-static void release(struct barrier *b, bool leaving)
+void barrier__release(struct barrier *b, bool leaving)
 {
 	eventfd_t count;
 
@@ -54,16 +53,11 @@ static void release(struct barrier *b, bool leaving)
 	pthread_mutex_unlock(&b->lock);
 }
 
-void barrier__begin(struct barrier *b)
-{
-	release(b, false);
-}
-
 void barrier__destroy(struct barrier *b)
 {
 	if (!b->threads)
 		return;
-	release(b, true);
+	barrier__release(b, true);
 	for (unsigned int i = 0; i < b->count; i++)
 		pthread_join(b->threads[i], NULL);
 	free(b->threads);

@@ -39,5 +39,5 @@ void barrier__destroy(struct barrier *b);
  */
 bool barrier__wait(struct barrier *b, const struct failure *f);
 
-/* When all wait: releases them into the next phase. */
-void barrier__begin(struct barrier *b);
+/* When all wait: releases them into the next phase, or for good. */
+void barrier__release(struct barrier *b, bool leaving);

@@ -187,9 +187,7 @@ static int exchange(struct child *c, struct request *q, int timeout_ms)
 	if (write(c->channel, q, sizeof(*q)) != sizeof(*q))
 		return -EPIPE;
 	do {
-		do
-			n = poll(&p, 1, timeout_ms);
-		while (n < 0 && errno == EINTR);
+		n = TEMP_FAILURE_RETRY(poll(&p, 1, timeout_ms));
 		if (n <= 0)
 			return -ETIMEDOUT;
 		if (read(c->channel, q, sizeof(*q)) != sizeof(*q))

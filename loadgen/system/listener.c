@@ -264,9 +264,8 @@ static int connect_within(int fd, const struct listener *l)
 	int err;
 
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-	do /* the second connect() waits for the same handshake */
-		err = connect(fd, (const struct sockaddr *)&l->address, l->length);
-	while (err && errno == EINTR);
+	/* A second connect() waits for the same handshake. */
+	err = TEMP_FAILURE_RETRY(connect(fd, (const struct sockaddr *)&l->address, l->length));
 	if (err)
 		return errno == EINPROGRESS ? -ETIMEDOUT : -errno;
 	return setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &for_ever, sizeof(for_ever)) ? -errno : 0;

@@ -493,7 +493,7 @@ def test_a_port_in_use_is_one_line():
     (["--allow-host", "a:9435"], "--allow-host a:9435: give the name of a host, without a port"),
     (["--allow-host", "a", "--textfile", "/tmp"], "--allow-host and --textfile: leave one out"),
     (["--allow-host=a"] * 17, "--allow-host a: give at most 16 names"),
-    (["--top", "257"], "--top 257: give a number from 0 to 256"),
+    (["--top", "257"], "--top 257: give a whole number from 0 to 256"),
     (["--top", "x"], "--top x"),
     (["--json", "-"], "--json: does not apply to exporter"),
     (["--interval", "5"], "--interval without --textfile"),

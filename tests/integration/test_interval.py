@@ -157,7 +157,7 @@ def test_a_line_comes_while_the_program_runs():
 def test_wrong_use_is_one_line(value):
     result = analyze("--all", "--interval", value)
     assert result.returncode == 2
-    assert f"--interval {value}: give seconds" in only(result.stderr.splitlines())
+    assert f"--interval {value}: give a time" in only(result.stderr.splitlines())
 
 
 def test_nothing_attached_nothing_to_write():

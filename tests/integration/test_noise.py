@@ -77,7 +77,7 @@ def test_quiet_is_waited_for():
     assert re.fullmatch(r"analyze: --wait-quiet: after 1 s other programs still use \d+ % of the CPUs\n",
                         done.stderr)
     wrong = analyze("--wait-quiet=0", "--variant", "twocopy")
-    assert wrong.returncode == 2 and "--wait-quiet 0: give seconds" in wrong.stderr
+    assert wrong.returncode == 2 and "--wait-quiet 0: give a time" in wrong.stderr
 
 
 def in_a_namespace_with(congestion, *options):

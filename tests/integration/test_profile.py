@@ -170,7 +170,7 @@ def test_folded_stacks_add_up(tmp_path):
 
 
 @pytest.mark.parametrize("options,status,word", [
-    (["--profile=0"], 2, "--profile 0: give a number from 1"),
+    (["--profile=0"], 2, "--profile 0: give a whole number from 1"),
     (["--folded", "x"], 2, "needs --profile"),
     (["--profile", "--folded", "/no/such/folder/x"], 1, "--folded: cannot write /no/such/folder/x"),
     (["--profile", "--mechanism", "none"], 2, "--profile with --mechanism none")])

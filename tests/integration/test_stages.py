@@ -258,7 +258,7 @@ def test_without_the_option_there_are_none():
 
 
 @pytest.mark.parametrize("options, said", [
-    (("--sample", "0"), "--sample 0: give a number from 1 to 1000000"),
+    (("--sample", "0"), "--sample 0: give a whole number from 1 to 1000000"),
     (("--stages", "--mechanism", "none"), "--stages with --mechanism none: nothing is attached"),
 ])
 def test_wrong_use_is_told(options, said):

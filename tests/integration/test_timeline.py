@@ -137,7 +137,7 @@ def test_every_run_has_its_own(tmp_path):
 
 
 @pytest.mark.parametrize("options,status,word", [
-    (["--sends", "0"], 2, "--sends 0: give a number from 1"),
+    (["--sends", "0"], 2, "--sends 0: give a whole number from 1"),
     (["--slower-than", "soon"], 2, "--slower-than soon: give a time"),
     (["--out", "trace.txt"], 2, "--out trace.txt: give a name that ends in .pftrace or .json"),
     (["--out", "x.json", "--raw"], 2, "--raw with --out"),

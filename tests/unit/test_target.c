@@ -20,7 +20,7 @@ static void test_process_ids(void **state)
 	char text[64];
 
 	(void)state;
-	assert_null(target__set_pids(&t, "17,4"));
+	assert_null(target__set(&t, TARGET_PROCESS, "17,4"));
 	assert_true(t.given);
 	assert_int_equal(t.by, TARGET_PROCESS);
 	assert_int_equal(t.pid_count, 2);
@@ -38,7 +38,7 @@ static void test_what_are_no_process_ids(void **state)
 	for (i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
 		struct target t = {};
 
-		assert_non_null(target__set_pids(&t, lists[i]));
+		assert_non_null(target__set(&t, TARGET_PROCESS, lists[i]));
 	}
 }
 
@@ -51,7 +51,7 @@ static void test_too_many_process_ids(void **state)
 	(void)state;
 	for (i = 1; i <= TARGET_PIDS_MAX; i++)
 		strcat(list, ",1");
-	assert_non_null(strstr(target__set_pids(&t, list), "at most 64"));
+	assert_non_null(strstr(target__set(&t, TARGET_PROCESS, list), "at most 64"));
 }
 
 static void test_names(void **state)
@@ -60,11 +60,11 @@ static void test_names(void **state)
 	char text[64];
 
 	(void)state;
-	assert_null(target__set_comm(&t, "fifteen-letters"));
+	assert_null(target__set(&t, TARGET_COMM, "fifteen-letters"));
 	target__text(&t, text, sizeof(text));
 	assert_string_equal(text, "processes named fifteen-letters");
-	assert_non_null(target__set_comm(&empty, ""));
-	assert_non_null(target__set_comm(&longer, "sixteen-letters-"));
+	assert_non_null(target__set(&empty, TARGET_COMM, ""));
+	assert_non_null(target__set(&longer, TARGET_COMM, "sixteen-letters-"));
 }
 
 static void test_only_one_can_be_given(void **state)
@@ -72,9 +72,9 @@ static void test_only_one_can_be_given(void **state)
 	struct target t = {};
 
 	(void)state;
-	assert_null(target__set_all(&t));
-	assert_non_null(target__set_cgroup(&t, "/sys/fs/cgroup"));
-	assert_non_null(target__set_pids(&t, "1"));
+	assert_null(target__set(&t, TARGET_ALL, NULL));
+	assert_non_null(target__set(&t, TARGET_CGROUP, "/sys/fs/cgroup"));
+	assert_non_null(target__set(&t, TARGET_PROCESS, "1"));
 	assert_int_equal(t.by, TARGET_ALL);
 }
 

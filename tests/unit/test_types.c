@@ -37,7 +37,7 @@ static struct btf *make_kernel(void)
 
 static struct kernel_type ask(const char *name, enum type_kind kind)
 {
-	struct kernel_type asked[] = {{.name = "not_there", .kind = kind},
+	struct kernel_type asked[] = {{.name = "absent", .kind = kind},
 				      {.name = name, .kind = kind}};
 	struct btf *kernel = make_kernel();
 

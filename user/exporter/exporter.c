@@ -3,7 +3,6 @@
 
 #include "user/exporter/server.h"
 #include "user/system/files.h"
-#include "user/system/log.h"
 #include "user/system/signals.h"
 
 #include <fcntl.h>
@@ -60,14 +59,18 @@ static char *make_text(void *exporter, bool open_metrics)
 	from->reading_ns = (__u64)(elapsed_since(&begun) * 1e9);
 	from->cpu_ns = (__u64)clock() * (1000000000 / CLOCKS_PER_SEC);
 	from->resident_bytes = resident_bytes();
+	from->started_ns =
+		(__u64)x->result.started.tv_sec * 1000000000 + (__u64)x->result.started.tv_nsec;
+	from->bpf_ns = x->result.counts.bpf_ns;
+	from->bpf_runs = x->result.counts.bpf_runs;
 	if (!err && exposition__begin(&x->exposition, open_metrics)) {
 		metrics__write(&x->exposition, from);
 		text = exposition__end(&x->exposition);
 	}
 	tracer__forget_peers(x->tracer);
 	if (!text)
-		log_error("the counts in the kernel cannot be read: %s",
-			  strerror(err ? -err : ENOMEM));
+		program__complain("the counts in the kernel cannot be read: %s",
+				  strerror(err ? -err : ENOMEM));
 	return text;
 }
 
@@ -79,9 +82,9 @@ static int replace_file(int folder, const char *text)
 	/* An existing one may belong to somebody else, so it is not written to. */
 	if (unlinkat(folder, FILE_NEXT, 0) && errno != ENOENT)
 		return -errno;
-	fd = files__open_regular(folder, FILE_NEXT, O_WRONLY | O_CREAT | O_EXCL);
+	fd = openat(folder, FILE_NEXT, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd < 0)
-		return fd;
+		return -errno;
 	err = program__write_all(fd, text, strlen(text));
 	/* Independent of the umask: the collector runs as another user. */
 	if ((fchmod(fd, 0644) | close(fd)) && !err)
@@ -100,7 +103,8 @@ static void write_file(struct exporter *x)
 	int err = text ? replace_file(x->folder, text) : 0;
 
 	if (err && !x->failed)
-		log_error("--textfile: sendpath.prom cannot be written: %s", strerror(-err));
+		program__complain("--textfile: sendpath.prom cannot be written: %s",
+				  strerror(-err));
 	if (text)
 		x->failed = err;
 	free(text);
@@ -120,7 +124,7 @@ static bool open_output(struct exporter *x, const char *textfile, double interva
 		x->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (x->timer >= 0 && !timerfd_settime(x->timer, 0, &due, NULL))
 		return true;
-	log_error("--textfile %.200s: %s", textfile, strerror(errno));
+	program__complain("--textfile %.200s: %s", textfile, strerror(errno));
 	return false;
 }
 
@@ -131,8 +135,8 @@ static void export_until_signal(struct exporter *x)
 	uint64_t times;
 
 	if (x->timer < 0)
-		log_error("metrics at http://%.*s:%u/metrics", (int)(strrchr(at, ':') - at), at,
-			  server__port());
+		program__complain("metrics at http://%.*s:%u/metrics", (int)(strrchr(at, ':') - at),
+				  at, server__port());
 	while (!signals__caught()) {
 		poll(&ready, 1, TICK_MS);
 		if (x->timer < 0)
@@ -162,7 +166,7 @@ int exporter__run(const struct options *o, const struct measurement *setup, cons
 		return STATUS_FAILED;
 	err = run__open_observation(&x.result, &observation, &x.tracer);
 	if (err)
-		log_error("%s", x.result.error);
+		program__complain("%s", x.result.failure.text);
 	else
 		export_until_signal(&x);
 	server__close();
@@ -171,5 +175,5 @@ int exporter__run(const struct options *o, const struct measurement *setup, cons
 		unlinkat(x.folder, FILE_NAME, 0);
 	tracer__free(x.tracer);
 	run__free(&x.result);
-	return err ? x.result.exit_status : STATUS_OK;
+	return x.result.failure.status;
 }

@@ -50,6 +50,8 @@ struct exported {
 	bool cost;		      /* the BPF programs' own time is counted */
 	__u64 cpu_ns, resident_bytes; /* of the exporter itself */
 	__u64 reading_ns;	      /* how long reading these counts took */
+	__u64 started_ns;	      /* when counting began, since the epoch */
+	__u64 bpf_ns, bpf_runs;	      /* of the BPF programs */
 };
 
 void metrics__write(struct exposition *e, const struct exported *from);

@@ -151,7 +151,7 @@ static void write_interface(const struct writer *w)
 		.copied = plan__blind_to_unflagged(w->plan) ? SUM_FLAGGED(t) : SUM_COPIED(t),
 		.unflagged = t->unflagged,
 		.reported_copied = t->errqueue_copied,
-		.outstanding = window_counts__outstanding(w->counts),
+		.outstanding = window_counts__outstanding(w->counts, false),
 		.pinned_bytes = SUM_PINNED_BYTES(&w->counts->pinned),
 	};
 	struct interface_numbers uring = {
@@ -160,12 +160,12 @@ static void write_interface(const struct writer *w)
 			option && option->by_report && t->uring_unknown ? UNKNOWN : t->uring_copied,
 		.unflagged = UNKNOWN,	    /* not distinguished */
 		.reported_copied = UNKNOWN, /* io_uring has no error queue */
-		.outstanding = window_counts__uring_outstanding(w->counts),
+		.outstanding = window_counts__outstanding(w->counts, true),
 		.pinned_bytes = UNKNOWN,
 	};
 
-	window_counts__zerocopy(w->counts, &msg.sums);
-	window_counts__uring(w->counts, &uring.sums);
+	window_counts__zerocopy(w->counts, false, &msg.sums);
+	window_counts__zerocopy(w->counts, true, &uring.sums);
 	if (!option)
 		uring.completions = uring.copied = uring.outstanding = UNKNOWN;
 	write_sample(w, &msg, LABELS(MSG_ZEROCOPY_NAME));
@@ -188,8 +188,8 @@ static void write_refusal(const struct writer *w)
 	struct zerocopy_sums msg, uring;
 	unsigned int i;
 
-	window_counts__zerocopy(w->counts, &msg);
-	window_counts__uring(w->counts, &uring);
+	window_counts__zerocopy(w->counts, false, &msg);
+	window_counts__zerocopy(w->counts, true, &uring);
 	msg.errors[ENOBUFS] = window_counts__difference(msg.errors[ENOBUFS],
 							t->refused_optmem + t->refused_memlock);
 	write_refused(w, MSG_ZEROCOPY_NAME, REFUSAL_OPTMEM, ENOBUFS, t->refused_optmem);
@@ -251,19 +251,9 @@ static void write_span(const struct writer *w)
 	write_sample(w, &w->counts->spans[SPAN_COMPLETION], LABELS());
 }
 
-struct single_numbers {
-	struct exported own;
-	__u64 started_ns, bpf_ns, bpf_runs;
-};
-
 static void write_single(const struct writer *w)
 {
-	const struct timespec *started = &w->from->result->started;
-	const struct single_numbers n = {
-		*w->from, (__u64)started->tv_sec * 1000000000 + (__u64)started->tv_nsec,
-		w->counts->bpf_ns, w->counts->bpf_runs};
-
-	write_sample(w, &n, LABELS());
+	write_sample(w, w->from, LABELS());
 }
 
 static const char *why_missing(const struct writer *w, int need)

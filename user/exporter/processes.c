@@ -38,15 +38,15 @@ static bool is_over(const struct processes *p, const struct group *g)
 	return gone && g->completions + g->ignored + g->refused >= g->requests;
 }
 
-static int add_group(void *context, const struct group_row *row)
+static int add_group(void *context, const struct group_key *key, const struct group *group)
 {
 	struct processes *p = context;
-	struct named_group *n = find_name(p, row->group.comm);
-	struct group last = row->group;
+	struct named_group *n = find_name(p, group->comm);
+	struct group last = *group;
 
 	p->seen++;
 	if (is_over(p, &last)) {
-		if (tracer__take_group(p->tracer, &row->key, &last))
+		if (tracer__take_group(p->tracer, key, &last))
 			return 0;
 		group__add(&n->gone, &last);
 	}

@@ -3,8 +3,8 @@
 
 #include "user/exporter/exposition.h"
 #include "user/system/library.h"
-#include "user/system/log.h"
 
+#include "common/program.h"
 #include "common/units.h"
 
 #include <arpa/inet.h>
@@ -206,7 +206,7 @@ static bool load_library(void)
 	void *library = LIBRARY_LOAD(LIBRARY);
 
 	if (!library) {
-		log_error("--listen needs libmicrohttpd: %s", dlerror());
+		program__complain("--listen needs libmicrohttpd: %s", dlerror());
 		return false;
 	}
 	CALLS(FIND)
@@ -225,8 +225,8 @@ bool server__open(const struct exporter_options *asked, server_text make, void *
 		return false;
 	if (units__endpoint(asked->listen, host, sizeof(host), port) ||
 	    getaddrinfo(host, port, &hints, &at)) {
-		log_error("--listen %s: give the address in numbers, such as 127.0.0.1",
-			  asked->listen);
+		program__complain("--listen %s: give the address in numbers, such as 127.0.0.1",
+				  asked->listen);
 		return false;
 	}
 	server.asked = asked;
@@ -241,12 +241,13 @@ bool server__open(const struct exporter_options *asked, server_text make, void *
 			MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_MAX,
 			MHD_OPTION_NOTIFY_CONNECTION, on_connection, NULL, MHD_OPTION_END);
 	if (!server.daemon)
-		log_error("--listen %s: %s", asked->listen,
-			  errno == EADDRINUSE
-				  ? "the port is in use: name another, or end what listens there"
-			  : errno == EACCES
-				  ? "this user may not listen at that port: name one above 1023"
-				  : strerror(errno));
+		program__complain(
+			"--listen %s: %s", asked->listen,
+			errno == EADDRINUSE
+				? "the port is in use: name another, or end what listens there"
+			: errno == EACCES
+				? "this user may not listen at that port: name one above 1023"
+				: strerror(errno));
 	freeaddrinfo(at);
 	return server.daemon;
 }

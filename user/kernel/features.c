@@ -4,7 +4,6 @@
 #include "user/kernel/causes.h"
 #include "user/kernel/types.h"
 #include "user/system/files.h"
-#include "user/system/log.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -130,6 +129,16 @@ static const struct kernel_type *find_type(const struct features *f, const char 
 	return NULL;
 }
 
+static const struct kernel_symbol *find_symbol(const struct features *f, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < f->symbol_count; i++)
+		if (!strcmp(f->symbols[i].name, name))
+			return &f->symbols[i];
+	return NULL;
+}
+
 /* 0: this kernel has none. */
 static __u32 type_id(const struct features *f, const char *name, enum type_kind kind)
 {
@@ -180,35 +189,53 @@ static void warm_up_counters(void)
 
 static void want_symbol(struct features *f, const char *name, bool data)
 {
-	size_t i;
-
-	for (i = 0; i < f->symbol_count; i++)
-		if (!strcmp(f->symbols[i].name, name))
-			return;
-	if (f->symbol_count < SYMBOLS_MAX)
+	if (name && !find_symbol(f, name) && f->symbol_count < SYMBOLS_MAX)
 		f->symbols[f->symbol_count++] = (struct kernel_symbol){.name = name, .data = data};
 }
 
-static void want_symbols_of(struct features *f, const struct hook_option *option)
+static void want_type(struct features *f, const char *name, enum type_kind kind)
 {
+	if (name && !find_type(f, name, kind) && f->type_count < TYPES_MAX)
+		f->types[f->type_count++] = (struct kernel_type){.name = name, .kind = kind};
+}
+
+static void want_function(struct features *f, const char *name)
+{
+	want_symbol(f, name, false);
+	want_type(f, name, TYPE_FUNCTION);
+}
+
+static void want_option(struct features *f, const struct hook_option *option)
+{
+	const struct tracepoint_need *tracepoint;
 	const char *const *name;
 
 	for (name = option->functions; *name; name++)
-		want_symbol(f, *name, false);
-	if (option->also)
-		want_symbol(f, option->also, false);
+		want_function(f, *name);
+	for (tracepoint = option->tracepoints; tracepoint->name; tracepoint++)
+		want_type(f, tracepoint->name, TYPE_TRACEPOINT);
+	want_function(f, option->also);
+	want_type(f, option->type, TYPE_STRUCT);
 }
 
-/* Calls want for each option of each hook. */
-static void want_all(struct features *f,
-		     void (*want)(struct features *f, const struct hook_option *option))
+static void want_names(struct features *f)
 {
 	enum hook_id id;
 	size_t i;
 
 	for (id = 0; id < HOOK_COUNT; id++)
 		for (i = 0; i < HOOK_OPTIONS_MAX; i++)
-			want(f, &hook__get(id)->options[i]);
+			want_option(f, &hook__get(id)->options[i]);
+	for (i = 0; i < CODE_COUNT; i++)
+		want_symbol(f, code_names[i], false);
+	for (i = 0; i < VARIABLE_COUNT; i++)
+		want_symbol(f, variable_names[i], true);
+	for (i = 0; cause_sites[i].function; i++) {
+		want_symbol(f, cause_sites[i].function, false);
+		want_symbol(f, cause_sites[i].outer, false);
+	}
+	for (i = 0; i < OTHER_COUNT; i++)
+		want_type(f, other_types[i].name, other_types[i].kind);
 }
 
 static void *read_table(void *features)
@@ -226,7 +253,7 @@ static void await_symbols(struct features *f)
 		pthread_join(f->reader, NULL);
 	f->reads = false;
 	if (f->read_err)
-		log_error("%s cannot be read: %s", KALLSYMS, strerror(-f->read_err));
+		program__complain("%s cannot be read: %s", KALLSYMS, strerror(-f->read_err));
 	f->read_err = 0;
 }
 
@@ -235,18 +262,6 @@ static void await_symbols(struct features *f)
  */
 static void begin_symbols(struct features *f)
 {
-	size_t i;
-
-	want_all(f, want_symbols_of);
-	for (i = 0; i < CODE_COUNT; i++)
-		want_symbol(f, code_names[i], false);
-	for (i = 0; i < VARIABLE_COUNT; i++)
-		want_symbol(f, variable_names[i], true);
-	for (i = 0; cause_sites[i].function; i++) {
-		want_symbol(f, cause_sites[i].function, false);
-		if (cause_sites[i].outer)
-			want_symbol(f, cause_sites[i].outer, false);
-	}
 	f->table = kallsyms__open(KALLSYMS, f->table_buffer);
 	if (!f->table) {
 		f->read_err = -errno;
@@ -257,32 +272,11 @@ static void begin_symbols(struct features *f)
 		read_table(f);
 }
 
-static int fail_probe(struct features *f, int err, char *reason, unsigned long size,
-		      const char *what)
+static int fail_probe(struct features *f, int err, const char *what, struct failure *failure)
 {
-	if (reason)
-		snprintf(reason, size, "%s: %s", what, strerror(-err));
 	features__free(f);
-	return err;
-}
-
-static void want_type(struct features *f, const char *name, enum type_kind kind)
-{
-	if (name && !find_type(f, name, kind) && f->type_count < TYPES_MAX)
-		f->types[f->type_count++] = (struct kernel_type){.name = name, .kind = kind};
-}
-
-static void want_types_of(struct features *f, const struct hook_option *option)
-{
-	const struct tracepoint_need *tracepoint;
-	const char *const *name;
-
-	for (name = option->functions; *name; name++)
-		want_type(f, *name, TYPE_FUNCTION);
-	for (tracepoint = option->tracepoints; tracepoint->name; tracepoint++)
-		want_type(f, tracepoint->name, TYPE_TRACEPOINT);
-	want_type(f, option->also, TYPE_FUNCTION);
-	want_type(f, option->type, TYPE_STRUCT);
+	return failure__set(failure, err == -ENOMEM ? STATUS_FAILED : STATUS_SYSTEM, err, "%s: %s",
+			    what, strerror(-err));
 }
 
 /* The member came with "fprobe: Rewrite fprobe on function-graph tracer". */
@@ -298,45 +292,38 @@ static bool has_graph_probes(const struct features *f, const struct btf *kernel)
 	return false;
 }
 
-static void ask_types(struct features *f, const struct btf *kernel)
-{
-	size_t i;
-
-	want_all(f, want_types_of);
-	for (i = 0; i < OTHER_COUNT; i++)
-		want_type(f, other_types[i].name, other_types[i].kind);
-	types__find(kernel, f->types, f->type_count);
-	f->graph_probes = has_graph_probes(f, kernel);
-}
-
-int features__probe(struct features **out, bool code, char *reason, unsigned long size)
+int features__probe(struct features **out, bool code, struct failure *failure)
 {
 	struct features *f = calloc(1, sizeof(*f));
 	struct btf *kernel;
 	int err;
 
 	if (!f)
-		return -ENOMEM;
+		return failure__set(failure, STATUS_FAILED, -ENOMEM, "out of memory");
+	want_names(f);
 	if (code)
 		begin_symbols(f);
 	kernel = btf__load_vmlinux_btf();
 	if (!kernel && errno == ENOMEM)
-		return fail_probe(
-			f, -ENOMEM, reason, size,
-			"the kernel's types (BTF) cannot be read: raise the limit of memory "
-			"(ulimit -v)");
+		return fail_probe(f, -ENOMEM,
+				  "the kernel's types (BTF) cannot be read: raise the limit of "
+				  "memory (ulimit -v)",
+				  failure);
 	if (!kernel)
-		return fail_probe(f, -ENOENT, reason, size,
+		return fail_probe(f, -ENOENT,
 				  "this kernel has no BTF (/sys/kernel/btf/vmlinux; it comes with "
-				  "CONFIG_DEBUG_INFO_BTF)");
-	ask_types(f, kernel);
+				  "CONFIG_DEBUG_INFO_BTF)",
+				  failure);
+	types__find(kernel, f->types, f->type_count);
+	f->graph_probes = has_graph_probes(f, kernel);
 	types__keep(kernel);
 	err = probe_raw_tracepoint();
 	if (err)
 		return fail_probe(
-			f, err, reason, size,
+			f, err,
 			"the kernel refuses a BPF program (needs CAP_BPF and CAP_PERFMON: "
-			"run with sudo)");
+			"run with sudo)",
+			failure);
 	probe_mechanisms(f);
 	/* Tracepoints do not need it. */
 	if (!code && (!f->fentry_refused[0] || !f->kprobe_refused[0]))
@@ -345,16 +332,6 @@ int features__probe(struct features **out, bool code, char *reason, unsigned lon
 	warm_up_counters();
 	await_symbols(f);
 	*out = f;
-	return 0;
-}
-
-int features__types(void)
-{
-	struct btf *btf = btf__load_vmlinux_btf();
-
-	if (!btf)
-		return -errno;
-	btf__free(btf);
 	return 0;
 }
 
@@ -367,16 +344,6 @@ void features__free(struct features *f)
 	if (f->table)
 		fclose(f->table);
 	free(f);
-}
-
-static const struct kernel_symbol *find_symbol(const struct features *f, const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < f->symbol_count; i++)
-		if (!strcmp(f->symbols[i].name, name))
-			return &f->symbols[i];
-	return NULL;
 }
 
 static void function(const struct features *f, const char *name, struct kernel_function *out)
@@ -420,7 +387,7 @@ size_t features__codes(const struct features *f, const char *name, struct addres
 	return count;
 }
 
-int features__symbolize(const struct features *f, struct kernel_address *addresses, size_t count)
+int features__symbolize(const struct features *f, struct kernel_address *addresses, size_t *count)
 {
 	return f->table ? kallsyms__nearest(f->table, addresses, count) : -ENOENT;
 }
@@ -438,24 +405,14 @@ bool features__code(const struct features *f, const char *name, struct address_r
 
 	if (!s || !s->code.from)
 		return false;
-	*range = s->code;
+	if (range)
+		*range = s->code;
 	return true;
-}
-
-/*
- * "bpf: Relax the requirement to use preallocated hash maps in tracing progs" (6.1) needs this
- * allocator. Before, the kernel warns of such a map with a splat.
- */
-bool features__safe_allocation(const struct features *f)
-{
-	return features__type(f, "bpf_mem_alloc");
 }
 
 static bool has_code(const struct features *f, const char *name)
 {
-	struct address_range range;
-
-	return features__code(f, name, &range);
+	return features__code(f, name, NULL);
 }
 
 struct kernel_facts features__facts(const struct features *f)

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/kernel/kallsyms.h"
 
-#include "user/kernel/beginnings.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ".cold" has the unlikely parts of a function that is still called by its own name. */
-static bool is_variant(const char *suffix, size_t length)
+static bool is_variant(const char *suffix)
 {
-	return *suffix == '.' && strncmp(suffix, ".cold", length < 5 ? length : 5) != 0;
+	return *suffix == '.' && strncmp(suffix, ".cold", 5);
 }
 
-#define OPEN_MAX 256
+#define OPEN_MAX  256
+#define LINE_SIZE 1024
 
 /* Functions whose end was not read yet. */
 struct open_ranges {
@@ -55,112 +54,101 @@ static bool is_asked_for(const struct kernel_symbol *s, char type)
 }
 
 static void record_symbol(struct open_ranges *open, struct kernel_symbol *s,
-			  unsigned long long address, const char *name, size_t length)
+			  unsigned long long address, const char *name)
 {
-	size_t own = strlen(s->name);
+	const char *suffix = name + strlen(s->name);
 
-	if (length == own && !s->found) {
+	if (!*suffix && !s->found) {
 		s->found = true;
 		begin_at(open, &s->code, address);
-	} else if (length > own && !s->variant[0] && is_variant(name + own, length - own)) {
-		snprintf(s->variant, sizeof(s->variant), "%.*s", (int)length, name);
+	} else if (is_variant(suffix) && !s->variant[0]) {
+		snprintf(s->variant, sizeof(s->variant), "%s", name);
 		begin_at(open, &s->variant_code, address);
 	}
 }
 
-/* Compares a name of the table, without the compiler's suffix, with a requested one. */
-struct base_name {
-	const char *text;
-	size_t length;
-};
-
-static int compare_base(const void *key, const void *entry)
-{
-	const struct base_name *base = key;
-	const char *name = (*(struct kernel_symbol *const *)entry)->name;
-	int order = strncmp(base->text, name, base->length);
-
-	return order ? order : -(int)(unsigned char)name[base->length];
-}
-
 static int compare_names(const void *a, const void *b)
 {
-	return strcmp((*(struct kernel_symbol *const *)a)->name,
-		      (*(struct kernel_symbol *const *)b)->name);
+	const struct kernel_symbol *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
 }
 
-/* The requested symbols, sorted by name. */
-struct index {
-	struct kernel_symbol **sorted;
-	size_t count;
-	struct beginnings beginnings;
+/* The requested symbol of this name, or of the name without the compiler's suffix. */
+static struct kernel_symbol *find_asked(struct kernel_symbol *sorted, size_t count, char *name)
+{
+	struct kernel_symbol *found, wanted = {.name = name};
+	char *suffix = strchrnul(name, '.'), first = *suffix;
+
+	*suffix = 0;
+	found = bsearch(&wanted, sorted, count, sizeof(wanted), compare_names);
+	*suffix = first;
+	return found;
+}
+
+struct line {
+	unsigned long long address;
+	char type, *name;
+	bool of_module;
 };
 
-static struct kernel_symbol *find_asked(const struct index *index, const char *name)
-{
-	struct base_name base = {name, 0};
-	struct kernel_symbol **found;
-
-	/* Requested names are not shorter than a beginning, and the line's end limits the look. */
-	if (!beginnings__may_have(&index->beginnings, name, strnlen(name, BEGINNING_LENGTH)))
-		return NULL;
-	base.length = strcspn(name, ". \t\n");
-	found = bsearch(&base, index->sorted, index->count, sizeof(*index->sorted), compare_base);
-	return found ? *found : NULL;
-}
-
-/* "address type name [module]": returns where the name begins; NULL: not such a line. */
-static const char *parse_line(const char *line, unsigned long long *address, char *type)
+/* "address type name [module]": returns false for another line. The name gets a zero. */
+static bool parse_line(char *text, struct line *line)
 {
 	char *end;
 
-	*address = strtoull(line, &end, 16);
+	line->address = strtoull(text, &end, 16);
 	if (end[0] != ' ' || !end[1] || end[2] != ' ')
-		return NULL;
-	*type = end[1];
-	return end + 3;
+		return false;
+	line->type = end[1];
+	line->name = end + 3;
+	end = line->name + strcspn(line->name, " \t\n");
+	line->of_module = strchr(end, '[');
+	*end = 0;
+	return true;
 }
 
 /* Reads the lines of modules again, because a function's end may be in an earlier line. */
 static int end_in_modules(FILE *file, long modules, struct open_ranges *open)
 {
-	unsigned long long address;
-	char line[1024], type;
+	char text[LINE_SIZE];
+	struct line line;
 
 	if (fseek(file, modules, SEEK_SET))
 		return -errno;
-	while (fgets(line, sizeof(line), file))
-		if (parse_line(line, &address, &type))
-			end_at(open, address, true);
+	while (fgets(text, sizeof(text), file))
+		if (parse_line(text, &line))
+			end_at(open, line.address, true);
 	return 0;
 }
 
-static int read_lines(FILE *file, const struct index *index)
+int kallsyms__read(FILE *table, struct kernel_symbol *symbols, size_t count)
 {
 	struct open_ranges open = {};
-	unsigned long long address;
-	struct kernel_symbol *s;
-	char line[1024], type;
-	const char *name;
 	long modules = 0, here = 0;
+	struct kernel_symbol *s;
+	char text[LINE_SIZE];
+	struct line line;
+	size_t length;
 	int err = 0;
 
-	while (fgets(line, sizeof(line), file)) {
-		here += (long)strlen(line);
-		name = parse_line(line, &address, &type);
-		if (!name)
+	qsort(symbols, count, sizeof(*symbols), compare_names);
+	rewind(table);
+	for (; fgets(text, sizeof(text), table); here += (long)length) {
+		length = strlen(text);
+		if (!parse_line(text, &line))
 			continue;
-		if (!modules && strchr(name, '['))
-			modules = here - (long)strlen(line);
+		if (!modules && line.of_module)
+			modules = here;
 		if (open.count)
-			end_at(&open, address, modules);
-		s = find_asked(index, name);
-		if (s && is_asked_for(s, type))
-			record_symbol(&open, s, address, name, strcspn(name, " \t\n"));
+			end_at(&open, line.address, modules);
+		s = find_asked(symbols, count, line.name);
+		if (s && is_asked_for(s, line.type))
+			record_symbol(&open, s, line.address, line.name);
 	}
 	if (modules && open.count)
-		err = end_in_modules(file, modules, &open);
-	return ferror(file) ? -EIO : err;
+		err = end_in_modules(table, modules, &open);
+	return ferror(table) ? -EIO : err;
 }
 
 FILE *kallsyms__open(const char *path, char *buffer)
@@ -172,93 +160,75 @@ FILE *kallsyms__open(const char *path, char *buffer)
 	return file;
 }
 
-int kallsyms__read(FILE *table, struct kernel_symbol *symbols, size_t count)
-{
-	struct index *index = calloc(1, sizeof(*index) + count * sizeof(*index->sorted));
-	size_t i;
-	int err;
-
-	if (!index)
-		return -ENOMEM;
-	index->sorted = (struct kernel_symbol **)(index + 1);
-	index->count = count;
-	for (i = 0; i < count; i++) {
-		index->sorted[i] = &symbols[i];
-		beginnings__add(&index->beginnings, symbols[i].name, strlen(symbols[i].name));
-	}
-	qsort(index->sorted, count, sizeof(*index->sorted), compare_names);
-	rewind(table);
-	err = read_lines(table, index);
-	free(index);
-	return err;
-}
-
 static int compare_addresses(const void *a, const void *b)
 {
-	const struct kernel_address *x = *(struct kernel_address *const *)a;
-	const struct kernel_address *y = *(struct kernel_address *const *)b;
+	const struct kernel_address *x = a, *y = b;
 
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
 /* The first address not below start; NULL: all are below. */
-static struct kernel_address *first_from(struct kernel_address *const *sorted, size_t count,
+static struct kernel_address *first_from(struct kernel_address *sorted, size_t count,
 					 unsigned long long start)
 {
 	size_t low = 0, high = count, middle;
 
 	while (low < high) {
 		middle = (low + high) / 2;
-		if (sorted[middle]->address < start)
+		if (sorted[middle].address < start)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < count ? sorted[low] : NULL;
+	return low < count ? &sorted[low] : NULL;
+}
+
+static size_t sort_addresses(struct kernel_address *addresses, size_t count)
+{
+	size_t i, kept = 0;
+
+	qsort(addresses, count, sizeof(*addresses), compare_addresses);
+	for (i = 0; i < count; i++)
+		if (!kept || addresses[kept - 1].address != addresses[i].address)
+			addresses[kept++] = addresses[i];
+	return kept;
 }
 
 /*
  * Notes each symbol at the first address after it, then passes it on to the next addresses, unless
  * these have a nearer symbol.
  */
-static int read_nearest(FILE *table, struct kernel_address *const *sorted, size_t count)
+int kallsyms__nearest(FILE *table, struct kernel_address *addresses, size_t *count)
 {
-	unsigned long long start;
 	struct kernel_address *a;
-	char line[1024], type;
-	const char *name;
+	char text[LINE_SIZE];
+	struct line line;
 	size_t i;
 
+	*count = sort_addresses(addresses, *count);
 	rewind(table);
-	while (fgets(line, sizeof(line), table)) {
-		name = parse_line(line, &start, &type);
-		a = name && strchr("tTwW", type) ? first_from(sorted, count, start) : NULL;
-		if (!a || start <= a->start)
+	while (fgets(text, sizeof(text), table)) {
+		if (!parse_line(text, &line) || !strchr("tTwW", line.type))
 			continue;
-		a->start = start;
-		snprintf(a->name, sizeof(a->name), "%.*s", (int)strcspn(name, " \t\n"), name);
+		a = first_from(addresses, *count, line.address);
+		if (!a || line.address <= a->start)
+			continue;
+		a->start = line.address;
+		snprintf(a->name, sizeof(a->name), "%s", line.name);
 	}
-	for (i = 1; i < count; i++) {
-		if (sorted[i]->start >= sorted[i - 1]->start)
+	for (i = 1; i < *count; i++) {
+		if (addresses[i].start >= addresses[i - 1].start)
 			continue;
-		sorted[i]->start = sorted[i - 1]->start;
-		memcpy(sorted[i]->name, sorted[i - 1]->name, sizeof(sorted[i]->name));
+		addresses[i].start = addresses[i - 1].start;
+		memcpy(addresses[i].name, addresses[i - 1].name, sizeof(addresses[i].name));
 	}
 	return ferror(table) ? -EIO : 0;
 }
 
-int kallsyms__nearest(FILE *table, struct kernel_address *addresses, size_t count)
+const struct kernel_address *kernel_address__find(const struct kernel_address *sorted, size_t count,
+						  unsigned long long address)
 {
-	struct kernel_address **sorted = calloc(count + 1, sizeof(struct kernel_address *));
-	size_t i;
-	int err;
+	const struct kernel_address wanted = {.address = address};
 
-	if (!sorted)
-		return -ENOMEM;
-	for (i = 0; i < count; i++)
-		sorted[i] = &addresses[i];
-	qsort(sorted, count, sizeof(struct kernel_address *), compare_addresses);
-	err = read_nearest(table, sorted, count);
-	free(sorted);
-	return err;
+	return bsearch(&wanted, sorted, count, sizeof(wanted), compare_addresses);
 }

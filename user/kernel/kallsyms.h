@@ -23,7 +23,7 @@ struct kernel_symbol {
 struct kernel_address {
 	unsigned long long address;
 	unsigned long long start; /* of the symbol; 0: none was found */
-	char name[96];
+	char name[96];		  /* "": none was found */
 };
 
 /* stdio would otherwise read a KiB at a time from /proc, some ten thousand times. */
@@ -35,8 +35,12 @@ struct kernel_address {
  */
 FILE *kallsyms__open(const char *path, char *buffer);
 
-/* Looks up all symbols in an open table, from its beginning. 0 or -errno. */
-int kallsyms__nearest(FILE *table, struct kernel_address *addresses, size_t count);
+/* Sorts the addresses, each once, and finds the functions that contain them. 0 or -errno. */
+int kallsyms__nearest(FILE *table, struct kernel_address *addresses, size_t *count);
+/* One of the sorted addresses. */
+const struct kernel_address *kernel_address__find(const struct kernel_address *sorted, size_t count,
+						  unsigned long long address);
 
-/* Opens the table and looks up all symbols. 0 or -errno. Takes tens of milliseconds. */
+/* Looks up all symbols in an open table, and sorts them. 0 or -errno. Takes tens of milliseconds.
+ */
 int kallsyms__read(FILE *table, struct kernel_symbol *symbols, size_t count);

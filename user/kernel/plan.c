@@ -320,14 +320,3 @@ const char *plan__blind_to_unflagged(const struct plan *plan)
 			return plan->entries[unflagged[i]].reason;
 	return NULL;
 }
-
-struct coverage plan__coverage(const struct plan *plan)
-{
-	const struct hook_option *uring = plan->entries[HOOK_URING].option;
-
-	return (struct coverage){
-		.completions = plan->entries[HOOK_COMPLETION].option,
-		.unflagged = !plan__blind_to_unflagged(plan),
-		.unknown = uring && !uring->by_report,
-	};
-}

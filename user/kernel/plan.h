@@ -83,13 +83,5 @@ bool plan__sees_others(const struct plan *plan);
 /* Why a plan does not see unflagged copies; NULL: it does. */
 const char *plan__blind_to_unflagged(const struct plan *plan);
 
-/* Which copies of completed zero-copy sends a plan's hooks see, in addition to flagged ones. */
-struct coverage {
-	bool completions; /* any at all */
-	bool unflagged;	  /* copies without a flag */
-	bool unknown;	  /* copies that io_uring was not asked to report */
-};
-struct coverage plan__coverage(const struct plan *plan);
-
 /* The mechanism that times calls; MECHANISM_OFF if none does. */
 enum mechanism plan__mechanism(const struct plan *plan);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/kernel/types.h"
 
-#include "user/kernel/beginnings.h"
-
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -83,31 +82,34 @@ static const char *asked_name(const struct btf *kernel, const struct btf_type *t
 									      : NULL;
 }
 
+static int compare(const void *a, const void *b)
+{
+	const struct kernel_type *x = a, *y = b;
+
+	return x->kind == y->kind ? strcmp(x->name, y->name) : x->kind < y->kind ? -1 : 1;
+}
+
 void types__find(const struct btf *kernel, struct kernel_type *asked, size_t count)
 {
-	struct beginnings beginnings = {};
+	struct kernel_type *found, wanted = {};
 	const struct btf_type *t;
-	enum type_kind kind;
-	const char *name;
 	__u32 id;
 	size_t i;
 
 	for (i = 0; i < count; i++) {
 		asked[i].id = 0;
 		asked[i].args = -1;
-		beginnings__add(&beginnings, asked[i].name, strlen(asked[i].name));
 	}
+	qsort(asked, count, sizeof(*asked), compare);
 	for (id = 1; id < btf__type_cnt(kernel); id++) {
 		t = btf__type_by_id(kernel, id);
-		name = asked_name(kernel, t, &kind);
-		if (!name ||
-		    !beginnings__may_have(&beginnings, name, strnlen(name, BEGINNING_LENGTH)))
+		wanted.name = asked_name(kernel, t, &wanted.kind);
+		found = wanted.name ? bsearch(&wanted, asked, count, sizeof(wanted), compare)
+				    : NULL;
+		if (!found || found->id)
 			continue;
-		for (i = 0; i < count; i++) {
-			if (asked[i].id || asked[i].kind != kind || strcmp(asked[i].name, name))
-				continue;
-			asked[i].id = id;
-			asked[i].args = kind == TYPE_TRACEPOINT ? count_args(kernel, t) : -1;
-		}
+		found->id = id;
+		if (found->kind == TYPE_TRACEPOINT)
+			found->args = count_args(kernel, t);
 	}
 }

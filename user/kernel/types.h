@@ -20,5 +20,5 @@ struct kernel_type {
  */
 void types__keep(struct btf *kernel);
 
-/* Fills in id and args. */
+/* Fills in id and args of each, and sorts them. */
 void types__find(const struct btf *kernel, struct kernel_type *asked, size_t count);

@@ -5,7 +5,6 @@
 
 #include "tables.h" /* generated from analysis/tables/memory.py */
 
-#include <errno.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,7 +121,7 @@ static unsigned int line_size(const char *sysfs)
 	return (unsigned int)size;
 }
 
-int memory__open(struct memory **out, char *why, size_t room)
+int memory__open(struct memory **out, struct failure *f)
 {
 	struct memory *m = calloc(1, sizeof(*m));
 	int err = m ? perf_stat__list(&m->names) : -ENOMEM;
@@ -134,12 +133,11 @@ int memory__open(struct memory **out, char *why, size_t room)
 		*out = m;
 		return 0;
 	}
-	snprintf(why, room, "--memory: %s",
-		 err == -ENOENT ? "perf is missing: install it (Debian: linux-perf)"
-		 : err == -EIO	? "perf list fails; try it by hand"
-				: strerror(-err));
 	free(m);
-	return err;
+	return failure__set(f, err == -ENOENT ? STATUS_SYSTEM : STATUS_FAILED, err, "--memory: %s",
+			    err == -ENOENT ? "perf is missing: install it (Debian: linux-perf)"
+			    : err == -EIO  ? "perf list fails; try it by hand"
+					   : strerror(-err));
 }
 
 void memory__free(struct memory *m)
@@ -173,11 +171,18 @@ static size_t name_events(const struct memory *m, bool memory_alone, char *list,
 }
 
 /* perf refuses all events if it refuses one: try those of memory alone then. */
-static void start(struct memory_run *r, const struct memory *m)
+void memory__begin(struct memory_run *r, const struct memory *m)
 {
 	char list[EVENTS_MAX * NAME_SIZE];
 
-	name_events(m, false, list, sizeof(list));
+	*r = (struct memory_run){.memory = m};
+	if (!m)
+		return;
+	if (!name_events(m, false, list, sizeof(list))) {
+		snprintf(r->reason, sizeof(r->reason),
+			 "not supported: this machine shows no counters of the memory system");
+		return;
+	}
 	if (!perf_stat__start(&r->perf, list, r->reason, sizeof(r->reason)))
 		return;
 	snprintf(r->io_reason, sizeof(r->io_reason), "%s", r->reason);
@@ -185,36 +190,17 @@ static void start(struct memory_run *r, const struct memory *m)
 		perf_stat__start(&r->perf, list, r->reason, sizeof(r->reason));
 }
 
-void memory__begin(struct memory_run *r, const struct memory *m)
-{
-	*r = (struct memory_run){.memory = m};
-	if (!m)
-		return;
-	if (!m->count) {
-		snprintf(r->reason, sizeof(r->reason),
-			 "not supported: this machine shows no counters of the memory system");
-		return;
-	}
-	start(r, m);
-}
-
-static void give_up(struct memory_run *r, int err)
-{
-	char *text = perf_stat__finish(r->perf);
-
-	r->perf = NULL;
-	free(text);
-	snprintf(r->reason, sizeof(r->reason), "perf stat: %s", strerror(-err));
-}
-
 void memory__count(struct memory_run *r, bool on)
 {
 	int err = r->perf ? perf_stat__count(r->perf, on) : 0;
 
-	if (err)
-		give_up(r, err);
-	else if (r->perf && !on)
+	if (err) {
+		free(perf_stat__finish(r->perf));
+		r->perf = NULL;
+		snprintf(r->reason, sizeof(r->reason), "perf stat: %s", strerror(-err));
+	} else if (r->perf && !on) {
 		r->counted = true;
+	}
 }
 
 void memory__end(struct memory_run *r)

@@ -5,14 +5,16 @@
  */
 #pragma once
 
+#include "common/program.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
 /* What this machine can count; the same for all runs of a command. */
 struct memory;
 
-/* Looks in sysfs and asks perf. 0, or -errno with the reason in words; -ENOENT: perf is missing. */
-int memory__open(struct memory **m, char *why, size_t room);
+/* Looks in sysfs and asks perf. 0 or -errno. */
+int memory__open(struct memory **m, struct failure *f);
 void memory__free(struct memory *m);
 
 /* The memory system during one run. */

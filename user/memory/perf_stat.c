@@ -132,26 +132,27 @@ int perf_stat__count(struct perf_stat *p, int on)
 }
 
 /* Does this line have any text? */
-static bool is_reason(const char *line, size_t length)
+static bool is_reason(const char *line)
 {
+	size_t length = strlen(line);
+
 	return length && strncmp(line, "Error:", length) &&
 	       strncmp(line, "Events disabled", length);
 }
 
-static void copy_reason(const char *text, char *why, size_t room)
+static void copy_reason(char *text, char *why, size_t room)
 {
-	size_t length = 0, i;
+	char *line;
+	size_t i;
 
-	if (!text)
+	while ((line = strsep(&text, "\n"))) {
+		line += strspn(line, " \t");
+		if (is_reason(line))
+			break;
+	}
+	if (!line)
 		return;
-	do {
-		text += length;
-		text += strspn(text, " \n\t");
-		length = strcspn(text, "\n");
-	} while (*text && !is_reason(text, length));
-	if (!*text)
-		return;
-	snprintf(why, room, "perf: %.*s", (int)length, text);
+	snprintf(why, room, "perf: %s", line);
 	for (i = 0; why[i]; i++)
 		if ((unsigned char)why[i] < ' ' || why[i] == 127)
 			why[i] = ' ';

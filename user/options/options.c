@@ -8,39 +8,41 @@
 #include "common/json.h"
 #include "common/program.h"
 #include "common/units.h"
+#include "loadgen/options/rows.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 const char *argp_program_version = "sendpath " SENDPATH_VERSION;
 
-#define REPEATS_MIN	   6 /* can decide one comparison: docs/statistics.md */
-#define REPEATS_SPARE	   2
-#define WRONG_MOST	   0.05
-#define SAMPLE_MAX	   1000000
-#define PROFILE_MAX	   100000
-#define TIMELINE_SENDS_MAX 10000
-#define TIMELINE_SENDS	   200
-#define TIMELINE_S	   1  /* seconds of a window, without --duration */
-#define TOP_DEFAULT	   32 /* process names that the exporter shows */
+#define REPEATS_MIN	    6 /* can decide one comparison: docs/statistics.md */
+#define REPEATS_SPARE	    2
+#define WRONG_MOST	    0.05
+#define SAMPLE_MAX	    1000000
+#define PROFILE_MAX	    100000
+#define TIMELINE_SENDS_MAX  10000
+#define TIMELINE_SENDS	    200
+#define TIMELINE_S	    1  /* seconds of a window, without --duration */
+#define TOP_DEFAULT	    32 /* process names that the exporter shows */
+#define LISTEN		    "127.0.0.1:9435"
+#define EXPORTER_INTERVAL_S 15
+#define HOST_LETTERS	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._"
 
 /* Prints a usage error and ends the program. */
-static error_t refuse(struct argp_state *state, const char *option, const char *value,
-		      const char *remedy)
+static error_t refuse_option(struct argp_state *state, const char *option, const char *value,
+			     const char *remedy)
 {
 	return program__refuse(state, "%s %s: %s", option, value, remedy);
 }
 
-static error_t set_number(struct argp_state *state, int key, const char *arg, unsigned int most,
-			  unsigned int *number)
+/* NULL: the key is argp's own. */
+static const struct argp_option *row_of(int key)
 {
-	unsigned long long n;
+	const struct argp_option *row = options_list;
 
-	if (units__count(arg, &n) || !n || n > most)
-		return program__refuse(state, "--%s %s: give a number from 1 to %u",
-				       options__name(key), arg, most);
-	*number = (unsigned int)n;
-	return 0;
+	while (row->key != key && (row->name || row->doc))
+		row++;
+	return row->name ? row : NULL;
 }
 
 #define GRID_PARTS 2
@@ -64,61 +66,48 @@ static const struct grid *find_grid(const char *name)
 	return NULL;
 }
 
-/* Options that need no code of their own. */
-static const struct value {
-	int key;
-	const char *name; /* its name for the front */
-	enum { VALUE_FLAG, VALUE_TEXT, VALUE_NUMBER } kind;
-	size_t offset; /* in struct options */
-	unsigned int most;
-} values[] = {OPTION_VALUES};
-#define VALUES (sizeof(values) / sizeof(values[0]))
+/* Options that need no code of their own; key is the name for the front. */
+static const struct load_row rows[] = {OPTION_VALUES, {.name = NULL}};
 
 json_object *options__json(const struct options *o)
 {
 	json_object *all = json_object_new_object();
-	const struct value *v;
+	const struct load_row *row;
 	const void *member;
 
-	for (v = values; v < values + VALUES; v++) {
-		member = (const char *)o + v->offset;
-		if (v->kind == VALUE_TEXT)
-			json__add_string(all, v->name, *(const char *const *)member);
-		else if (v->kind == VALUE_FLAG)
-			json__add_truth(all, v->name, *(const bool *)member);
-		else
-			json__add_count(all, v->name, *(const unsigned int *)member);
+	for (row = rows; row->name; row++) {
+		member = (const char *)o + row->at;
+		if (row->type == ROW_TEXT)
+			json__add_string(all, row->key, *(const char *const *)member);
+		else if (row->type == ROW_FLAG)
+			json__add_truth(all, row->key, *(const bool *)member);
+		else if (row->type == ROW_UNSIGNED)
+			json__add_count(all, row->key, *(const unsigned int *)member);
 	}
 	json__add_string(all, "tier", o->mechanism ? mechanism_name(o->mechanism) : NULL);
 	json__add_count(all, "by", o->by);
-	json__add_truth(all, "timeline", o->timeline);
+	json__add_truth(all, "timeline", o->what == MEASURE_TIMELINE);
 	return all;
 }
 
 static error_t set_value(struct options *o, int key, const char *arg, struct argp_state *state)
 {
-	void *member;
-	size_t i;
+	const struct argp_option *option = row_of(key);
+	const struct load_row *row = rows;
+	char why[256];
+	struct refusal r = {why, sizeof(why), option ? option->name : NULL, arg};
 
-	for (i = 0; i < VALUES; i++) {
-		member = (char *)o + values[i].offset;
-		if (values[i].key != key)
-			continue;
-		if (values[i].kind == VALUE_NUMBER)
-			return set_number(state, key, arg, values[i].most, member);
-		if (values[i].kind == VALUE_FLAG)
-			*(bool *)member = true;
-		else
-			*(const char **)member = arg;
-		return 0;
-	}
-	return ARGP_ERR_UNKNOWN;
+	while (option && row->name && strcmp(row->name, option->name))
+		row++;
+	if (!option || !row->name)
+		return ARGP_ERR_UNKNOWN;
+	return row__set(row, o, arg, &r) ? program__refuse(state, "%s", why) : 0;
 }
 
 static error_t refuse_if(struct argp_state *state, const char *option, const char *value,
 			 const char *why)
 {
-	return why ? refuse(state, option, value, why) : 0;
+	return why ? refuse_option(state, option, value, why) : 0;
 }
 
 /* Takes all words after "--" as the command. */
@@ -130,183 +119,88 @@ static error_t take_command(struct options *o, struct argp_state *state)
 	return refuse_if(state, "--", command[0], target__set_command(&o->target, command));
 }
 
-/* An option that needs attached programs, or NULL. */
-static const char *needs_hooks(const struct options *o)
+static error_t add_host(struct exporter_options *e, const char *name, struct argp_state *state)
 {
-	if (o->cost)
-		return "--cost";
-	if (o->by)
-		return "--by";
-	if (o->interval > 0)
-		return "--interval";
-	if (o->stages)
-		return "--stages";
-	if (o->timeline)
-		return "timeline";
-	if (o->sample)
-		return "--sample";
-	if (o->packets)
-		return "--packets";
-	if (o->profile)
-		return "--profile";
-	return o->call_counters ? "--call-counters" : NULL;
+	if (!name[0] || name[strspn(name, HOST_LETTERS)])
+		return refuse_option(state, "--allow-host", name,
+				     "give the name of a host, without a port");
+	if (e->name_count == ALLOWED_HOSTS_MAX)
+		return program__refuse(state, "--allow-host %s: give at most %d names", name,
+				       ALLOWED_HOSTS_MAX);
+	e->names[e->name_count++] = name;
+	return 0;
 }
 
-/* What cannot be combined with --raw, or NULL. */
-static const char *not_of_raw(const struct options *o)
+/* Refuses an option of another command. */
+static error_t refuse_foreign(const struct options *o, int key, struct argp_state *state)
 {
-	return o->sweep.given	   ? "with sweep"
-	       : o->exporter.given ? "with exporter"
-	       : o->json	   ? "with --json"
-	       : o->interval > 0   ? "with --interval"
-				   : NULL;
+	const struct argp_option *row = row_of(key);
+	int group = row ? row->group : 0;
+	const char *command = NULL;
+
+	if (group == HELP_SWEEP && o->what != MEASURE_SWEEP &&
+	    (key != OPT_OUT || o->what != MEASURE_TIMELINE))
+		command = "sweep: analyze sweep --out DIR";
+	else if (group == HELP_TIMELINE && o->what != MEASURE_TIMELINE)
+		command = "timeline: analyze timeline";
+	else if (group == HELP_EXPORTER && o->what != MEASURE_EXPORTER)
+		command = "exporter: analyze exporter";
+	return command ? program__refuse(state, "--%s: belongs to %s", row->name, command) : 0;
 }
 
-/* What sets the duration of windows instead of --total, or NULL. */
-static const char *not_of_total(const struct options *o)
+static error_t check(struct options *o, struct argp_state *state)
 {
-	return o->target.given || o->exporter.given	   ? "with a program to observe"
-	       : load_options__given(&o->load, "duration") ? "with --duration"
-	       : o->load.load.messages			   ? "with --messages"
-							   : NULL;
-}
-
-static const struct help *help_of(const struct options *o)
-{
-	return o->sweep.given	   ? &options_help_sweep
-	       : o->timeline	   ? &options_help_timeline
-	       : o->exporter.given ? &options_help_exporter
-				   : &options_help;
-}
-
-/* Checks that the options of a timeline go together. */
-static void check_timeline(const struct options *o, struct argp_state *state)
-{
-	const char *end = o->out ? strrchr(o->out, '.') : NULL;
-
-	if (o->raw && o->out)
-		program__refuse(state,
-				"--raw with --out: it prints raw lines alone; leave one out");
-	if (o->out && (!end || (strcmp(end, ".json") && strcmp(end, ".pftrace"))))
-		program__refuse(state, "--out %s: give a name that ends in .pftrace or .json",
-				o->out);
-}
-
-/* Checks that the sweep has all that it needs, and nothing else. */
-static void check_sweep(const struct options *o, struct argp_state *state)
-{
-	const char *grid = o->sweep.grid;
-
-	if (grid && !find_grid(grid))
-		program__refuse(state, "--grid %s: unknown; there are " GRID_NAMES, grid);
-	if (!o->out || !o->out[0])
-		program__refuse(state, o->out ? "--out: give the name of a folder"
-					      : "--out is missing: name a folder for the "
-						"records of the sweep");
-	if (o->target.given)
-		program__refuse(state, "sweep runs loads: leave out the program to observe");
-	if (o->json)
-		program__refuse(state, "--json %s: a sweep writes its records to --out", o->json);
-	if (o->interval > 0)
-		program__refuse(state, "--interval: a sweep shows its own progress, leave it out");
+	if (o->what == MEASURE_EXPORTER && !o->target.given)
+		target__set(&o->target, TARGET_ALL, NULL);
+	if (o->grid && !find_grid(o->grid))
+		return refuse_option(state, "--grid", o->grid, "unknown; there are " GRID_NAMES);
+	return options__check(o, state);
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
 
+	if (refuse_foreign(o, key, state))
+		return EINVAL;
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &o->load;
-		state->child_inputs[1] = (void *)help_of(o);
+		state->child_inputs[1] = (void *)&options_help[o->what];
 		o->by_max = GROUPS_MAX;
 		o->sends = TIMELINE_SENDS;
 		o->exporter.top = TOP_DEFAULT;
 		return 0;
-	case OPT_TOTAL:
-		if (units__duration(arg, &o->total_s) || o->total_s <= 0 || o->total_s > 1e6)
-			return refuse(state, "--total", arg, "give seconds, above 0");
-		return 0;
-	case OPT_INTERVAL:
-		if (units__duration(arg, &o->interval) || o->interval < LIVE_MIN_S)
-			return refuse(state, "--interval", arg, "give seconds, 0.1 or more");
-		return 0;
 	case OPT_BY:
 		return refuse_if(state, "--by", arg, groups__parse(arg, &o->by));
 	case OPT_PID:
-		return refuse_if(state, "--pid", arg, target__set_pids(&o->target, arg));
+		return refuse_if(state, "--pid", arg, target__set(&o->target, TARGET_PROCESS, arg));
 	case OPT_COMM:
-		return refuse_if(state, "--comm", arg, target__set_comm(&o->target, arg));
+		return refuse_if(state, "--comm", arg, target__set(&o->target, TARGET_COMM, arg));
 	case OPT_CGROUP:
-		return refuse_if(state, "--cgroup", arg, target__set_cgroup(&o->target, arg));
+		return refuse_if(state, "--cgroup", arg,
+				 target__set(&o->target, TARGET_CGROUP, arg));
 	case OPT_ALL:
-		return refuse_if(state, "--all", "and others", target__set_all(&o->target));
+		return refuse_if(state, "--all", "and others",
+				 target__set(&o->target, TARGET_ALL, NULL));
 	case OPT_MECHANISM:
 		o->mechanism = mechanism_parse(arg);
 		return o->mechanism ? 0
-				    : refuse(state, "--mechanism", arg,
-					     "give fentry, kprobe, tracepoint or none");
+				    : refuse_option(state, "--mechanism", arg,
+						    "give fentry, kprobe, tracepoint or none");
 	case OPT_PROFILE:
-		if (arg)
-			return set_value(o, key, arg, state);
-		o->profile = PROFILE_HZ;
-		return 0;
-	case OPT_SENDS ... OPT_SLOWER_THAN:
-		if (!o->timeline)
-			program__refuse(state, "--%s: belongs to timeline: analyze timeline",
-					options__name(key));
-		if (key == OPT_SENDS)
-			return set_value(o, key, arg, state);
-		if (units__duration(arg, &o->slower_than_s) || o->slower_than_s <= 0)
-			return refuse(state, "--slower-than", arg, "give a time above 0, as 1ms");
-		return 0;
-	case OPT_OUT ... OPT_BUDGET:
-		if (key == OPT_OUT && o->timeline)
-			return set_value(o, key, arg, state);
-		if (!o->sweep.given)
-			program__refuse(state, "--%s: belongs to sweep: analyze sweep --out DIR",
-					options__name(key));
-		return set_value(o, key, arg, state);
-	case OPT_LISTEN ... OPT_TOP:
-		options__take_exporter(o, key, arg, state);
-		return 0;
+		return set_value(o, key, arg ? arg : units__text("%d", PROFILE_HZ), state);
 	case OPT_WAIT_QUIET:
-		if (units__duration(arg ? arg : "60", &o->wait_quiet_s) || o->wait_quiet_s <= 0)
-			return refuse(state, "--wait-quiet", arg, "give seconds, above 0");
-		return 0;
+		return set_value(o, key, arg ? arg : "60", state);
+	case OPT_ALLOW_HOST:
+		return add_host(&o->exporter, arg, state);
 	case ARGP_KEY_END:
-		if (o->sweep.given)
-			check_sweep(o, state);
-		if (o->timeline)
-			check_timeline(o, state);
-		if (o->exporter.given)
-			options__check_exporter(o, state);
-		if (o->target.given && (o->repeat > 1 || o->load.load_given))
-			return refuse(state, "--variant or another option of a load",
-				      "with a program to observe",
-				      "only --duration applies to both; leave the others out");
-		if (o->total_s > 0 && not_of_total(o))
-			return refuse(state, "--total", not_of_total(o), "give one of them");
-		if (o->target.given && o->mechanism == MECHANISM_OFF)
-			return refuse(state, "--mechanism none", "with a program to observe",
-				      "nothing would be measured");
-		if (o->target.given && o->memory)
-			return refuse(state, "--memory", "with a program to observe",
-				      "it needs a load; leave one out");
-		if (o->raw && not_of_raw(o))
-			return refuse(state, "--raw", not_of_raw(o),
-				      "it prints only raw lines; leave one out");
-		if (o->folded && (!o->profile || o->raw || o->sweep.given))
-			return refuse(state, "--folded", o->folded,
-				      "it needs --profile, without --raw and sweep");
-		if (o->mechanism == MECHANISM_OFF && needs_hooks(o))
-			return refuse(state, needs_hooks(o), "with --mechanism none",
-				      "nothing is attached; leave one out");
-		return 0;
+		return check(o, state);
 	case ARGP_KEY_ARG:
 		if (state->quoted)
 			return take_command(o, state);
-		return refuse(state, arg, "is no command", "put -- before a program to observe");
+		return refuse_option(state, arg, "is no command",
+				     "put -- before a program to observe");
 	default:
 		return set_value(o, key, arg, state);
 	}
@@ -343,13 +237,14 @@ static void settle_repeats(struct options *o)
 {
 	bool repeated = o->repeat;
 	bool compared = !o->target.given && load_options__cells(&o->load) > 1 &&
-			!(o->interval > 0) && !o->load.load.messages && !o->timeline;
+			!(o->interval > 0) && !o->load.load.messages && o->what != MEASURE_TIMELINE;
 
-	if (o->timeline && !load_options__given(&o->load, "duration") && !(o->total_s > 0))
+	if (o->what == MEASURE_TIMELINE && !load_options__given(&o->load, "duration") &&
+	    !(o->total_s > 0))
 		o->load.load.duration_s = TIMELINE_S;
-	o->decides = compared && !repeated && !o->sweep.given;
+	o->decides = compared && !repeated && o->what != MEASURE_SWEEP;
 	if (!repeated)
-		o->repeat = compared || o->sweep.given ? repeats_of_family(&o->load) : 1;
+		o->repeat = compared || o->what == MEASURE_SWEEP ? repeats_of_family(&o->load) : 1;
 	if (o->total_s > 0)
 		o->load.load.duration_s = o->total_s / o->repeat;
 	else if (o->decides && !load_options__given(&o->load, "duration"))
@@ -362,10 +257,14 @@ static void parse_words(struct options *o, int argc, char **argv)
 		program__complain("--: name the command to observe after it");
 		exit(STATUS_USAGE);
 	}
-	help__check_options(help_of(o), argc, argv);
+	help__check_options(&options_help[o->what], argc, argv);
 	argp_err_exit_status = STATUS_USAGE;
 	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, o);
 	settle_repeats(o);
+	if (!o->exporter.listen)
+		o->exporter.listen = LISTEN;
+	if (o->what == MEASURE_EXPORTER && o->interval <= 0)
+		o->interval = EXPORTER_INTERVAL_S;
 }
 
 /* The options of a named grid must be known before the command line is parsed. */
@@ -421,9 +320,7 @@ struct options *options__parse(int argc, char **argv, enum measuring what, size_
 	*count = grid ? grid->count : 1;
 	parts = allocate(*count, sizeof(*parts));
 	for (i = 0; i < *count; i++) {
-		parts[i].sweep.given = what == MEASURE_SWEEP;
-		parts[i].exporter.given = what == MEASURE_EXPORTER;
-		parts[i].timeline = what == MEASURE_TIMELINE;
+		parts[i].what = what;
 		if (grid)
 			parse_part(&parts[i], grid->parts[i], argc, argv);
 		else

@@ -21,15 +21,8 @@ enum { OPTION_NUMBERS };
 
 #define ALLOWED_HOSTS_MAX 16
 
-/* The sweep's own options, as given; the front interprets them. */
-struct sweep_options {
-	bool given; /* the command is sweep */
-	SWEEP_MEMBERS
-};
-
 /* The exporter's own options. */
 struct exporter_options {
-	bool given;			      /* the command is exporter */
 	const char *listen;		      /* "ADDRESS:PORT" */
 	const char *names[ALLOWED_HOSTS_MAX]; /* host names in requests that are answered, too */
 	size_t name_count;
@@ -41,18 +34,13 @@ struct exporter_options {
 enum measuring { MEASURE_RUNS, MEASURE_SWEEP, MEASURE_TIMELINE, MEASURE_EXPORTER };
 
 struct options {
+	enum measuring what;
 	struct load_options load;
 	OPTION_MEMBERS /* from analysis/tables/options.py; NULL or 0: not given */
 		struct target target;
-	struct sweep_options sweep;
 	struct exporter_options exporter;
-	bool timeline;	      /* the command is timeline; --out is a file then */
-	bool decides;	      /* the repeats are the default, enough to decide comparisons */
-	double slower_than_s; /* 0: not given */
-	double total_s;	      /* of all windows of a configuration; 0: not given */
-	double wait_quiet_s;  /* longest wait before each run; 0: no wait */
-	double interval; /* seconds between lines or text files while a window is open; 0: none */
-	unsigned int by; /* a set of enum group_by */
+	unsigned int by;	  /* a set of enum group_by */
+	bool decides;		  /* the repeats are the default, enough to decide comparisons */
 	enum mechanism mechanism; /* MECHANISM_NONE: the best available; MECHANISM_OFF: no hooks */
 };
 
@@ -73,12 +61,6 @@ struct options *options__parse_advise(int argc, char **argv, size_t *count);
 
 /* The rest is private to this folder and tests. */
 extern const struct argp_option options_list[];
-const char *options__name(int key);
-/* Of the program, of sweep, of timeline and of exporter. */
-extern const struct help options_help, options_help_sweep, options_help_timeline,
-	options_help_exporter;
-/* Takes one of the exporter's options. A bad value ends the program. */
-void options__take_exporter(struct options *o, int key, const char *value,
-			    struct argp_state *state);
-/* Checks the exporter's options, and sets defaults. */
-void options__check_exporter(struct options *o, struct argp_state *state);
+extern const struct help options_help[]; /* of each command */
+/* After the last option: checks that they go together. */
+error_t options__check(const struct options *o, struct argp_state *state);

@@ -10,10 +10,9 @@
 
 #define WARMUP "--warmup=0.05"
 
-/* Options that have a value. */
+/* All have a value. */
 static const char *const of_path[] = {ADVISE_OF_PATH, NULL};
 static const char *const of_program[] = {ADVISE_OF_PROGRAM, NULL};
-static const char *const own[] = {ADVISE_OWN, NULL};
 
 /* Is this word --NAME or --NAME=VALUE? */
 static bool is_one_of(const char *word, const char *const *names)
@@ -40,18 +39,12 @@ static void add(struct words *w, const char *const *more)
 /* Copies the options of these names, with their values. */
 static void add_named(struct words *w, char **argv, const char *const *names)
 {
-	bool more;
-
 	for (argv++; *argv && strcmp(*argv, "--"); argv++) {
-		more = !strchr(*argv, '=') && argv[1] &&
-		       (is_one_of(*argv, of_path) || is_one_of(*argv, of_program) ||
-			is_one_of(*argv, own));
-		if (is_one_of(*argv, names)) {
-			w->of[w->count++] = *argv;
-			if (more)
-				w->of[w->count++] = argv[1];
-		}
-		argv += more;
+		if (!is_one_of(*argv, names))
+			continue;
+		w->of[w->count++] = *argv;
+		if (!strchr(*argv, '=') && argv[1])
+			w->of[w->count++] = *++argv;
 	}
 }
 

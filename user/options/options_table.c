@@ -14,15 +14,6 @@ const struct argp_option options_list[] = {
 };
 /* clang-format on */
 
-const char *options__name(int key)
-{
-	const struct argp_option *o = options_list;
-
-	while (o->key != key)
-		o++;
-	return o->name;
-}
-
 #define OBSERVING (HELP_BIT(HELP_OBSERVED) | HELP_BIT(HELP_MEASURING))
 
 #define EXPORTER_TEXT                                                                  \
@@ -33,81 +24,80 @@ const char *options__name(int key)
 	"Show what happens to single sends of a load or a program, and when: calls, " \
 	"packets, softirqs, copies, completions."
 
+#define MEASURING_TEXT "What is measured, and how it is reported."
+
 static const struct help_topic topics[] = {
-	{"", HELP_BIT(HELP_COMMANDS) | HELP_BIT(HELP_LOAD) | OBSERVING | HELP_BIT(HELP_ABOUT), ""},
 	HELP_TOPICS_OF_A_LOAD,
 	{"sweep", HELP_BIT(HELP_SWEEP),
 	 "Run a grid of workloads, keep the records in a folder; after an interruption, the same "
 	 "command continues."},
 	{"timeline", HELP_BIT(HELP_TIMELINE) | HELP_BIT(HELP_OBSERVED), TIMELINE_TEXT},
 	{"exporter", HELP_BIT(HELP_EXPORTER) | HELP_BIT(HELP_OBSERVED), EXPORTER_TEXT},
-	{"measuring", OBSERVING | HELP_BIT(HELP_DETAILS),
-	 "What is measured, and how it is reported."},
+	{"measuring", OBSERVING | HELP_BIT(HELP_DETAILS), MEASURING_TEXT},
 	{"all", ~0u, ""},
 	{0},
 };
 
-const struct help options_help = {
-	.topics = topics,
-	.options = options_list,
-	.usage = "Usage: %1$s [OPTION...]\n"
-		 "       %1$s [OPTION...] -- PROGRAM [ARG...]\n"
-		 "       %1$s COMMAND [OPTION...]\n",
-	.doc = "Measure what TCP sends cost in the kernel, and whether zero-copy sends were "
-	       "copied.\v"
-	       "help COMMAND shows its options. Run it as root, by sudo.\n"
-	       "Exit status: 0 done, 1 failed, 2 wrong usage, 3 this system cannot.",
-};
-
-static const struct help_topic sweep_topics[] = {
-	{"", HELP_BIT(HELP_SWEEP) | HELP_BIT(HELP_LOAD) | HELP_BIT(HELP_ABOUT), ""},
+static const struct help_topic topics_of_loads[] = {
 	HELP_TOPICS_OF_A_LOAD,
-	{"measuring", HELP_BIT(HELP_MEASURING) | HELP_BIT(HELP_DETAILS),
-	 "What is measured, and how it is reported."},
+	{"measuring", HELP_BIT(HELP_MEASURING) | HELP_BIT(HELP_DETAILS), MEASURING_TEXT},
 	{"all", ~0u, ""},
 	{0},
 };
 
-const struct help options_help_sweep = {
-	.topics = sweep_topics,
-	.options = options_list,
-	.usage = "Usage: %1$s sweep --out=DIR [OPTION...]\n",
-	.doc = "Run a grid of workloads, in blocks of random order, and keep each record in a "
-	       "folder."
-	       "\vAfter an interruption, the same command continues.",
-};
-
-static const struct help_topic timeline_topics[] = {
-	{"",
-	 HELP_BIT(HELP_TIMELINE) | HELP_BIT(HELP_OBSERVED) | HELP_BIT(HELP_LOAD) |
-		 HELP_BIT(HELP_ABOUT),
-	 ""},
-	HELP_TOPICS_OF_A_LOAD,
-	{"measuring", HELP_BIT(HELP_MEASURING) | HELP_BIT(HELP_DETAILS),
-	 "What is measured, and how it is reported."},
+static const struct help_topic topics_of_exporter[] = {
+	{"measuring", HELP_BIT(HELP_MEASURING) | HELP_BIT(HELP_DETAILS), MEASURING_TEXT},
 	{"all", ~0u, ""},
 	{0},
 };
 
-const struct help options_help_timeline = {
-	.topics = timeline_topics,
-	.options = options_list,
-	.usage = "Usage: %1$s timeline [OPTION...]\n"
-		 "       %1$s timeline [OPTION...] -- PROGRAM [ARG...]\n",
-	.doc = TIMELINE_TEXT "\vExample: timeline --variant zerocopy --out trace.pftrace",
-};
-
-static const struct help_topic exporter_topics[] = {
-	{"", HELP_BIT(HELP_EXPORTER) | HELP_BIT(HELP_OBSERVED) | HELP_BIT(HELP_ABOUT), ""},
-	{"measuring", HELP_BIT(HELP_MEASURING) | HELP_BIT(HELP_DETAILS),
-	 "What is measured, and how it is reported."},
-	{"all", ~0u, ""},
-	{0},
-};
-
-const struct help options_help_exporter = {
-	.topics = exporter_topics,
-	.options = options_list,
-	.usage = "Usage: %1$s exporter [OPTION...]\n",
-	.doc = EXPORTER_TEXT "\v--textfile is for node_exporter's textfile collector.",
+const struct help options_help[] = {
+	[MEASURE_RUNS] =
+		{
+			.groups = HELP_BIT(HELP_COMMANDS) | HELP_BIT(HELP_LOAD) | OBSERVING |
+				  HELP_BIT(HELP_ABOUT),
+			.topics = topics,
+			.options = options_list,
+			.usage = "Usage: %1$s [OPTION...]\n"
+				 "       %1$s [OPTION...] -- PROGRAM [ARG...]\n"
+				 "       %1$s COMMAND [OPTION...]\n",
+			.doc = "Measure what TCP sends cost in the kernel, and whether zero-copy "
+			       "sends were "
+			       "copied.\v"
+			       "help COMMAND shows its options. Run it as root, by sudo.\n"
+			       "Exit status: 0 done, 1 failed, 2 wrong usage, 3 this system "
+			       "cannot.",
+		},
+	[MEASURE_SWEEP] =
+		{
+			.groups = HELP_BIT(HELP_SWEEP) | HELP_BIT(HELP_LOAD) | HELP_BIT(HELP_ABOUT),
+			.topics = topics_of_loads,
+			.options = options_list,
+			.usage = "Usage: %1$s sweep --out=DIR [OPTION...]\n",
+			.doc = "Run a grid of workloads, in blocks of random order, and keep each "
+			       "record in a "
+			       "folder."
+			       "\vAfter an interruption, the same command continues.",
+		},
+	[MEASURE_TIMELINE] =
+		{
+			.groups = HELP_BIT(HELP_TIMELINE) | HELP_BIT(HELP_OBSERVED) |
+				  HELP_BIT(HELP_LOAD) | HELP_BIT(HELP_ABOUT),
+			.topics = topics_of_loads,
+			.options = options_list,
+			.usage = "Usage: %1$s timeline [OPTION...]\n"
+				 "       %1$s timeline [OPTION...] -- PROGRAM [ARG...]\n",
+			.doc = TIMELINE_TEXT
+			"\vExample: timeline --variant zerocopy --out trace.pftrace",
+		},
+	[MEASURE_EXPORTER] =
+		{
+			.groups = HELP_BIT(HELP_EXPORTER) | HELP_BIT(HELP_OBSERVED) |
+				  HELP_BIT(HELP_ABOUT),
+			.topics = topics_of_exporter,
+			.options = options_list,
+			.usage = "Usage: %1$s exporter [OPTION...]\n",
+			.doc = EXPORTER_TEXT
+			"\v--textfile is for node_exporter's textfile collector.",
+		},
 };

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/record/raw.h"
 
+#include "user/system/privilege.h"
+
 #include "common/json.h"
 #include "loadgen/options/rows.h"
 #include "loadgen/system/link.h"
+#include "loadgen/system/listener.h"
 
-#include <arpa/inet.h>
+#include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -43,12 +46,9 @@ void raw__cell_name(const struct load *load, char *name, size_t size)
 
 static bool is_loopback(const char *address)
 {
-	struct in6_addr v6;
-	struct in_addr v4;
+	struct listener l;
 
-	if (inet_pton(AF_INET, address, &v4) == 1)
-		return ntohl(v4.s_addr) >> 24 == IN_LOOPBACKNET;
-	return inet_pton(AF_INET6, address, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+	return !listener__resolve(&l, address, NULL, AI_NUMERICHOST) && listener__is_loopback(&l);
 }
 
 static json_object *value_of(const struct load_row *row, const struct load *load);
@@ -129,18 +129,22 @@ json_object *raw__command(void)
 	return size && size < sizeof(words) ? json_object_new_string_len(words, (int)size) : NULL;
 }
 
-static json_object *run(const struct measurement *setup, const struct record_context *context)
+static json_object *run(const struct timespec *started, const struct measurement *setup,
+			const struct record_context *context)
 {
+	const struct run_request *q = context->request;
 	json_object *o = json_object_new_object();
-	char cell[256] = "observation";
+	char cell[256] = "observation", id[64];
 
 	if (!setup->tracing.target)
 		raw__cell_name(&setup->load, cell, sizeof(cell));
-	json__add_string(o, "id", context->id);
+	snprintf(id, sizeof(id), "%lld.%06ld-%d-%zu", (long long)started->tv_sec,
+		 started->tv_nsec / 1000, (int)getpid(), context->run);
+	json__add_string(o, "id", id);
 	json__add(o, "command", raw__command());
 	json__add_string(o, "cell", cell);
-	json__add_count(o, "repeat", context->repeat);
-	json__add_known(o, "seed", context->ordered, context->seed);
+	json__add_count(o, "repeat", q->repeat);
+	json__add_known(o, "seed", q->ordered, q->seed);
 	return o;
 }
 
@@ -251,65 +255,52 @@ static json_object *plan(const struct run_result *r)
 	return list;
 }
 
-/* Names only, because addresses would reveal where the kernel is. */
+/* Names only, because addresses would reveal where the kernel is. NULL: they are not readable. */
+static json_object *names_of(const __u64 *stack, const struct features *features)
+{
+	struct kernel_address frames[STACK_FRAMES] = {};
+	json_object *list;
+	size_t i, depth, count;
+
+	for (depth = 0; depth < STACK_FRAMES && stack[depth]; depth++)
+		frames[depth].address = stack[depth];
+	count = depth;
+	if (features__symbolize(features, frames, &count))
+		return NULL;
+	list = json_object_new_array();
+	for (i = 0; i < depth; i++) {
+		const char *name = kernel_address__find(frames, count, stack[i])->name;
+
+		json_object_array_add(list, json_object_new_string(name[0] ? name : "?"));
+	}
+	return list;
+}
+
 static json_object *stacks(const struct run_result *r, const struct measurement *setup)
 {
-	struct kernel_address frames[STACK_FRAMES];
-	json_object *all = json_object_new_object(), *list;
+	json_object *all = json_object_new_object(), *names;
 	const struct cause_info *info;
 	char key[16];
-	size_t i, j;
+	size_t i;
 
 	for (i = 0; i < r->counts.cause_count; i++) {
 		info = &r->counts.causes[i].info;
 		if (info->key.cause != CAUSE_UNCLASSIFIED || !info->stack[0])
 			continue;
-		memset(frames, 0, sizeof(frames));
-		for (j = 0; j < STACK_FRAMES && info->stack[j]; j++)
-			frames[j].address = info->stack[j];
-		if (features__symbolize(setup->tracing.features, frames, j))
-			continue;
-		list = json_object_new_array();
-		for (size_t k = 0; k < j; k++)
-			json_object_array_add(
-				list,
-				json_object_new_string(frames[k].start ? frames[k].name : "?"));
+		names = names_of(info->stack, setup->tracing.features);
 		snprintf(key, sizeof(key), "%u", info->key.stack);
-		json__add(all, key, list);
+		if (names)
+			json__add(all, key, names);
 	}
 	return all;
-}
-
-static void add_counters(json_object *list, const struct run_side *side, const char *scope)
-{
-	static const char *const statuses[] = {"counted", "not supported", "not counted"};
-	const struct counter_value *v;
-	json_object *o;
-	size_t i;
-
-	for (i = 0; i < side->count; i++) {
-		v = &side->values[i];
-		o = json_object_new_object();
-		json__add_string(o, "event", v->event);
-		json__add_text(o, "pmu", v->pmu);
-		json__add_string(o, "scope", scope);
-		json__add(o, "value", json_object_new_double(v->value));
-		json__add_string(o, "unit", v->unit);
-		json__add_count(o, "enabled_ns", v->enabled_ns);
-		json__add_count(o, "running_ns", v->running_ns);
-		json__add_string(o, "status", statuses[v->status]);
-		json__add_string(o, "reason", v->reason);
-		json_object_array_add(list, o);
-	}
 }
 
 static json_object *counters(const struct run_result *r, const struct measurement *setup)
 {
 	json_object *list = json_object_new_array();
 
-	add_counters(list, &r->sender, setup->tracing.target ? "command" : "sender");
-	if (!setup->tracing.target)
-		add_counters(list, &r->receiver, "receiver");
+	counters__add_json(r->sender, setup->tracing.target ? "command" : "sender", list);
+	counters__add_json(r->receiver, "receiver", list);
 	return list;
 }
 
@@ -352,7 +343,7 @@ static json_object *head(const struct timespec *started, const struct measuremen
 	json__add_string(o, "version", SENDPATH_VERSION);
 	json__add_count(o, "started_s", (uint64_t)started->tv_sec);
 	json__add_count(o, "started_ns", (uint64_t)started->tv_nsec);
-	json__add(o, "run", run(setup, context));
+	json__add(o, "run", run(started, setup, context));
 	json__add(o, "host", host__json(context->host));
 	return o;
 }
@@ -363,7 +354,7 @@ static json_object *whole(const struct run_result *r, const struct measurement *
 	json_object *o = head(&r->started, setup, context);
 
 	json__add(o, "setup", setup_of(setup));
-	json__add(o, "privilege", json_object_get(context->privilege));
+	json__add(o, "privilege", privilege__json());
 	json__add(o, "plan", plan(r));
 	json__add_count(o, "missed_begins", r->counts.missed_begins);
 	json__add_count(o, "missed_ends", r->counts.missed_ends);
@@ -379,8 +370,8 @@ static json_object *whole(const struct run_result *r, const struct measurement *
 	json__add_count(o, "in_flight", r->in_flight);
 	json__add(o, "command_status", json_object_new_int(r->command_status));
 	json__add_truth(o, "interrupted", r->interrupted);
-	json__add_string(o, "error", r->error);
-	json__add(o, "exit_status", json_object_new_int(r->exit_status));
+	json__add_string(o, "error", r->failure.text);
+	json__add(o, "exit_status", json_object_new_int(r->failure.status));
 	json__add(o, "noise", noise(r));
 	json__add(o, "counters", counters(r, setup));
 	json__add(o, "memory", memory(&r->memory));
@@ -420,10 +411,4 @@ char *raw__failure(const struct timespec *started, const struct measurement *set
 	json__add_string(o, "outcome", outcome);
 	json__add_string(o, "error", error);
 	return line(o, NULL, NULL);
-}
-
-void raw__run_id(char *id, size_t size, const struct timespec *started, size_t run)
-{
-	snprintf(id, size, "%lld.%06ld-%d-%zu", (long long)started->tv_sec, started->tv_nsec / 1000,
-		 (int)getpid(), run);
 }

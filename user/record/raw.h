@@ -10,13 +10,20 @@
 
 #define RAW_SCHEMA "sendpath.raw/2"
 
+/* One request of the front. */
+struct run_request {
+	size_t cell;
+	unsigned int repeat; /* from 1 */
+	bool ordered;	     /* in random order, by this seed */
+	uint32_t seed;
+	double seconds; /* of the window; 0: as the command line says */
+	bool last;	/* no request follows */
+};
+
 struct record_context {
 	const struct host *host;
-	const char *id;		/* of the run */
-	unsigned int repeat;	/* counts from 1 */
-	json_object *privilege; /* borrowed */
-	bool ordered;		/* in random order, by this seed */
-	uint32_t seed;
+	const struct run_request *request;
+	size_t run; /* number of the process's run */
 };
 
 /* The line, which the caller frees; NULL when out of memory. */
@@ -31,6 +38,3 @@ void raw__cell_name(const struct load *load, char *name, size_t size);
 
 /* The words of the command line, each with a zero; NULL: too long. */
 json_object *raw__command(void);
-
-/* Makes the id of the process's run with this number. */
-void raw__run_id(char *id, size_t size, const struct timespec *started, size_t run);

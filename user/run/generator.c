@@ -26,8 +26,7 @@
 struct generator {
 	pid_t pid; /* 0 once it is reaped */
 	int control;
-	int exit_status;
-	char error[PATH_MAX + 256];
+	struct failure *failure;
 	struct control_message message; /* the last message, sent or received */
 };
 
@@ -54,15 +53,15 @@ static int find_program(struct generator *g, char *path, size_t size)
 	int err = files__find_part("loadgen/loadgen", path, size);
 
 	if (err == -EACCES)
-		snprintf(g->error, sizeof(g->error),
-			 "user %d, who runs the load, may not read %s: put this program where "
-			 "that user can read it",
-			 (int)getuid(), path);
+		failure__set(g->failure, STATUS_FAILED, err,
+			     "user %d, who runs the load, may not read %s: put this program where "
+			     "that user can read it",
+			     (int)getuid(), path);
 	else if (err)
-		snprintf(g->error, sizeof(g->error),
-			 "the load generator is missing: expected loadgen/loadgen beside this "
-			 "program (run make)");
-	return err ? -ECANCELED : 0;
+		failure__set(g->failure, STATUS_FAILED, err,
+			     "the load generator is missing: expected loadgen/loadgen beside this "
+			     "program (run make)");
+	return err;
 }
 
 static int spawn(struct generator *g, const struct load *load)
@@ -109,14 +108,12 @@ static int gone(struct generator *g)
 	if (g->pid && waitpid(g->pid, &status, 0) == g->pid)
 		g->pid = 0;
 	if (WIFSIGNALED(status))
-		snprintf(g->error, sizeof(g->error),
-			 "the load generator was killed by signal %d (%s)", WTERMSIG(status),
-			 strsignal(WTERMSIG(status)));
-	else
-		snprintf(g->error, sizeof(g->error),
-			 "the load generator ended without a result (exit status %d)",
-			 WEXITSTATUS(status));
-	return -EPIPE;
+		return failure__set(g->failure, STATUS_FAILED, -EPIPE,
+				    "the load generator was killed by signal %d (%s)",
+				    WTERMSIG(status), strsignal(WTERMSIG(status)));
+	return failure__set(g->failure, STATUS_FAILED, -EPIPE,
+			    "the load generator ended without a result (exit status %d)",
+			    WEXITSTATUS(status));
 }
 
 static int take(struct generator *g)
@@ -129,16 +126,13 @@ static int take(struct generator *g)
 	if (!size)
 		return gone(g);
 	if ((size_t)size < HEAD_SIZE || m->length != size - HEAD_SIZE ||
-	    m->version != CONTROL_VERSION) {
-		snprintf(g->error, sizeof(g->error),
-			 "the load generator speaks another version: build both anew (make)");
-		return -ECANCELED;
-	}
+	    m->version != CONTROL_VERSION)
+		return failure__set(
+			g->failure, STATUS_FAILED, -EPROTO,
+			"the load generator speaks another version: build both anew (make)");
 	if (m->type != CONTROL_ERROR)
 		return 0;
-	snprintf(g->error, sizeof(g->error), "%.*s", (int)m->length, m->text);
-	g->exit_status = m->status;
-	return -ECANCELED;
+	return failure__set(g->failure, m->status, -ECANCELED, "%.*s", (int)m->length, m->text);
 }
 
 /* Has a signal stopped the child for too long? */
@@ -179,23 +173,22 @@ static int await(struct generator *g, enum control_type type, generator_tick tic
 			stopped = true;
 			send_control(g, CONTROL_STOP);
 		}
-		if (is_stopped(g, &running)) {
-			snprintf(g->error, sizeof(g->error),
-				 "the load generator was stopped by a signal for %d s", STOPPED_S);
-			return -ECANCELED;
-		}
+		if (is_stopped(g, &running))
+			return failure__set(g->failure, STATUS_FAILED, -ETIMEDOUT,
+					    "the load generator was stopped by a signal for %d s",
+					    STOPPED_S);
 		if (err <= 0)
 			continue;
 		err = take(g);
 		if (err || g->message.type == type)
 			return err;
-		snprintf(g->error, sizeof(g->error),
-			 "the load generator sent message %u instead of %u", g->message.type, type);
-		return -ECANCELED;
+		return failure__set(g->failure, STATUS_FAILED, -EPROTO,
+				    "the load generator sent message %u instead of %u",
+				    g->message.type, type);
 	}
 }
 
-int generator__start(struct generator **out, const struct load *load)
+int generator__start(struct generator **out, const struct load *load, struct failure *f)
 {
 	struct generator *g = calloc(1, sizeof(*g));
 
@@ -203,7 +196,7 @@ int generator__start(struct generator **out, const struct load *load)
 		return -ENOMEM;
 	*out = g;
 	g->control = -1;
-	g->exit_status = 1;
+	g->failure = f;
 	return spawn(g, load);
 }
 
@@ -253,16 +246,9 @@ int generator__finish(struct generator *g, json_object **result)
 		return -ENOMEM;
 	*result = json_tokener_parse_ex(tokener, g->message.text, (int)g->message.length);
 	json_tokener_free(tokener);
-	if (*result)
-		return 0;
-	snprintf(g->error, sizeof(g->error), "the load generator's result is not JSON");
-	return -ECANCELED;
-}
-
-const char *generator__error(const struct generator *g, int *exit_status)
-{
-	*exit_status = g->exit_status;
-	return g->error[0] ? g->error : "the load generator failed";
+	return *result ? 0
+		       : failure__set(g->failure, STATUS_FAILED, -EPROTO,
+				      "the load generator's result is not JSON");
 }
 
 /* It ends at end of file. If something keeps it from ending, it is killed. */

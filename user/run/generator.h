@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "common/program.h"
 #include "loadgen/options/options.h"
 
 #include <json-c/json.h>
@@ -20,9 +21,10 @@ typedef int (*generator_ms)(void *context, int most);
 
 /*
  * Starts the load generator for one load. It sends its HELLO later, so that programs can be loaded
- * meanwhile. 0 and *out; or -errno, perhaps with *out.
+ * meanwhile. f must stay valid: all of these functions leave their failures there, also those that
+ * the load generator reports. 0 and *out; or -errno, perhaps with *out.
  */
-int generator__start(struct generator **out, const struct load *load);
+int generator__start(struct generator **out, const struct load *load, struct failure *f);
 
 /*
  * Waits until its two ends exist. No thread and no connection exist yet. 0 and the ids of the
@@ -40,12 +42,6 @@ int generator__connect(struct generator *g, generator_tick tick, void *context, 
 int generator__window(struct generator *g, generator_tick tick, generator_ms ms, void *context);
 /* Its result, which the caller frees. An "error" key in it means that the window failed. */
 int generator__finish(struct generator *g, json_object **result);
-
-/*
- * These return 0; -ECANCELED if it reported why it gave up; -EPIPE if it ended without a report; or
- * another -errno. This gives the reason in words, and its exit status:
- */
-const char *generator__error(const struct generator *g, int *exit_status);
 
 /* Ends the child if it still runs, and reaps it. g may be NULL. */
 void generator__free(struct generator *g);

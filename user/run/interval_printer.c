@@ -2,7 +2,7 @@
 #include "user/run/interval_printer.h"
 
 #include "user/system/front.h"
-#include "user/trace/dump.h"
+#include "user/trace/tracer.h"
 
 #include "common/program.h"
 
@@ -16,9 +16,12 @@ static const char *truth(bool value)
 
 void interval_printer__begin(struct interval_printer *l, const struct plan *plan, double seconds)
 {
+	const struct hook_option *uring = plan->entries[HOOK_URING].option;
+
 	if (!l)
 		return;
-	l->coverage = plan__coverage(plan);
+	l->sees_unflagged = !plan__blind_to_unflagged(plan);
+	l->knows_uring = uring && !uring->by_report;
 	clock_gettime(CLOCK_MONOTONIC, &l->begun);
 	l->due = l->seconds;
 	l->end = seconds > 0 ? seconds : INFINITY;
@@ -37,7 +40,7 @@ static void send_line(struct interval_printer *l, const char *maps, bool last)
 			      "\"last\":%s,\"sees_unflagged\":%s,\"knows_uring\":%s,"
 			      "\"maps\":%s}\n",
 			      elapsed_since(&l->begun), l->seconds, truth(last),
-			      truth(l->coverage.unflagged), truth(l->coverage.unknown), maps) < 0)
+			      truth(l->sees_unflagged), truth(l->knows_uring), maps) < 0)
 		return;
 	if (last)
 		front__say(l->front, line);

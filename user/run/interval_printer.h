@@ -13,13 +13,14 @@
 struct tracer;
 struct front;
 
-#define LIVE_MIN_S 0.1
+#define LIVE_MIN_US 100000 /* of --interval */
 
 struct interval_printer {
 	double seconds; /* seconds between lines */
 	struct front *front;
 	/* private: */
-	struct coverage coverage;
+	bool sees_unflagged; /* copies without a flag are seen, */
+	bool knows_uring;    /* and those that io_uring was not asked to report */
 	struct timespec begun;
 	double due, end; /* seconds into the window: the next line, and its end if known */
 };

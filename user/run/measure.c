@@ -3,19 +3,9 @@
 
 #include "user/system/privilege.h"
 
-#include "common/program.h"
 #include "loadgen/send/send_ops.h"
 
 #include <string.h>
-
-static int fail_generator(struct run_result *r, const struct generator *g, int err)
-{
-	int status = STATUS_FAILED;
-	const char *why = g ? generator__error(g, &status) : "";
-
-	return run__fail(r, err, status, "%s",
-			 err == -ECANCELED || err == -EPIPE ? why : strerror(-err));
-}
 
 static enum plan_for purpose(const struct load *load)
 {
@@ -32,14 +22,14 @@ static int add_ends(struct run_result *r, const struct measurement *setup, struc
 	if (!err && tracer && r->receiver_pid)
 		err = tracer__add_target(tracer, r->receiver_pid, ROLE_RECEIVER);
 	if (!err)
-		err = counters__open(&r->sender.counters, r->sender_pid, setup->events);
+		err = counters__open(&r->sender, r->sender_pid, setup->events);
 	if (!err && r->receiver_pid) /* otherwise the receiver is on another machine */
-		err = counters__open(&r->receiver.counters, r->receiver_pid, setup->events);
+		err = counters__open(&r->receiver, r->receiver_pid, setup->events);
 	if (!err)
 		memory__begin(&r->memory, setup->memory);
 	if (!err && setup->last)
-		err = privilege__drop_attach();
-	return err ? run__fail(r, err, STATUS_FAILED, "%s", strerror(-err)) : 0;
+		err = privilege__drop_attach(&r->failure);
+	return err;
 }
 
 /* A failure inside the window, as the load generator reported it. */
@@ -49,7 +39,7 @@ static int app_error(struct run_result *r)
 
 	if (!json_object_object_get_ex(r->app, "error", &text))
 		return 0;
-	return run__fail(r, -EIO, STATUS_FAILED, "%s", json_object_get_string(text));
+	return failure__set(&r->failure, STATUS_FAILED, -EIO, "%s", json_object_get_string(text));
 }
 
 /* The sends of all slots together. */
@@ -72,11 +62,12 @@ static int check_seen(struct run_result *r)
 	json_object_object_get_ex(r->app, "bytes", &bytes);
 	if (!json_object_get_int64(bytes) || sends_seen(&r->counts))
 		return 0;
-	return run__fail(r, -ENODATA, STATUS_FAILED,
-			 "the load generator sent %lld bytes as process %d, and the kernel "
-			 "programs saw no TCP send of it%s%s (analyze doctor lists what they see)",
-			 (long long)json_object_get_int64(bytes), (int)r->sender_pid,
-			 misses[0] ? ": the hook " : "", misses);
+	return failure__set(
+		&r->failure, STATUS_FAILED, -ENODATA,
+		"the load generator sent %lld bytes as process %d, and the kernel "
+		"programs saw no TCP send of it%s%s (analyze doctor lists what they see)",
+		(long long)json_object_get_int64(bytes), (int)r->sender_pid,
+		misses[0] ? ": the hook " : "", misses);
 }
 
 /* What the main thread does while a window is open. */
@@ -104,7 +95,7 @@ static int ms_left(void *context, int most)
 static void close_gate(struct run_result *r, struct tracer *tracer)
 {
 	tracer__gate(tracer, GATE_CORRECTING);
-	if (tracer__peek(tracer, &r->counts) || window_counts__outstanding(&r->counts) ||
+	if (tracer__peek(tracer, &r->counts) || window_counts__outstanding(&r->counts, false) ||
 	    SUM_LOST_FLAGS(&r->counts.totals))
 		tracer__gate_settled(tracer, GATE_CORRECTING);
 	tracer__gate(tracer, GATE_CLOSED);
@@ -119,7 +110,7 @@ static int measure(struct run_result *r, const struct measurement *setup, struct
 
 	err = generator__connect(g, setup->tick, setup->tick_context, &port);
 	if (err)
-		return fail_generator(r, g, err);
+		return err;
 	if (setup->tick && setup->tick(setup->tick_context))
 		return -EINTR;
 	if (tracer)
@@ -129,20 +120,12 @@ static int measure(struct run_result *r, const struct measurement *setup, struct
 	if (tracer)
 		close_gate(r, tracer);
 	closed = run__close_window(r, setup, tracer);
-	if (!err && !closed)
+	err = err ? err : closed;
+	if (!err)
 		err = generator__finish(g, &r->app);
-	if (err)
-		return fail_generator(r, g, err);
-	err = closed ? closed : app_error(r);
+	if (!err)
+		err = app_error(r);
 	return err || !tracer ? err : check_seen(r);
-}
-
-static int greet(struct run_result *r, const struct measurement *setup, struct generator *g)
-{
-	int err = generator__greet(g, setup->tick, setup->tick_context, &r->sender_pid,
-				   &r->receiver_pid);
-
-	return err && err != -EINTR ? fail_generator(r, g, err) : err;
 }
 
 int run__measure(struct run_result *r, const struct measurement *setup)
@@ -155,17 +138,18 @@ int run__measure(struct run_result *r, const struct measurement *setup)
 	err = run__plan(r, setup, purpose(&setup->load));
 	if (err)
 		return err;
-	err = generator__start(&g, &setup->load);
-	if (err)
-		fail_generator(r, g, err);
+	err = generator__start(&g, &setup->load, &r->failure);
 	if (!err && setup->mechanism != MECHANISM_OFF)
 		err = run__attach(r, setup, &tracer);
 	if (!err)
-		err = greet(r, setup, g);
+		err = generator__greet(g, setup->tick, setup->tick_context, &r->sender_pid,
+				       &r->receiver_pid);
 	if (!err)
 		err = add_ends(r, setup, tracer);
 	if (!err)
 		err = measure(r, setup, g, tracer);
+	if (err && err != -EINTR)
+		failure__set(&r->failure, STATUS_FAILED, err, "%s", strerror(-err));
 	memory__end(&r->memory);
 	r->interrupted = setup->tick && setup->tick(setup->tick_context);
 	generator__free(g);

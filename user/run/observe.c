@@ -2,7 +2,6 @@
 #include "user/run/run.h"
 
 #include "user/system/files.h"
-#include "user/system/log.h"
 #include "user/system/privilege.h"
 #include "user/system/signals.h"
 
@@ -41,10 +40,12 @@ static int watch_pids(struct watch *w, const struct target *target, struct run_r
 		fd = (int)syscall(SYS_pidfd_open, target->pids[i], 0);
 		err = -errno;
 		if (fd < 0)
-			return run__fail(r, err, STATUS_USAGE, "--pid %d: %s", (int)target->pids[i],
-					 err == -EINVAL	 ? "is a thread; give the id of its process"
-					 : err == -ESRCH ? "there is no such process"
-							 : strerror(-err));
+			return failure__set(&r->failure, STATUS_USAGE, err, "--pid %d: %s",
+					    (int)target->pids[i],
+					    err == -EINVAL
+						    ? "is a thread; give the id of its process"
+					    : err == -ESRCH ? "there is no such process"
+							    : strerror(-err));
 		w->ends[w->count++] = (struct pollfd){.fd = fd, .events = POLLIN};
 		w->alive++;
 	}
@@ -77,21 +78,21 @@ static int check_target(const struct target *target, bool later, struct run_resu
 	struct statfs fs;
 
 	if (target->by == TARGET_COMM && !later && !target__pid_namespace() &&
-	    !comm_runs(target->comm))
-		return run__fail(r, -ESRCH, STATUS_USAGE,
-				 "--comm %s: no process of this name runs; analyze -- COMMAND "
-				 "observes one from its start",
-				 target->comm);
+	    !comm_runs(target->named))
+		return failure__set(&r->failure, STATUS_USAGE, -ESRCH,
+				    "--comm %s: no process of this name runs; analyze -- COMMAND "
+				    "observes one from its start",
+				    target->named);
 	if (target->by != TARGET_CGROUP)
 		return 0;
-	if (statfs(target->cgroup, &fs))
-		return run__fail(r, -errno, STATUS_USAGE, "--cgroup %s: %s", target->cgroup,
-				 errno == ENOENT ? "there is no such control group"
-						 : strerror(errno));
+	if (statfs(target->named, &fs))
+		return failure__set(
+			&r->failure, STATUS_USAGE, -errno, "--cgroup %s: %s", target->named,
+			errno == ENOENT ? "there is no such control group" : strerror(errno));
 	if (fs.f_type != CGROUP2_SUPER_MAGIC)
-		return run__fail(r, -EINVAL, STATUS_USAGE,
-				 "--cgroup %s: is not in a control group hierarchy of version 2",
-				 target->cgroup);
+		return failure__set(&r->failure, STATUS_USAGE, -EINVAL,
+				    "--cgroup %s: is not in a control group hierarchy of version 2",
+				    target->named);
 	return 0;
 }
 
@@ -108,17 +109,15 @@ static int attach(struct run_result *r, const struct measurement *setup, const s
 	int err = run__attach(r, setup, tracer);
 	size_t i;
 
-	if (err)
-		return err;
 	for (i = 0; i < setup->tracing.target->pid_count && !err; i++)
 		err = tracer__add_target(*tracer, setup->tracing.target->pids[i], ROLE_BOTH);
 	if (!err && w->child)
 		err = tracer__add_target(*tracer, w->child->pid, ROLE_BOTH);
 	if (!err && w->child)
-		err = counters__open(&r->sender.counters, w->child->pid, setup->events);
+		err = counters__open(&r->sender, w->child->pid, setup->events);
 	if (!err && setup->last)
-		err = privilege__drop_attach();
-	return err ? run__fail(r, err, STATUS_FAILED, "%s", strerror(-err)) : 0;
+		err = privilege__drop_attach(&r->failure);
+	return err ? failure__set(&r->failure, STATUS_FAILED, err, "%s", strerror(-err)) : 0;
 }
 
 static int ms_left(const struct watch *w)
@@ -180,8 +179,8 @@ static void say_left(struct watch *w, const struct target *target)
 	if (!w->left_count || w->left_said || w->seconds > 0)
 		return;
 	w->left_said = true;
-	log_error("waiting for %zu process%s that %s left behind: Ctrl-C ends the window",
-		  w->left_count, w->left_count > 1 ? "es" : "", target->command[0]);
+	program__complain("waiting for %zu process%s that %s left behind: Ctrl-C ends the window",
+			  w->left_count, w->left_count > 1 ? "es" : "", target->command[0]);
 }
 
 /* Processes that outlive the window can be observed again. */
@@ -198,10 +197,11 @@ static void say_living(const struct watch *w, const struct target *target, struc
 		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%d", i ? "," : "",
 					 (int)pids[i]);
 	if (count)
-		log_error("%zu process%s that %s left behind live%s on: --pid %s observes %s%s",
-			  count, count > 1 ? "es" : "", target->command[0], count > 1 ? "" : "s",
-			  list, count > 1 ? "them" : "it",
-			  count > TARGET_PIDS_MAX ? " (64 of them)" : "");
+		program__complain(
+			"%zu process%s that %s left behind live%s on: --pid %s observes %s%s",
+			count, count > 1 ? "es" : "", target->command[0], count > 1 ? "" : "s",
+			list, count > 1 ? "them" : "it",
+			count > TARGET_PIDS_MAX ? " (64 of them)" : "");
 }
 
 /*
@@ -289,8 +289,8 @@ static int window(struct run_result *r, const struct measurement *setup, struct 
 	err = w->child ? child__run(w->child) : 0;
 	if (err) {
 		r->window = false;
-		return run__fail(r, err, err == -ENOENT ? 127 : 126, "%.200s: %s",
-				 setup->tracing.target->command[0], strerror(-err));
+		return failure__set(&r->failure, err == -ENOENT ? 127 : 126, err, "%.200s: %s",
+				    setup->tracing.target->command[0], strerror(-err));
 	}
 	wait_for_end(w, setup, r, tracer);
 	close_gate(tracer);

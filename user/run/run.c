@@ -1,24 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/run/run.h"
 
-#include "user/trace/dump.h"
-
-#include "common/program.h"
-
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-int run__fail(struct run_result *r, int err, int exit_status, const char *format, ...)
-{
-	va_list list;
-
-	va_start(list, format);
-	vsnprintf(r->error, sizeof(r->error), format, list);
-	va_end(list);
-	r->exit_status = exit_status;
-	return err;
-}
 
 int run__plan(struct run_result *r, const struct measurement *setup, enum plan_for what)
 {
@@ -34,9 +18,9 @@ int run__plan(struct run_result *r, const struct measurement *setup, enum plan_f
 		what |= PLAN_STAGES | PLAN_PACKETS;
 	if (plan__resolve(&r->plan, &facts, setup->mechanism, what))
 		return 0;
-	return run__fail(r, -ENOTSUP, STATUS_SYSTEM,
-			 "sends cannot be timed here: %s (see analyze doctor)",
-			 r->plan.entries[HOOK_SEND].reason);
+	return failure__set(&r->failure, STATUS_SYSTEM, -ENOTSUP,
+			    "sends cannot be timed here: %s (see analyze doctor)",
+			    r->plan.entries[HOOK_SEND].reason);
 }
 
 /*
@@ -46,40 +30,36 @@ int run__plan(struct run_result *r, const struct measurement *setup, enum plan_f
 static int settle_profile(struct run_result *r, struct tracer_setup *how)
 {
 	bool unseen = how->stages && !r->plan.entries[HOOK_STAGE_COPY].option;
-	struct address_range range;
 
 	if (!how->profile && !unseen)
 		return 0;
-	if (features__code(how->features, "tcp_sendmsg", &range)) {
+	if (features__code(how->features, "tcp_sendmsg", NULL)) {
 		how->profile = how->profile ? how->profile : PROFILE_HZ;
 		return 0;
 	}
 	if (!how->profile)
 		return 0;
-	return run__fail(r, -EPERM, STATUS_SYSTEM,
-			 "--profile: the kernel hides function addresses: give CAP_SYSLOG, and set "
-			 "kernel.kptr_restrict below 2");
+	return failure__set(&r->failure, STATUS_SYSTEM, -EPERM,
+			    "--profile: the kernel hides function addresses: give CAP_SYSLOG, and "
+			    "set kernel.kptr_restrict below 2");
 }
 
 int run__attach(struct run_result *r, const struct measurement *setup, struct tracer **tracer)
 {
 	struct tracer_setup how = setup->tracing;
-	char reason[600] = "";
 	int err = settle_profile(r, &how);
 
-	if (err)
-		return err;
-	err = setup->session ? session__tracer(setup->session, tracer, &r->plan, &how, reason,
-					       sizeof(reason))
-			     : tracer__attach(tracer, &r->plan, &how, reason, sizeof(reason));
-	return err ? run__fail(r, err, STATUS_SYSTEM, "%s", reason[0] ? reason : strerror(-err))
-		   : 0;
+	if (!err)
+		err = setup->session
+			      ? session__tracer(setup->session, tracer, &r->plan, &how, &r->failure)
+			      : tracer__attach(tracer, &r->plan, &how, &r->failure);
+	return err ? failure__set(&r->failure, STATUS_SYSTEM, err, "%s", strerror(-err)) : 0;
 }
 
 void run__open_window(struct run_result *r, const struct measurement *setup, struct tracer *tracer)
 {
-	counters__enable(r->sender.counters, true);
-	counters__enable(r->receiver.counters, true);
+	counters__enable(r->sender, true);
+	counters__enable(r->receiver, true);
 	memory__count(&r->memory, true);
 	r->opened = noise__read(r->sender_pid, r->receiver_pid);
 	clock_gettime(CLOCK_REALTIME, &r->started);
@@ -96,10 +76,10 @@ int run__close_window(struct run_result *r, const struct measurement *setup, str
 
 	r->closed = noise__read(r->sender_pid, r->receiver_pid);
 	memory__count(&r->memory, false);
-	counters__enable(r->sender.counters, false);
-	counters__enable(r->receiver.counters, false);
-	r->sender.count = counters__read(r->sender.counters, &r->sender.values);
-	r->receiver.count = counters__read(r->receiver.counters, &r->receiver.values);
+	counters__enable(r->sender, false);
+	counters__enable(r->receiver, false);
+	counters__read(r->sender);
+	counters__read(r->receiver);
 	err = tracer ? tracer__read(tracer, &r->counts) : 0;
 	if (!err && tracer) {
 		r->maps = tracer__dump(tracer, DUMP_ALL);
@@ -109,13 +89,15 @@ int run__close_window(struct run_result *r, const struct measurement *setup, str
 		err = tracer__timeline(tracer, &r->timeline);
 	if (!err)
 		interval_printer__end(setup->live, r->maps);
-	return err ? run__fail(r, err, STATUS_FAILED, "reading what the kernel counted failed") : 0;
+	return err ? failure__set(&r->failure, STATUS_FAILED, err,
+				  "reading what the kernel counted failed")
+		   : 0;
 }
 
 void run__free(struct run_result *r)
 {
-	counters__free(r->sender.counters);
-	counters__free(r->receiver.counters);
+	counters__free(r->sender);
+	counters__free(r->receiver);
 	json_object_put(r->app);
 	json_object_put(r->profile);
 	json_object_put(r->opened);

@@ -33,39 +33,27 @@ struct measurement {
 	void *tick_context;
 };
 
-/* Counter values of both sides; the arrays belong to the result. */
-struct run_side {
-	struct counters *counters; /* NULL: none could be opened */
-	const struct counter_value *values;
-	size_t count;
-};
-
 struct run_result {
 	struct timespec started;
 	pid_t sender_pid, receiver_pid;
 	struct plan plan;
 	struct window_counts counts;
-	char *maps;	      /* from tracer__dump() */
-	json_object *profile; /* from tracer__profile() */
-	char *timeline;	      /* from tracer__timeline() */
-	json_object *app;     /* NULL: the load generator ended without a result */
-	struct run_side sender, receiver;
+	char *maps;			    /* from tracer__dump() */
+	json_object *profile;		    /* from tracer__profile() */
+	char *timeline;			    /* from tracer__timeline() */
+	json_object *app;		    /* NULL: the load generator ended without a result */
+	struct counters *sender, *receiver; /* NULL: none could be opened */
 	struct memory_run memory;
 	json_object *opened, *closed; /* noise__read() when the window opened and closed */
 	bool window;		      /* a window was measured, so there is a result to report */
 	bool interrupted;
-	double observed_s;	/* length of an observation's window */
-	__u64 in_flight;	/* sends in progress when it closed */
-	int command_status;	/* exit status of the observed command, as a shell shows it */
-	char error[4096 + 256]; /* empty: no error */
-	int exit_status;	/* for this error */
+	double observed_s;  /* length of an observation's window */
+	__u64 in_flight;    /* sends in progress when it closed */
+	int command_status; /* exit status of the observed command, as a shell shows it */
+	struct failure failure;
 };
 
-/* Stores an error message and the exit status. Returns err. */
-int run__fail(struct run_result *result, int err, int exit_status, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
-
-/* Plans the hooks of the run, and attaches them. 0, or -errno with result->error. */
+/* Plans the hooks of the run, and attaches them. 0, or -errno with result->failure. */
 int run__plan(struct run_result *result, const struct measurement *setup, enum plan_for what);
 int run__attach(struct run_result *result, const struct measurement *setup, struct tracer **tracer);
 /* Starts all counters, or stops and reads them: then the gate is closed. The tracer may be NULL. */
@@ -74,17 +62,17 @@ void run__open_window(struct run_result *result, const struct measurement *setup
 int run__close_window(struct run_result *result, const struct measurement *setup,
 		      struct tracer *tracer);
 
-/* Runs a load, with its programs and counters. 0, or -errno with result->error. */
+/* Runs a load, with its programs and counters. 0, or -errno with result->failure. */
 int run__measure(struct run_result *result, const struct measurement *setup);
 /*
  * Observes setup->target until the time is up, its processes have ended, or setup->tick returns
- * true. 0, or -errno with result->error.
+ * true. 0, or -errno with result->failure.
  */
 int run__observe(struct run_result *result, const struct measurement *setup);
 
 /*
  * Opens a window of setup->target, which may come later. The caller reads it, and ends it by
- * freeing the tracer. 0 and *tracer, or -errno with result->error and NULL.
+ * freeing the tracer. 0 and *tracer, or -errno with result->failure and NULL.
  */
 int run__open_observation(struct run_result *result, const struct measurement *setup,
 			  struct tracer **tracer);

@@ -65,9 +65,7 @@ int child__run(struct child *c)
 	/* A signal may have ended the child before: then its status says so. */
 	if (send(c->go, "g", 1, MSG_NOSIGNAL) != 1 && errno != EPIPE)
 		return -errno;
-	do {
-		n = read(c->go, &err, sizeof(err));
-	} while (n < 0 && errno == EINTR);
+	n = TEMP_FAILURE_RETRY(read(c->go, &err, sizeof(err)));
 	close(c->go);
 	c->go = -1;
 	return n == sizeof(err) ? -err : 0;

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/system/files.h"
 
-#include "user/system/log.h"
-
-#include <ctype.h>
-#include <fcntl.h>
+#include <errno.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 int files__find_part(const char *part, char *path, size_t size)
@@ -52,18 +48,4 @@ bool files__number(const char *path, long *number)
 	char line[64];
 
 	return files__first_line(path, line, sizeof(line)) && sscanf(line, "%ld", number) == 1;
-}
-
-int files__open_regular(int folder, const char *name, int flags)
-{
-	int fd = openat(folder, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666), err;
-	struct stat st;
-
-	if (fd < 0)
-		return errno == ENXIO ? -EINVAL : -errno; /* a FIFO without a reader, or a socket */
-	err = fstat(fd, &st) ? -errno : S_ISREG(st.st_mode) ? 0 : -EINVAL;
-	if (!err)
-		return fd;
-	close(fd);
-	return err;
 }

@@ -2,7 +2,6 @@
 /* Finds the program's own parts, and reads small files. */
 #pragma once
 
-#include <json-c/json.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -23,10 +22,3 @@ int files__find_part(const char *part, char *path, size_t size);
 bool files__first_line(const char *path, char *line, size_t size);
 /* The number at the beginning of a file; false, without changing *number, if there is none. */
 bool files__number(const char *path, long *number);
-
-/*
- * Opens a regular file in a folder (AT_FDCWD: by its path), close-on-exec. It follows no symbolic
- * link in the last component, and does not wait at a FIFO. Returns -errno: -EINVAL is another kind
- * of file.
- */
-int files__open_regular(int folder, const char *name, int flags);

@@ -5,8 +5,6 @@
 #include "user/system/privilege.h"
 #include "user/system/signals.h"
 
-#include "common/program.h"
-
 #include <fcntl.h>
 #include <fts.h>
 #include <limits.h>
@@ -52,24 +50,23 @@ static bool is_trusted(const struct stat *st, const struct owners *o)
 	       (!others && (!st->st_uid || st->st_uid == o->caller || st->st_uid == o->program));
 }
 
-/* 0 or -errno, with the file's name. */
-static int check_file(const char *path, const struct stat *st, const struct owners *o, char *reason,
-		      size_t size)
+static int check_file(const char *path, const struct stat *st, const struct owners *o,
+		      struct failure *f)
 {
 	if (is_trusted(st, o))
 		return 0;
-	snprintf(reason, size,
-		 "%s: other users may write to it, so root does not run it: chmod go-w, or install "
-		 "the program",
-		 path);
-	return -EPERM;
+	return failure__set(
+		f, STATUS_SYSTEM, -EPERM,
+		"%s: other users may write to it, so root does not run it: chmod go-w, or "
+		"install the program",
+		path);
 }
 
 /*
  * Checks all files of the front, except the libraries of reports, and their folder: who may write
  * to it could replace them.
  */
-static int check_files(char *analysis, char *reason, size_t size)
+static int check_files(char *analysis, struct failure *f)
 {
 	FTS *fts = fts_open((char *[]){analysis, NULL}, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
 	struct owners owners = {.caller = privilege__caller()};
@@ -83,14 +80,14 @@ static int check_files(char *analysis, char *reason, size_t size)
 		if (!strcmp(entry->fts_name, ".venv"))
 			fts_set(fts, entry, FTS_SKIP);
 		else if (entry->fts_info != FTS_DP)
-			err = check_file(entry->fts_path, entry->fts_statp, &owners, reason, size);
+			err = check_file(entry->fts_path, entry->fts_statp, &owners, f);
 	}
 	if (fts)
 		fts_close(fts);
 	snprintf(above, sizeof(above), "%s/..", analysis);
 	if (!err && stat(above, &st))
 		err = -errno;
-	return err ? err : check_file(above, &st, &owners, reason, size);
+	return err ? err : check_file(above, &st, &owners, f);
 }
 
 /* Keeps only the standard streams and the front's end of the socket. */
@@ -111,13 +108,13 @@ static int keep_descriptors(int end)
 static void become(int end, const char *script)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-	char reason[256];
+	struct failure unseen = {};
 	size_t i;
 
 	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		signal(signals[i], SIG_IGN);
-	if (privilege__become_user(reason, sizeof(reason)) ||
-	    privilege__drop_all(reason, sizeof(reason)) || keep_descriptors(end))
+	if (privilege__become_user(&unseen) || privilege__drop_all(&unseen) ||
+	    keep_descriptors(end))
 		_exit(STATUS_FAILED);
 	/* File names are bytes, and the text that the front reads is UTF-8 in every locale. */
 	execl(SYSTEM_PYTHON, SYSTEM_PYTHON, "-I", "-B", "-S", "-X", "utf8", script,
@@ -142,7 +139,7 @@ static int start(struct front *f, const char *script)
 	return err;
 }
 
-static int check(const char *script, char *reason, size_t size)
+static int check(const char *script, struct failure *f)
 {
 	char folder[PATH_MAX];
 
@@ -152,33 +149,32 @@ static int check(const char *script, char *reason, size_t size)
 		return -errno;
 	*strrchr(folder, '/') = 0;
 	*strrchr(folder, '/') = 0;
-	return check_files(folder, reason, size);
+	return check_files(folder, f);
 }
 
-int front__start(struct front **out, char *reason, size_t size)
+int front__start(struct front **out, struct failure *failure)
 {
 	struct front *f = calloc(1, sizeof(*f));
 	char script[PATH_MAX];
 	int err = f ? files__find_part(SCRIPT, script, sizeof(script)) : -ENOMEM;
 
-	snprintf(reason, size, "the front cannot be started: %s", strerror(-err));
 	if (err == -ENOENT || err == -EACCES)
-		snprintf(reason, size, PART_MISSING, SCRIPT);
-	else if (!err && access(SYSTEM_PYTHON, X_OK)) {
-		err = -ENOENT;
-		snprintf(reason, size,
-			 SYSTEM_PYTHON
-			 " is missing: install python3, or print raw lines with --raw");
-	}
+		failure__set(failure, STATUS_SYSTEM, err, PART_MISSING, SCRIPT);
+	else if (!err && access(SYSTEM_PYTHON, X_OK))
+		err = failure__set(failure, STATUS_SYSTEM, -ENOENT,
+				   SYSTEM_PYTHON
+				   " is missing: install python3, or print raw lines with --raw");
 	if (!err)
-		err = check(script, reason, size);
+		err = check(script, failure);
 	if (!err)
 		err = start(f, script);
-	if (err)
-		front__free(f);
-	else
+	if (!err) {
 		*out = f;
-	return err;
+		return 0;
+	}
+	front__free(f);
+	return failure__set(failure, STATUS_SYSTEM, err, "the front cannot be started: %s",
+			    strerror(-err));
 }
 
 /* 0 or -errno; no SIGPIPE if the front has ended. */
@@ -187,9 +183,7 @@ static int send_all(int fd, const char *text, size_t size)
 	ssize_t sent;
 
 	for (; size; text += sent, size -= (size_t)sent) {
-		do
-			sent = send(fd, text, size, MSG_NOSIGNAL);
-		while (sent < 0 && errno == EINTR);
+		sent = TEMP_FAILURE_RETRY(send(fd, text, size, MSG_NOSIGNAL));
 		if (sent < 0)
 			return -errno;
 	}
@@ -239,9 +233,7 @@ json_object *front__hear(struct front *f, int *err)
 		*err = -EBADMSG;
 		if (f->heard == sizeof(f->line))
 			return NULL;
-		n = read(f->fd, f->line + f->heard, sizeof(f->line) - f->heard);
-		if (n < 0 && errno == EINTR)
-			continue;
+		n = TEMP_FAILURE_RETRY(read(f->fd, f->line + f->heard, sizeof(f->line) - f->heard));
 		*err = n < 0 ? -errno : -EPIPE;
 		if (n <= 0)
 			return NULL;

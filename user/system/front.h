@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include "common/program.h"
+
 #include <json-c/json.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,10 +16,10 @@
 struct front;
 
 /*
- * Must be called before anything is opened. 0, and *out is to be freed; or -errno with the reason
- * in words: Python or its files are missing, or other users may write to them.
+ * Must be called before anything is opened. 0, and *out is to be freed; or -errno: Python or its
+ * files are missing, or other users may write to them.
  */
-int front__start(struct front **out, char *reason, size_t size);
+int front__start(struct front **out, struct failure *failure);
 
 /* Sends a line and frees it; NULL means no memory. 0 or -errno: -EPIPE: the front has ended. */
 int front__say(struct front *f, char *line);

@@ -2,9 +2,9 @@
 #include "user/system/privilege.h"
 
 #include "common/capabilities.h"
+#include "common/units.h"
 #include "user/system/files.h"
 
-#include <errno.h>
 #include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -47,15 +47,13 @@ const char *privilege__lacking(void)
 static bool calling_user(uid_t *uid, gid_t *gid)
 {
 	const char *user = getenv("SUDO_UID"), *group = getenv("SUDO_GID");
-	char *end;
+	unsigned long long u, g;
 
-	if (geteuid() || !user || !group)
+	if (geteuid() || !user || !group || units__count(user, &u) || units__count(group, &g))
 		return false;
-	*uid = (uid_t)strtoul(user, &end, 10);
-	if (*end || !*user)
-		return false;
-	*gid = (gid_t)strtoul(group, &end, 10);
-	return !*end && *group && *uid;
+	*uid = (uid_t)u;
+	*gid = (gid_t)g;
+	return *uid;
 }
 
 uid_t privilege__caller(void)
@@ -90,57 +88,51 @@ static bool perf_wants_admin(void)
 	return files__number("/proc/sys/kernel/perf_event_paranoid", &level) && level > 2;
 }
 
-int privilege__become_user(char *reason, size_t size)
+int privilege__become_user(struct failure *f)
 {
 	const struct passwd *user;
 	uid_t uid;
 	gid_t gid;
 	int err;
 
-	*reason = 0;
 	if (!calling_user(&uid, &gid))
 		return 0;
 	user = getpwuid(uid);
 	err = become(user, uid, gid);
 	if (err)
-		snprintf(reason, size, "cannot become user %d, who called sudo: %s", (int)uid,
-			 strerror(-err));
-	else if (!user)
-		snprintf(reason, size,
+		return failure__set(f, STATUS_FAILED, err,
+				    "cannot become user %d, who called sudo: %s", (int)uid,
+				    strerror(-err));
+	if (!user)
+		snprintf(f->text, sizeof(f->text),
 			 "user %d, who called sudo, is not found in " USER_DATABASE
 			 ": only its primary group is kept",
 			 (int)uid);
-	return err;
+	return 0;
 }
 
-int privilege__reduce(bool cost, char *reason, size_t size)
+int privilege__reduce(bool cost, struct failure *f)
 {
 	static const cap_value_t needed[] = {CAP_BPF, CAP_PERFMON, CAP_SYS_ADMIN};
-	int err;
 
 	if (!capabilities__has(CAP_BPF, CAP_PERMITTED))
 		return 0; /* before 5.8 it was part of CAP_SYS_ADMIN; or there is none to drop */
-	err = capabilities__keep(needed, cost || perf_wants_admin() ? 3 : 2);
-	if (err)
-		snprintf(reason, size, "cannot give up capabilities: %s", strerror(-err));
-	return err;
+	return capabilities__keep(needed, cost || perf_wants_admin() ? 3 : 2, f);
 }
 
-int privilege__drop_attach(void)
+int privilege__drop_attach(struct failure *f)
 {
 	static const cap_value_t needed[] = {CAP_BPF};
 
-	return capabilities__has(CAP_BPF, CAP_PERMITTED) ? capabilities__keep(needed, 1) : 0;
+	return capabilities__has(CAP_BPF, CAP_PERMITTED) ? capabilities__keep(needed, 1, f) : 0;
 }
 
-int privilege__drop_all(char *reason, size_t size)
+int privilege__drop_all(struct failure *f)
 {
 	/* Otherwise root would regain all capabilities at the next exec. */
-	int err = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno : capabilities__keep(NULL, 0);
-
-	if (err)
-		snprintf(reason, size, "cannot give up capabilities: %s", strerror(-err));
-	return err;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return failure__set(f, STATUS_FAILED, -errno, "cannot give up capabilities: %m");
+	return capabilities__keep(NULL, 0, f);
 }
 
 json_object *privilege__json(void)

@@ -6,9 +6,10 @@
  */
 #pragma once
 
+#include "common/program.h"
+
 #include <json-c/json.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <sys/types.h>
 
 /* What is missing for loading BPF programs, and the remedy; NULL: nothing. */
@@ -18,25 +19,22 @@ const char *privilege__lacking(void);
 uid_t privilege__caller(void);
 
 /*
- * Becomes the user who called sudo, if there is one. 0, with a warning for the user in reason or
- * "", or -errno with the reason in words.
+ * Becomes the user who called sudo, if there is one. 0, perhaps with a warning for the user as the
+ * text, or -errno.
  */
-int privilege__become_user(char *reason, size_t size);
+int privilege__become_user(struct failure *f);
 
 /*
  * Keeps only CAP_BPF and CAP_PERFMON, and CAP_SYS_ADMIN if cost is counted or perf events need it
- * here. 0 or -errno with the reason in words.
+ * here. 0 or -errno.
  */
-int privilege__reduce(bool cost, char *reason, size_t size);
+int privilege__reduce(bool cost, struct failure *f);
 
 /* After the last attachment: keeps only CAP_BPF, which reading maps needs before 6.0. */
-int privilege__drop_attach(void);
+int privilege__drop_attach(struct failure *f);
 
-/*
- * Drops every capability, for this process and whatever it executes, also as root. 0 or -errno with
- * the reason in words.
- */
-int privilege__drop_all(char *reason, size_t size);
+/* Drops every capability, for this process and whatever it executes, also as root. 0 or -errno. */
+int privilege__drop_all(struct failure *f);
 
 /* The record's block "privilege": of the load generator and of this process. */
 json_object *privilege__json(void);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Sets the gate, and reads what the programs counted while it was open, summed over the CPUs. */
-#include "user/trace/dump.h"
 #include "user/trace/tracer_private.h"
 
 #include "common/hist_stats.h"
@@ -398,9 +397,10 @@ int tracer__take_group(struct tracer *t, const struct group_key *key, struct gro
 	return err ? err : bpf_map_delete_elem(map, key);
 }
 
-static int forget(void *context, const struct group_row *row)
+static int forget(void *context, const struct group_key *key, const struct group *group)
 {
-	bpf_map_delete_elem(*(int *)context, &row->key);
+	(void)group;
+	bpf_map_delete_elem(*(int *)context, key);
 	return 0;
 }
 

@@ -10,10 +10,12 @@
 #include "user/system/files.h"
 #include "user/system/library.h"
 
+#include "common/json.h"
+#include "common/units.h"
+
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <dirent.h>
-#include <errno.h>
 #include <perfmon/pfmlib_perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,14 +67,25 @@ struct counter_events {
 
 struct counters {
 	size_t count;
-	int fds[COUNTERS_MAX]; /* -1: see the value's status */
-	struct counter_value values[COUNTERS_MAX];
+	struct counter {
+		int fd;		   /* -1: see the status */
+		const char *event; /* perf's name */
+		const char *unit;  /* "": a plain count */
+		char pmu[32];	   /* "": a software event */
+		const char *status;
+		char reason[96]; /* unless it was counted */
+		double value;	 /* scaled by enabled / running if these differ */
+		__u64 enabled_ns, running_ns;
+	} of[COUNTERS_MAX];
 	pid_t pid;
+	bool read;
 };
 
-static int open_event(struct perf_event_attr *attr, pid_t pid, int leader)
+#define NOT_COUNTED "not counted"
+
+static int open_event(struct perf_event_attr *attr, pid_t pid, int cpu, int leader)
 {
-	return (int)syscall(SYS_perf_event_open, attr, pid, -1, leader, PERF_FLAG_FD_CLOEXEC);
+	return (int)syscall(SYS_perf_event_open, attr, pid, cpu, leader, PERF_FLAG_FD_CLOEXEC);
 }
 
 static void set_common(struct perf_event_attr *attr)
@@ -96,7 +109,7 @@ static bool can_count_cycles(void)
 	int fd;
 
 	set_common(&attr);
-	fd = open_event(&attr, 0, -1);
+	fd = open_event(&attr, 0, -1, -1);
 	if (fd >= 0)
 		close(fd);
 	return fd >= 0;
@@ -126,48 +139,38 @@ size_t pmu__list(struct pmu *pmus, bool *usable)
 	return count;
 }
 
+static bool is_missing(int err)
+{
+	return err == ENOENT || err == ENODEV || err == EOPNOTSUPP || err == EINVAL;
+}
+
 static const char *counter_failure(int err)
 {
-	switch (err) {
-	case ENOENT:
-	case ENODEV:
-	case EOPNOTSUPP:
-	case EINVAL:
+	if (is_missing(err))
 		return "this machine has no such counter";
-	case EACCES:
-	case EPERM:
+	if (err == EACCES || err == EPERM)
 		return "not permitted (needs CAP_PERFMON, or a lower kernel.perf_event_paranoid)";
-	case ENOSPC:
-	case EBUSY:
-		return "the counters are taken";
-	default:
-		return strerror(err);
-	}
+	return err == ENOSPC || err == EBUSY ? "the counters are taken" : strerror(err);
 }
 
 /* Adds a counter, open or with the reason why not. Returns its descriptor, or -1. */
 static int add_counter(struct counters *c, const char *name, const char *unit, const char *pmu,
 		       struct perf_event_attr *attr, int leader)
 {
-	struct counter_value *v = &c->values[c->count];
-	int fd;
+	struct counter *v = &c->of[c->count];
 
 	if (c->count == COUNTERS_MAX)
 		return -1;
+	c->count++;
 	set_common(attr);
-	fd = open_event(attr, c->pid, leader);
-	v->event = name;
-	v->unit = unit;
-	snprintf(v->pmu, sizeof(v->pmu), "%s", pmu);
-	if (fd < 0) {
-		v->status =
-			errno == ENOENT || errno == EOPNOTSUPP || errno == ENODEV || errno == EINVAL
-				? COUNTER_NOT_SUPPORTED
-				: COUNTER_NOT_COUNTED;
+	*v = (struct counter){open_event(attr, c->pid, -1, leader), name, unit,
+			      .status = "counted"};
+	if (v->fd < 0) {
+		v->status = is_missing(errno) ? "not supported" : NOT_COUNTED;
 		snprintf(v->reason, sizeof(v->reason), "%s", counter_failure(errno));
 	}
-	c->fds[c->count++] = fd;
-	return fd;
+	snprintf(v->pmu, sizeof(v->pmu), "%s", pmu);
+	return v->fd;
 }
 
 static void add_standard(struct counters *c, const struct pmu *pmu, bool hybrid)
@@ -226,19 +229,19 @@ void counters__enable(struct counters *c, bool enable)
 	size_t i;
 
 	for (i = 0; c && i < c->count; i++)
-		if (c->fds[i] >= 0)
-			ioctl(c->fds[i], enable ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE,
+		if (c->of[i].fd >= 0)
+			ioctl(c->of[i].fd, enable ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE,
 			      0);
 }
 
-static void read_one(struct counter_value *v, int fd)
+static void read_one(struct counter *v)
 {
 	struct {
 		__u64 value, enabled, running;
 	} data;
 
-	if (read(fd, &data, sizeof(data)) != sizeof(data)) {
-		v->status = COUNTER_NOT_COUNTED;
+	if (read(v->fd, &data, sizeof(data)) != sizeof(data)) {
+		v->status = NOT_COUNTED;
 		snprintf(v->reason, sizeof(v->reason), "reading failed: %s", strerror(errno));
 		return;
 	}
@@ -247,35 +250,52 @@ static void read_one(struct counter_value *v, int fd)
 	v->value = (double)data.value;
 	if (data.running && data.running < data.enabled)
 		v->value *= (double)data.enabled / (double)data.running;
-	v->status = COUNTER_COUNTED;
 	if (data.enabled && !data.running) {
-		v->status = COUNTER_NOT_COUNTED;
+		v->status = NOT_COUNTED;
 		snprintf(v->reason, sizeof(v->reason), "the PMU had no counter free for it");
 	}
 }
 
-size_t counters__read(struct counters *c, const struct counter_value **values)
+void counters__read(struct counters *c)
 {
 	size_t i;
 
-	if (!c)
-		return 0;
-	for (i = 0; i < c->count; i++)
-		if (c->fds[i] >= 0)
-			read_one(&c->values[i], c->fds[i]);
-	*values = c->values;
-	return c->count;
+	for (i = 0; c && i < c->count; i++)
+		if (c->of[i].fd >= 0)
+			read_one(&c->of[i]);
+	if (c)
+		c->read = true;
+}
+
+void counters__add_json(const struct counters *c, const char *scope, json_object *list)
+{
+	const struct counter *v;
+	json_object *o;
+
+	if (!c || !c->read)
+		return;
+	for (v = c->of; v < c->of + c->count; v++) {
+		o = json_object_new_object();
+		json__add_string(o, "event", v->event);
+		json__add_text(o, "pmu", v->pmu);
+		json__add_string(o, "scope", scope);
+		json__add(o, "value", json_object_new_double(v->value));
+		json__add_string(o, "unit", v->unit);
+		json__add_count(o, "enabled_ns", v->enabled_ns);
+		json__add_count(o, "running_ns", v->running_ns);
+		json__add_string(o, "status", v->status);
+		json__add_string(o, "reason", v->reason);
+		json_object_array_add(list, o);
+	}
 }
 
 void counters__free(struct counters *c)
 {
 	size_t i;
 
-	if (!c)
-		return;
-	for (i = 0; i < c->count; i++)
-		if (c->fds[i] >= 0)
-			close(c->fds[i]);
+	for (i = 0; c && i < c->count; i++)
+		if (c->of[i].fd >= 0)
+			close(c->of[i].fd);
 	free(c);
 }
 
@@ -298,47 +318,39 @@ static bool load_pfm(void)
 	return pfm.initialize() == PFM_SUCCESS;
 }
 
-static int encode(struct counter_events *e, const char *name, size_t max, char *reason, size_t size)
+/* Adds an event. Returns NULL, or why it cannot. */
+static const char *encode(struct counter_events *e, const char *name, size_t max)
 {
-	pfm_perf_encode_arg_t arg = {.size = sizeof(arg)};
+	pfm_perf_encode_arg_t arg = {.size = sizeof(arg), .attr = &e->events[e->count].attr};
 	int err;
 
-	if (e->count == max) {
-		snprintf(reason, size, "%s: more than %zu events", name, max);
-		return -EINVAL;
-	}
-	arg.attr = &e->events[e->count].attr;
+	if (e->count == max)
+		return units__text("more than %zu events", max);
 	err = pfm.encode(name, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT, &arg);
-	if (err != PFM_SUCCESS) {
-		snprintf(reason, size, "%s: %s", name, pfm.why(err));
-		return -EINVAL;
-	}
+	if (err != PFM_SUCCESS)
+		return pfm.why(err);
 	e->events[e->count].name = strdup(name);
-	return e->events[e->count++].name ? 0 : -ENOMEM;
+	return e->events[e->count++].name ? NULL : strerror(ENOMEM);
 }
 
-int counter_events__parse(struct counter_events **out, const char *list, size_t max, char *reason,
-			  size_t size)
+int counter_events__parse(struct counter_events **out, const char *option, const char *list,
+			  size_t max, struct failure *f)
 {
 	struct counter_events *e = calloc(1, sizeof(*e));
-	char *copy = strdup(list), *save, *name;
-	int err = 0;
+	char *copy = strdup(list), *rest = copy, *name = NULL;
+	const char *why = !e || !copy	? strerror(ENOMEM)
+			  : !load_pfm() ? "libpfm4 cannot be loaded"
+					: NULL;
 
-	if (!e || !copy) {
-		err = -ENOMEM;
-	} else if (!load_pfm()) {
-		snprintf(reason, size, "libpfm4 cannot be loaded");
-		err = -EINVAL;
-	}
-	for (name = err ? NULL : strtok_r(copy, ",", &save); name && !err;
-	     name = strtok_r(NULL, ",", &save))
-		err = encode(e, name, max, reason, size);
+	*out = e;
+	while (!why && (name = strsep(&rest, ",")))
+		why = *name ? encode(e, name, max) : NULL;
+	if (why)
+		failure__set(f, STATUS_USAGE, -EINVAL,
+			     "%s %s: %s (showevtinfo of libpfm4 lists the names)", option,
+			     name ? name : list, why);
 	free(copy);
-	if (err)
-		counter_events__free(e);
-	else
-		*out = e;
-	return err;
+	return why ? -EINVAL : 0;
 }
 
 size_t counter_events__count(const struct counter_events *e)
@@ -365,33 +377,26 @@ struct call_counters {
 	int fds[];
 };
 
-/* Pinned, because a send is too short to extrapolate the count of a shared counter. */
-static int open_on_cpu(const struct perf_event_attr *event, int cpu)
-{
-	struct perf_event_attr attr = *event;
-	int fd;
-
-	attr.size = sizeof(attr);
-	attr.pinned = 1;
-	attr.disabled = 0;
-	fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
-/* ENODEV means that the CPU is offline: nothing is sent from it. */
+/*
+ * Pinned, because a send is too short to extrapolate the count of a shared counter. ENODEV means
+ * that the CPU is offline: nothing is sent from it.
+ */
 static int open_all(struct call_counters *c, const struct counter_events *events, int map_fd,
 		    int cpu)
 {
+	struct perf_event_attr attr;
 	__u32 key;
 	size_t i;
 	int fd;
 
 	for (i = 0; i < events->count; i++) {
-		fd = open_on_cpu(&events->events[i].attr, cpu);
-		if (fd == -ENODEV)
-			return 0;
+		attr = events->events[i].attr;
+		attr.size = sizeof(attr);
+		attr.pinned = 1;
+		attr.disabled = 0;
+		fd = open_event(&attr, -1, cpu, -1);
 		if (fd < 0)
-			return fd;
+			return errno == ENODEV ? 0 : -errno;
 		c->fds[c->count++] = fd;
 		key = (__u32)cpu * CALL_COUNTERS_MAX + (__u32)i;
 		if (bpf_map_update_elem(map_fd, &key, &fd, BPF_ANY))
@@ -401,7 +406,7 @@ static int open_all(struct call_counters *c, const struct counter_events *events
 }
 
 int call_counters__open(struct call_counters **out, const struct counter_events *events, int map_fd,
-			char *reason, size_t size)
+			struct failure *f)
 {
 	int cpu, err = 0, cpus = libbpf_num_possible_cpus();
 	struct call_counters *c;
@@ -415,14 +420,14 @@ int call_counters__open(struct call_counters **out, const struct counter_events 
 		err = open_all(c, events, map_fd, cpu);
 	if (!err && !c->count)
 		err = -ENODEV;
-	if (err) {
-		snprintf(reason, size, "--call-counters %s: %s",
-			 events->events[c->count % events->count].name, counter_failure(-err));
-		call_counters__free(c);
-		return err;
+	if (!err) {
+		*out = c;
+		return 0;
 	}
-	*out = c;
-	return 0;
+	failure__set(f, STATUS_SYSTEM, err, "--call-counters %s: %s",
+		     events->events[c->count % events->count].name, counter_failure(-err));
+	call_counters__free(c);
+	return err;
 }
 
 void call_counters__free(struct call_counters *c)

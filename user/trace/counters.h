@@ -5,33 +5,23 @@
  */
 #pragma once
 
+#include "common/program.h"
+
+#include <json-c/json.h>
 #include <linux/perf_event.h>
 #include <linux/types.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
-enum counter_status { COUNTER_COUNTED, COUNTER_NOT_SUPPORTED, COUNTER_NOT_COUNTED };
-
-struct counter_value {
-	const char *event; /* perf's name */
-	const char *unit;  /* "": a plain count */
-	char pmu[32];	   /* "": a software event */
-	enum counter_status status;
-	char reason[96]; /* unless it was counted */
-	double value;	 /* scaled by enabled / running if these differ */
-	__u64 enabled_ns;
-	__u64 running_ns;
-};
-
 struct counters;
 
 /* Additional events, comma-separated names of libpfm4; NULL: none. */
 struct counter_events;
 #define COUNTER_EVENTS_MAX 16
-/* 0 and *out; or -EINVAL with the unknown or superfluous name, and why, in reason. */
-int counter_events__parse(struct counter_events **out, const char *list, size_t max, char *reason,
-			  size_t size);
+/* Parses the value of an option. 0 or -EINVAL; *out must be freed in both cases. */
+int counter_events__parse(struct counter_events **out, const char *option, const char *list,
+			  size_t max, struct failure *f);
 void counter_events__free(struct counter_events *e);
 size_t counter_events__count(const struct counter_events *e);
 const char *counter_events__name(const struct counter_events *e, size_t i);
@@ -41,10 +31,11 @@ const char *counter_events__name(const struct counter_events *e, size_t i);
  * has a status. 0 and *out, or -ENOMEM.
  */
 int counters__open(struct counters **out, pid_t pid, const struct counter_events *more);
-/* Starts or stops counting. NULL has no counters. */
+/* Starts or stops counting. c may be NULL here and below. */
 void counters__enable(struct counters *c, bool enable);
-/* Reads all counters; the array belongs to c. Returns their number. */
-size_t counters__read(struct counters *c, const struct counter_value **values);
+void counters__read(struct counters *c);
+/* Adds what was read to a list. scope: whose counters they are. */
+void counters__add_json(const struct counters *c, const char *scope, json_object *list);
 void counters__free(struct counters *c);
 
 /* The core PMUs: one on most machines, several on a hybrid CPU, none in many virtual machines. */
@@ -64,10 +55,10 @@ struct call_counters;
 
 /*
  * Opens the events on all CPUs and stores them in the perf event array map_fd, where programs read
- * them. 0 and *out; or -errno with the reason in words.
+ * them. 0 and *out; or -errno.
  */
 int call_counters__open(struct call_counters **out, const struct counter_events *events, int map_fd,
-			char *reason, size_t size);
+			struct failure *f);
 void call_counters__free(struct call_counters *c);
 
 /*

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "user/trace/dump.h"
-
 #include "user/trace/tracer_private.h"
 
 #include <bpf/bpf.h>

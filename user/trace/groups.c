@@ -43,25 +43,12 @@ struct batch {
 	struct group values[BATCH];
 };
 
-static int see_batch(const struct batch *batch, size_t count, group_visit see, void *context)
-{
-	struct group_row row;
-	size_t i;
-	int err = 0;
-
-	for (i = 0; i < count && !err; i++) {
-		row = (struct group_row){batch->keys[i], batch->values[i]};
-		err = see(context, &row);
-	}
-	return err;
-}
-
 /* The kernel iterates over buckets: an element that is added meanwhile may be missed. */
 static int each(int map, struct batch *batch, group_visit see, void *context)
 {
-	__u32 position = 0, count;
+	__u32 position = 0, count, i;
 	bool begun = false;
-	int err, seen;
+	int err, seen = 0;
 
 	do {
 		count = BATCH;
@@ -70,11 +57,10 @@ static int each(int map, struct batch *batch, group_visit see, void *context)
 		if (err && err != -ENOENT)
 			return err;
 		begun = true;
-		seen = see_batch(batch, count, see, context);
-		if (seen)
-			return seen;
-	} while (!err);
-	return 0;
+		for (i = 0; i < count && !seen; i++)
+			seen = see(context, &batch->keys[i], &batch->values[i]);
+	} while (!err && !seen);
+	return seen;
 }
 
 int groups__each(int map, group_visit see, void *context)

@@ -3,7 +3,6 @@
 
 #include "common/json.h"
 
-#include <errno.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +45,7 @@ static int attach_cpu(struct profile *p, const struct bpf_program *program, int 
 }
 
 int profile__attach(struct profile **out, const struct bpf_program *program, unsigned int hz,
-		    char *reason, size_t size)
+		    struct failure *f)
 {
 	int cpu, err = 0, cpus = libbpf_num_possible_cpus();
 	struct profile *p =
@@ -63,15 +62,14 @@ int profile__attach(struct profile **out, const struct bpf_program *program, uns
 		err = attach_cpu(p, program, cpu);
 	if (!err && !p->count)
 		err = -ENODEV;
-	if (err) {
-		snprintf(reason, size, "--profile=%u: the kernel samples no CPU: %s", hz,
-			 err == -EINVAL ? "above kernel.perf_event_max_sample_rate"
-					: strerror(-err));
-		profile__detach(p);
-		return err;
+	if (!err) {
+		*out = p;
+		return 0;
 	}
-	*out = p;
-	return 0;
+	profile__detach(p);
+	return failure__set(
+		f, STATUS_SYSTEM, err, "--profile=%u: the kernel samples no CPU: %s", hz,
+		err == -EINVAL ? "above kernel.perf_event_max_sample_rate" : strerror(-err));
 }
 
 void profile__detach(struct profile *p)
@@ -115,14 +113,7 @@ static __u64 frame_address(const struct profile_stack *stack, size_t frame)
 	return stack->functions[frame] - (frame > 0);
 }
 
-static int compare_addresses(const void *a, const void *b)
-{
-	const struct kernel_address *x = a, *y = b;
-
-	return x->address < y->address ? -1 : x->address > y->address;
-}
-
-/* The addresses of all frames, sorted and unique, which the caller frees; NULL: memory is short. */
+/* The addresses of all frames, which the caller frees; NULL: memory is short. */
 static struct kernel_address *addresses_of(const struct sampled *all, size_t count, size_t *found)
 {
 	struct kernel_address *addresses;
@@ -131,15 +122,10 @@ static struct kernel_address *addresses_of(const struct sampled *all, size_t cou
 	for (i = 0; i < count; i++)
 		n += all[i].stack.depth;
 	addresses = calloc(n + 1, sizeof(*addresses));
+	*found = n;
 	for (i = n = 0; addresses && i < count; i++)
 		for (frame = 0; frame < all[i].stack.depth; frame++)
 			addresses[n++].address = frame_address(&all[i].stack, frame);
-	if (!addresses)
-		return NULL;
-	qsort(addresses, n, sizeof(*addresses), compare_addresses);
-	for (i = *found = 0; i < n; i++)
-		if (!*found || addresses[*found - 1].address != addresses[i].address)
-			addresses[(*found)++].address = addresses[i].address;
 	return addresses;
 }
 
@@ -148,15 +134,13 @@ static json_object *stack_json(const struct sampled *s, const struct kernel_addr
 {
 	json_object *o = json_object_new_object(), *frames = json_object_new_array();
 	const struct kernel_address *found;
-	struct kernel_address wanted = {};
 	size_t i;
 
 	json__add_count(o, "slot", s->key.slot);
 	json__add_count(o, "role", s->key.role);
 	json__add_count(o, "samples", s->stack.samples);
 	for (i = 0; i < s->stack.depth; i++) {
-		wanted.address = frame_address(&s->stack, i);
-		found = bsearch(&wanted, addresses, count, sizeof(wanted), compare_addresses);
+		found = kernel_address__find(addresses, count, frame_address(&s->stack, i));
 		json_object_array_add(frames, json_object_new_int64(found - addresses));
 	}
 	json__add(o, "frames", frames);
@@ -174,7 +158,7 @@ json_object *profile__json(const struct profile *p, const struct bpf_map *stacks
 	all = read_stacks(stacks, &count);
 	if (all)
 		addresses = addresses_of(all, count, &found);
-	if (addresses && !features__symbolize(features, addresses, found)) {
+	if (addresses && !features__symbolize(features, addresses, &found)) {
 		for (i = 0; i < found; i++)
 			json_object_array_add(
 				names, json_object_new_string(addresses[i].start ? addresses[i].name

@@ -12,10 +12,10 @@ struct profile;
 
 /*
  * Makes the program sample each CPU, hz times per second of its CPU time: by cycles if the machine
- * counts them, otherwise by its clock. 0 and *out; or -errno with the reason in words.
+ * counts them, otherwise by its clock. 0 and *out; or -errno.
  */
 int profile__attach(struct profile **out, const struct bpf_program *program, unsigned int hz,
-		    char *reason, size_t size);
+		    struct failure *f);
 /* p may be NULL. */
 void profile__detach(struct profile *p);
 

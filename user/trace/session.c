@@ -127,7 +127,7 @@ static void move_back(struct session *s)
 }
 
 int session__tracer(struct session *s, struct tracer **out, struct plan *plan,
-		    const struct tracer_setup *setup, char *reason, size_t size)
+		    const struct tracer_setup *setup, struct failure *f)
 {
 	struct tracer *t = take(s, plan, setup);
 	int err = 0;
@@ -138,11 +138,11 @@ int session__tracer(struct session *s, struct tracer **out, struct plan *plan,
 		t = NULL;
 	}
 	if (!t)
-		err = tracer__attach(&t, plan, setup, reason, size);
+		err = tracer__attach(&t, plan, setup, f);
 	else if (t->attached_count)
 		*plan = t->attached_as;
 	else
-		err = tracer__attach_programs(t, plan, reason, size);
+		err = tracer__attach_programs(t, plan, f);
 	if (err) {
 		tracer__free(t);
 		t = NULL;

@@ -19,6 +19,6 @@ struct session {
  * remain. It belongs to the session.
  */
 int session__tracer(struct session *s, struct tracer **out, struct plan *plan,
-		    const struct tracer_setup *setup, char *reason, size_t size);
+		    const struct tracer_setup *setup, struct failure *f);
 
 void session__free(struct session *s);

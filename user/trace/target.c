@@ -32,36 +32,29 @@ static const char *add_pid(struct target *t, const char *word)
 	return NULL;
 }
 
-const char *target__set_pids(struct target *t, const char *list)
+static const char *set_pids(struct target *t, const char *list)
 {
-	const char *why = set_by(t, TARGET_PROCESS);
 	char *copy = strdup(list), *word, *save = NULL;
+	const char *why = copy ? NULL : "out of memory";
 
-	if (!copy)
-		return "out of memory";
-	for (word = strtok_r(copy, ",", &save); word && !why; word = strtok_r(NULL, ",", &save))
+	for (word = why ? NULL : strtok_r(copy, ",", &save); word && !why;
+	     word = strtok_r(NULL, ",", &save))
 		why = add_pid(t, word);
 	free(copy);
 	return why || t->pid_count ? why : "give process ids, separated by commas";
 }
 
-const char *target__set_comm(struct target *t, const char *name)
+const char *target__set(struct target *t, enum target_by by, const char *value)
 {
-	if (!*name || strlen(name) >= COMM_MAX)
+	const char *why = set_by(t, by);
+
+	if (!why && by == TARGET_PROCESS)
+		return set_pids(t, value);
+	if (!why && by == TARGET_COMM && (!*value || strlen(value) >= COMM_MAX))
 		return "a process name has 1 to 15 characters, as in /proc/PID/comm";
-	t->comm = name;
-	return set_by(t, TARGET_COMM);
-}
-
-const char *target__set_cgroup(struct target *t, const char *path)
-{
-	t->cgroup = path;
-	return set_by(t, TARGET_CGROUP);
-}
-
-const char *target__set_all(struct target *t)
-{
-	return set_by(t, TARGET_ALL);
+	if (!why)
+		t->named = value;
+	return why;
 }
 
 const char *target__set_command(struct target *t, char **command)
@@ -105,8 +98,6 @@ void target__text(const struct target *t, char *text, size_t size)
 		snprintf(number, sizeof(number), "%d", (int)t->pids[i]);
 		join(text, size, i ? ", " : " ", number);
 	}
-	if (t->by == TARGET_COMM)
-		join(text, size, "", t->comm);
-	if (t->by == TARGET_CGROUP)
-		join(text, size, "", t->cgroup);
+	if (t->named)
+		join(text, size, "", t->named);
 }

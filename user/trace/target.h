@@ -15,19 +15,15 @@ struct target {
 	enum target_by by;
 	pid_t pids[TARGET_PIDS_MAX]; /* of processes, not of threads */
 	size_t pid_count;
-	const char *comm;
-	const char *cgroup; /* path of its folder */
-	char **command;	    /* to be started, NULL-terminated; or NULL */
+	const char *named; /* a process's name, or the path of a control group's folder */
+	char **command;	   /* to be started, NULL-terminated; or NULL */
 };
 
 /*
  * Set the target from an option. Return NULL, or the remedy in words if the value is bad or another
  * target was given. Strings are borrowed.
  */
-const char *target__set_pids(struct target *t, const char *list);
-const char *target__set_comm(struct target *t, const char *name);
-const char *target__set_cgroup(struct target *t, const char *path);
-const char *target__set_all(struct target *t);
+const char *target__set(struct target *t, enum target_by by, const char *value);
 const char *target__set_command(struct target *t, char **command);
 
 /*

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/trace/timeline.h"
 
-#include "user/trace/dump.h"
+#include "user/trace/tracer_private.h"
 
 #include <errno.h>
 #include <stddef.h>

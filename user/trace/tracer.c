@@ -5,7 +5,6 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <stdlib.h>
@@ -98,7 +97,11 @@ static int fit_maps(struct sendpath *skel, const struct plan *plan, const struct
 		bpf_map__set_max_entries(skel->maps.spill, 1);
 	if (!features__type(features, "io_notif_data"))
 		bpf_map__set_max_entries(skel->maps.notifications, 1);
-	if (!features__safe_allocation(features))
+	/*
+	 * "bpf: Relax the requirement to use preallocated hash maps in tracing progs" (6.1) needs
+	 * this allocator. Before, the kernel warns of such a map with a splat.
+	 */
+	if (!features__type(features, "bpf_mem_alloc"))
 		err = allocate_beforehand(skel);
 	if (err)
 		return err;
@@ -166,7 +169,6 @@ static void set_causes(struct sendpath *skel, const struct features *features)
 {
 	struct call_site call_sites[CALL_SITES_MAX] = {};
 	size_t count = causes__call_sites(call_sites, CALL_SITES_MAX, features__codes, features);
-	struct address_range range;
 
 	memcpy((void *)skel->rodata->call_sites, call_sites, sizeof(call_sites));
 	skel->rodata->call_site_count = (__u32)count;
@@ -176,7 +178,7 @@ static void set_causes(struct sendpath *skel, const struct features *features)
 	 * The same commit moved the delivery to taps into a function: "net: move
 	 * skb_orphan_frags_rx() to the local delivery"
 	 */
-	skel->rodata->forwards_uncopied = features__code(features, "deliver_skb", &range);
+	skel->rodata->forwards_uncopied = features__code(features, "deliver_skb", NULL);
 	skel->rodata->optmem_max = tracer__optmem_max();
 }
 
@@ -273,8 +275,8 @@ static void set_target(struct sendpath *skel, const struct target *target)
 		skel->rodata->target_by == TARGET_PROCESS && !skel->rodata->pid_namespace;
 	if (!target)
 		return;
-	if (target->comm)
-		snprintf((char *)skel->rodata->target_comm, COMM_MAX, "%s", target->comm);
+	if (target->by == TARGET_COMM)
+		snprintf((char *)skel->rodata->target_comm, COMM_MAX, "%s", target->named);
 }
 
 /* Without --by, the verifier removes the code of groups. */
@@ -369,7 +371,7 @@ static int load(struct tracer *t, const struct plan *plan, const struct tracer_s
 	return err;
 }
 
-static int set_cgroup(struct tracer *t, const char *path, char *reason, size_t size)
+static int set_cgroup(struct tracer *t, const char *path, struct failure *f)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = 0;
 	__u32 zero = 0;
@@ -377,9 +379,9 @@ static int set_cgroup(struct tracer *t, const char *path, char *reason, size_t s
 	if (fd < 0 ||
 	    bpf_map_update_elem(bpf_map__fd(t->skel->maps.target_cgroup), &zero, &fd, BPF_ANY)) {
 		err = -errno;
-		snprintf(reason, size, "--cgroup %s: %s", path,
-			 fd < 0 ? strerror(-err)
-				: "is not in a control group hierarchy of version 2");
+		failure__set(f, STATUS_SYSTEM, err, "--cgroup %s: %s", path,
+			     fd < 0 ? strerror(-err)
+				    : "is not in a control group hierarchy of version 2");
 	}
 	if (fd >= 0)
 		close(fd);
@@ -387,25 +389,22 @@ static int set_cgroup(struct tracer *t, const char *path, char *reason, size_t s
 }
 
 /* Attaches the programs that keep the state of threads, processes and sockets, beside the hooks. */
-static int attach_keepers(struct tracer *t, char *reason, size_t size)
+static int attach_keepers(struct tracer *t, struct failure *f)
 {
 	static const char *const keepers[] = {"thread_gone", "target_forked", "socket_state",
 					      "socket_gone", "profile_switched"};
+	const struct bpf_program *program;
+	int err = 0;
 	size_t i;
-	int err;
 
-	for (i = 0; i < sizeof(keepers) / sizeof(keepers[0]); i++) {
-		if (!bpf_program__autoload(
-			    bpf_object__find_program_by_name(t->skel->obj, keepers[i])))
-			continue;
-		err = attach_program(t, keepers[i], NULL);
-		if (err) {
-			snprintf(reason, size, "attaching %s failed: %s", keepers[i],
-				 strerror(-err));
-			return err;
-		}
+	for (i = 0; i < sizeof(keepers) / sizeof(keepers[0]) && !err; i++) {
+		program = bpf_object__find_program_by_name(t->skel->obj, keepers[i]);
+		err = bpf_program__autoload(program) ? attach_program(t, keepers[i], NULL) : 0;
+		if (err)
+			failure__set(f, STATUS_SYSTEM, err, "attaching %s failed: %s", keepers[i],
+				     strerror(-err));
 	}
-	return 0;
+	return err;
 }
 
 /*
@@ -418,7 +417,7 @@ static bool attaches_last(enum hook_id id)
 	return id >= HOOK_SKB_COPY && id <= HOOK_SKB_COW;
 }
 
-static int attach_hooks(struct tracer *t, struct plan *plan, char *reason, size_t size)
+static int attach_hooks(struct tracer *t, struct plan *plan, struct failure *f)
 {
 	int i, err;
 
@@ -428,26 +427,24 @@ static int attach_hooks(struct tracer *t, struct plan *plan, char *reason, size_
 		if (!plan->entries[id].option || attaches_last(id) != (i >= HOOK_COUNT))
 			continue;
 		err = attach_hook(t, &plan->entries[id]);
-		if (err && id == HOOK_SEND) {
-			snprintf(reason, size, "%s", plan->entries[id].reason);
-			return err;
-		}
+		if (err && id == HOOK_SEND)
+			return failure__set(f, STATUS_SYSTEM, err, "%s", plan->entries[id].reason);
 		t->options[id] = plan->entries[id].option;
 	}
 	return 0;
 }
 
-static int count_cost(struct tracer *t, char *reason, size_t size)
+static int count_cost(struct tracer *t, struct failure *f)
 {
 	t->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
 	if (t->stats_fd >= 0)
 		return 0;
-	snprintf(reason, size, "--cost: the kernel does not count run time: %s", strerror(errno));
-	return -errno;
+	return failure__set(f, STATUS_SYSTEM, -errno,
+			    "--cost: the kernel does not count run time: %m");
 }
 
 static int load_tracer(struct tracer *t, const struct plan *plan, const struct tracer_setup *setup,
-		       char *reason, size_t size)
+		       struct failure *f)
 {
 	int err;
 
@@ -456,33 +453,34 @@ static int load_tracer(struct tracer *t, const struct plan *plan, const struct t
 	t->setup = *setup;
 	err = load(t, plan, setup);
 	if (err)
-		snprintf(reason, size, "the kernel refused the programs: %s (--verbose shows why)",
-			 strerror(-err));
+		failure__set(f, STATUS_SYSTEM, err,
+			     "the kernel refused the programs: %s (--verbose shows why)",
+			     strerror(-err));
 	if (!err && setup->target && setup->target->by == TARGET_CGROUP)
-		err = set_cgroup(t, setup->target->cgroup, reason, size);
+		err = set_cgroup(t, setup->target->named, f);
 	if (!err && setup->cost)
-		err = count_cost(t, reason, size);
+		err = count_cost(t, f);
 	if (!err && setup->timeline)
 		err = timeline__open(&t->timeline, t->skel->maps.timeline_ring, setup->timeline,
 				     setup->slower_ns);
 	return err;
 }
 
-int tracer__attach_programs(struct tracer *t, struct plan *plan, char *reason, size_t size)
+int tracer__attach_programs(struct tracer *t, struct plan *plan, struct failure *f)
 {
 	const struct counter_events *counters = t->setup.call_counters;
 	int err = 0;
 
 	if (counter_events__count(counters))
 		err = call_counters__open(&t->call_counters, counters,
-					  bpf_map__fd(t->skel->maps.call_events), reason, size);
+					  bpf_map__fd(t->skel->maps.call_events), f);
 	if (!err)
-		err = attach_keepers(t, reason, size);
+		err = attach_keepers(t, f);
 	if (!err)
-		err = attach_hooks(t, plan, reason, size);
+		err = attach_hooks(t, plan, f);
 	if (!err && t->setup.profile)
 		err = profile__attach(&t->profile, t->skel->progs.profile_sample, t->setup.profile,
-				      reason, size);
+				      f);
 	/* kTLS sockets may exist already. */
 	if (!access(KTLS_MODULE, F_OK))
 		t->skel->data->others_seen = 1;
@@ -506,7 +504,7 @@ void tracer__detach_programs(struct tracer *t)
 }
 
 int tracer__attach(struct tracer **out, struct plan *plan, const struct tracer_setup *setup,
-		   char *reason, size_t size)
+		   struct failure *f)
 {
 	struct tracer *t = calloc(1, sizeof(*t));
 	int err;
@@ -514,9 +512,9 @@ int tracer__attach(struct tracer **out, struct plan *plan, const struct tracer_s
 	*out = NULL;
 	if (!t)
 		return -ENOMEM;
-	err = load_tracer(t, plan, setup, reason, size);
+	err = load_tracer(t, plan, setup, f);
 	if (!err)
-		err = tracer__attach_programs(t, plan, reason, size);
+		err = tracer__attach_programs(t, plan, f);
 	if (err)
 		tracer__free(t);
 	else

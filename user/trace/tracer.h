@@ -32,10 +32,10 @@ struct tracer_setup {
 /*
  * Loads and attaches the programs of the plan. A hook that cannot be attached becomes unavailable
  * in the plan, with the reason; without the send hook, this fails. Returns 0 and *out, or -errno
- * with the reason in words, and NULL.
+ * and NULL.
  */
 int tracer__attach(struct tracer **out, struct plan *plan, const struct tracer_setup *setup,
-		   char *reason, size_t size);
+		   struct failure *f);
 
 /* Adds a process, as sender or receiver. 0 or -errno. */
 int tracer__add_target(struct tracer *t, pid_t tgid, enum role role);
@@ -87,6 +87,17 @@ int tracer__profile(const struct tracer *t, json_object **out);
 int tracer__read_timeline(struct tracer *t, int most);
 /* The timeline of a closed window, as from timeline__json(); NULL: none. 0 or -errno. */
 int tracer__timeline(struct tracer *t, char **out);
+
+enum dump_what { DUMP_TOTALS_AND_CALLS, DUMP_ALL };
+
+/*
+ * What the programs counted, as JSON: an object whose members are maps and variables, by the names
+ * of the programs' own types (their BTF). A value; an array as {"index": value} without zeros; a
+ * hash as [[key, value], ...]. CPUs are summed up. While the gate is open, an event may be in one
+ * number and not yet in another. The caller frees it; NULL: it could not be read, or memory is
+ * short.
+ */
+char *tracer__dump(struct tracer *t, enum dump_what what);
 
 /* Detaches and unloads. t may be NULL. */
 void tracer__free(struct tracer *t);

@@ -9,6 +9,8 @@
 
 #include "sendpath.skel.h"
 
+#include <stdio.h>
+
 #define PROGRAMS_MAX 96
 
 struct program_stats {
@@ -35,12 +37,21 @@ struct tracer {
 	struct program_stats opened; /* the programs' statistics when the gate opened */
 };
 
+/* Sums up an element of a per-CPU map into a value of the map's type. 0 or -errno. */
+int tracer__sum(struct tracer *t, const char *map, __u32 index, void *sum);
+
+/*
+ * Writes a text, at most so long, in quotes. The kernel lets a name have any bytes: those that are
+ * not ASCII are written as Latin 1.
+ */
+void dump__text(FILE *out, const char *text, size_t size);
+
 /* The parts of an array's element, one or one per CPU, and their distance in bytes. */
 size_t tracer__parts(const struct bpf_map *map);
 size_t tracer__stride(const struct bpf_map *map);
 
 /* Attaches the loaded programs, as tracer__attach() says, or detaches them. */
-int tracer__attach_programs(struct tracer *t, struct plan *plan, char *reason, size_t size);
+int tracer__attach_programs(struct tracer *t, struct plan *plan, struct failure *f);
 void tracer__detach_programs(struct tracer *t);
 
 /* The machine's limit, which the programs have as of their loading. */

@@ -67,37 +67,25 @@ static void add_under_way(struct zerocopy_sums *sums, const struct window_counts
 	sums->requests += least(more, under_way);
 }
 
-void window_counts__zerocopy(const struct window_counts *m, struct zerocopy_sums *sums)
+void window_counts__zerocopy(const struct window_counts *m, bool uring, struct zerocopy_sums *sums)
 {
 	__u32 slot;
 
 	memset(sums, 0, sizeof(*sums));
 	for (slot = 1; slot < CALL_SLOTS; slot += 2)
-		if (slot != URING_SLOT)
+		if ((slot == URING_SLOT) == uring)
 			add_slot(sums, m, slot);
-	add_under_way(sums, m);
+	if (!uring)
+		add_under_way(sums, m);
 }
 
-void window_counts__uring(const struct window_counts *m, struct zerocopy_sums *sums)
-{
-	memset(sums, 0, sizeof(*sums));
-	add_slot(sums, m, URING_SLOT);
-}
-
-__u64 window_counts__outstanding(const struct window_counts *m)
+__u64 window_counts__outstanding(const struct window_counts *m, bool uring)
 {
 	struct zerocopy_sums sums;
 
-	window_counts__zerocopy(m, &sums);
-	return window_counts__difference(accepted(&sums), m->totals.completions);
-}
-
-__u64 window_counts__uring_outstanding(const struct window_counts *m)
-{
-	struct zerocopy_sums sums;
-
-	window_counts__uring(m, &sums);
-	return window_counts__difference(accepted(&sums), m->totals.uring_completions);
+	window_counts__zerocopy(m, uring, &sums);
+	return window_counts__difference(accepted(&sums), uring ? m->totals.uring_completions
+								: m->totals.completions);
 }
 
 /* Of the sends without a seen return, those whose return the kernel skipped. */

@@ -36,7 +36,7 @@ struct window_counts {
 	bool missed_unknown[HOOK_COUNT];
 };
 
-/* All sends with MSG_ZEROCOPY, by any syscall. */
+/* All sends with MSG_ZEROCOPY, by any syscall; or io_uring's own, which are counted separately. */
 struct zerocopy_sums {
 	__u64 requests, failed, ignored, bytes, errors[ERRNO_SLOTS];
 };
@@ -45,7 +45,9 @@ struct zerocopy_sums {
 struct sized_sends call__accepted(const struct call_slot *call);
 /* Returned sends, failed ones too. */
 __u64 call__sends(const struct call_slot *call);
-void window_counts__zerocopy(const struct window_counts *m, struct zerocopy_sums *sums);
+void window_counts__zerocopy(const struct window_counts *m, bool uring, struct zerocopy_sums *sums);
+/* Of these, accepted ones without a completion. */
+__u64 window_counts__outstanding(const struct window_counts *m, bool uring);
 /* all - part, or 0 if part is greater: two programs' counts are not read at once. */
 __u64 window_counts__difference(__u64 all, __u64 part);
 /* Sends whose start was seen, but not their return. */
@@ -58,8 +60,3 @@ __u64 window_counts__under_way(const struct window_counts *m);
  */
 __u64 window_counts__lost_calls(const struct window_counts *m, const struct hook_option *option,
 				bool may_miss);
-/* The same for io_uring's zero-copy operations, which are counted separately. */
-void window_counts__uring(const struct window_counts *m, struct zerocopy_sums *sums);
-__u64 window_counts__uring_outstanding(const struct window_counts *m);
-/* Accepted zero-copy sends without a completion. */
-__u64 window_counts__outstanding(const struct window_counts *m);
