@@ -420,9 +420,8 @@ LATER := tests/integration/test_setup.py::test_what_is_installed_works_whole_and
          tests/integration/test_dist.py
 check: check-packages
 	$(Q)$(PARALLEL) all unit-tests test-programs $(VENV)/installed-for-tests
-	$(Q)$(PARALLEL) SAN=1 all unit-tests
 	$(Q)$(AS_ROOT) $(TEST_ENV) SENDPATH_CALLS=20000 PYTHONPATH=tests/lab \
-		$(TEST_PYTEST) -p guests tests/unit tests/integration \
+		$(TEST_PYTEST) -p guests -k 'not sanitized' tests/unit tests/integration \
 		tests/lab/test_suites.py tests/lab/test_support.py tests/lab/test_beside.py \
 		tests/lab/test_lab.py::test_scripts_pass_shellcheck tests/lab/test_kernels.py \
 		$(addprefix --deselect=,$(LATER))
@@ -436,11 +435,12 @@ check-counts: check-packages
 		tests/integration/test_observe.py tests/integration/test_sockets.py \
 		$(LATER) tests/bench tests/soak
 
-# The tests through the binaries, again with the sanitizers.
+# The C unit tests and tests through the binaries, with the sanitizers.
 check-san: check-packages
 	$(Q)$(PARALLEL) all test-programs
-	$(Q)$(PARALLEL) SAN=1 all
-	$(Q)$(AS_ROOT) $(TEST_ENV) SENDPATH_SANITIZED=1 $(TEST_PYTEST) tests/integration/test_sanitized.py
+	$(Q)$(PARALLEL) SAN=1 all unit-tests
+	$(Q)$(AS_ROOT) $(TEST_ENV) SENDPATH_SANITIZED=1 $(TEST_PYTEST) -k sanitized tests/unit/test_units.py \
+		tests/integration/test_sanitized.py
 
 # The lab's own tests and every row of its matrix but check's, where each kernel also gets what
 # the newest clang makes of the programs.
@@ -619,7 +619,7 @@ help:
 	@echo 'make check       install what is missing, build, and run the tests that a change needs'
 	@echo 'make check-kernels  tests in every kernel of the lab'
 	@echo 'make check-stats    simulations of the statistics'
-	@echo 'make check-san      more tests with the sanitizers'
+	@echo 'make check-san      tests with the sanitizers'
 	@echo 'make fuzz        fuzz the readers of files, the wire protocol and options: FUZZ_S=60'
 	@echo 'make soak        long-running programs under churn: SOAK_S=600, SEED=N'
 	@echo 'make check-counts   exact counts of a million sends, tests of the benchmarks'

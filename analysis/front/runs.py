@@ -174,7 +174,8 @@ class Grid(_Runs):
         status = raw["exit_status"] if raw["error"] else 0
         if self.tracks and "timeline" in raw:
             self.tracks.add(Timeline(Run(raw)), (raw["load"] or {}).get("variant") or "observed")
-        written = not raw["window"] or self._report(record_of(raw), number, repeat)
+        whole = not raw["error"] and not raw["interrupted"]
+        written = not raw["window"] or self._report(record_of(raw), (number, repeat) if whole else None)
         if not written:
             status = FAILED
         if self.begin["observes"]:
@@ -185,12 +186,13 @@ class Grid(_Runs):
         # What this system cannot do the next run would not either.
         return written and (self.begin["observes"] or status not in (USAGE, SYSTEM))
 
-    def _report(self, record, number, repeat):
+    def _report(self, record, again):
+        """again: what is made again if it was disturbed; None: it is not."""
         self.reported += 1
         self.kept.add(record)
-        if self.spare and (record.get("noise") or {}).get("disturbed") is not None:
+        if self.spare and again and (record.get("noise") or {}).get("disturbed") is not None:
             self.spare -= 1
-            self.planned.append((number, repeat))
+            self.planned.append(again)
             self.progress.runs += 1
         # What was skipped once is skipped again.
         if "json" in self.files and all(later in self.skipped for later, _ in self.planned):

@@ -508,7 +508,7 @@ def test_interrupted_run_reports_what_was_measured(tmp_path, sig):
     job.process.send_signal(sig)
     out, err = job.finish()
     assert job.process.returncode == -sig
-    assert err == "analyze: interrupted: 1 of 12 runs stand in the result\n"
+    assert err == "analyze: interrupted: 1 of 16 runs stand in the result\n"
     record = check(json.loads(path.read_text()))
     assert "interrupted" in {w["code"] for w in record["warnings"]}
     assert record["calls"][0]["sends"] == record["app"]["send_calls"] > 0
