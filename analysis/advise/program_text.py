@@ -36,7 +36,8 @@ def _copied(program, path):
     if program.copied is not None:
         if program.copied < COPIED_MOST:
             return None
-        return f"the kernel copied {percent(program.copied)} of them ({program.cause or 'no cause seen'})"
+        return (f"the kernel copied {percent(program.copied)} of its zero-copy sends "
+                f"({program.cause or 'no cause seen'})")
     if program.device == "lo":
         return "by lo every send is copied"
     if path and path.device == program.device and path.copied and path.copied >= COPIED_MOST:
@@ -88,7 +89,7 @@ def recommendation(program, path, answers) -> str:
     if not program.total("all_bytes"):
         return f"Nothing to advise: {program.what} sent no data."
     if copied and program.total("zerocopy_sends"):
-        return f"Send without MSG_ZEROCOPY as long as the path is this: {copied}."
+        return f"On this path, send without MSG_ZEROCOPY: {copied}."
     if copied:
         return f"Do not use MSG_ZEROCOPY on its path: {copied}."
     if _is_elsewhere(program, path):

@@ -170,7 +170,7 @@ def test_of_a_zero_copy_program_each_size_class_is_counted(how, tmp_path):
                                "than 8K") or text.startswith("Send 70 of its 95")
     else:
         assert advice["program"]["copied"] == 1 and advice["program"]["cause"] == cause
-        assert text.startswith("Send without MSG_ZEROCOPY as long as the path is this")
+        assert text.startswith("On this path, send without MSG_ZEROCOPY")
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM], ids=lambda sig: sig.name)

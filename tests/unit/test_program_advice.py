@@ -70,8 +70,8 @@ def test_of_a_zero_copy_program_the_sends_that_should_not_be_are_counted():
 
 def test_what_copies_all_comes_first():
     copied = program(zerocopy=((100_000, 5),), copied=1.0, cause="packet_tap")
-    assert said(copied) == ("Send without MSG_ZEROCOPY as long as the path is this: the kernel copied "
-                            "100 % of them (packet_tap).")
+    assert said(copied) == ("On this path, send without MSG_ZEROCOPY: the kernel copied "
+                            "100 % of its zero-copy sends (packet_tap).")
     assert said(program((100_000, 5), device="lo")) == (
         "Do not use MSG_ZEROCOPY on its path: by lo every send is copied.")
     nosg = dataclasses.replace(ETH0, copied=1.0, cause="no_scatter_gather")
