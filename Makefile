@@ -403,6 +403,12 @@ LATER := tests/integration/test_setup.py::test_what_is_installed_works_whole_and
          tests/integration/test_window.py::test_windows_in_a_storm_add_up \
          tests/integration/test_window.py::test_a_window_over_a_running_program_adds_up \
          tests/integration/test_noise.py::test_a_busy_machine_ranks_nothing \
+         tests/integration/test_sending.py::test_a_stall_delays_all_that_was_due_in_it \
+         tests/integration/test_counts.py::test_large_messages_and_odd_sizes \
+         tests/integration/test_strangers.py::test_a_slow_one_hears_of_its_sender \
+         tests/integration/test_strangers.py::test_descriptors_run_out_and_come_back \
+         tests/integration/test_strangers.py::test_replies_that_nobody_reads_end_the_session \
+         tests/integration/test_strangers.py::test_half_a_message_ends_the_session \
          tests/integration/test_session.py::test_many_windows_of_one_process_count_as_many_processes \
          tests/integration/test_serving.py::test_report_explains_slow_answers \
          tests/integration/test_serving.py::test_full_listen_queue_is_told \

@@ -208,6 +208,8 @@ class Relay:
         self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
         for s in sum(self.pairs, ()):
+            with contextlib.suppress(OSError):
+                s.shutdown(socket.SHUT_RDWR)  # closing alone leaves a thread in recv, and the connection
             s.close()
 
 
