@@ -21,15 +21,15 @@ int capabilities__keep(const cap_value_t *values, int count, struct failure *f)
 {
 	cap_t before = cap_get_proc(), after = cap_init();
 	bool kept = before && after;
+	int err;
 
 	for (int i = 0; i < count && kept; i++)
 		if (is_on(before, values[i], CAP_PERMITTED))
 			kept = !cap_set_flag(after, CAP_PERMITTED, 1, &values[i], CAP_SET) &&
 			       !cap_set_flag(after, CAP_EFFECTIVE, 1, &values[i], CAP_SET);
 	kept = kept && !cap_set_proc(after);
-	if (!kept)
-		failure__set(f, STATUS_FAILED, -errno, "cannot give up capabilities: %m");
+	err = kept ? 0 : failure__set(f, STATUS_FAILED, -errno, "cannot give up capabilities: %m");
 	cap_free(before);
 	cap_free(after);
-	return kept ? 0 : -EPERM;
+	return err;
 }

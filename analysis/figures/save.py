@@ -49,6 +49,10 @@ def script_json(value: object) -> str:
         "\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
+def _bundle() -> str:
+    return vl_convert.javascript_bundle().replace("</script", "<\\/script")
+
+
 @functools.lru_cache(maxsize=1)
 def library() -> str:
     """The JavaScript that draws, as one script; it cannot end its element early. Making it takes longer
@@ -57,7 +61,7 @@ def library() -> str:
     try:
         return LIBRARY.read_text(encoding="utf-8")
     except FileNotFoundError:
-        return vl_convert.javascript_bundle().replace("</script", "<\\/script")
+        return _bundle()
 
 
 def png(described: dict) -> bytes:
@@ -100,4 +104,4 @@ def html(title: str, wide: dict, narrow: dict) -> bytes:
 FORMATS: dict[str, Callable[[dict], bytes]] = {"svg": svg, "png": png}
 
 if __name__ == "__main__":
-    LIBRARY.write_text(library(), encoding="utf-8")
+    LIBRARY.write_text(_bundle(), encoding="utf-8")

@@ -41,6 +41,14 @@ def _import_reports():
     from text.report import DETAILS, REPORT, SUMMARY, report
 
 
+def _random_seed():
+    return int.from_bytes(os.urandom(4), "little")
+
+
+def _is_disturbed(record):
+    return (record.get("noise") or {}).get("disturbed") is not None
+
+
 class Interrupted(Exception):
     """A signal ended the runs."""
 
@@ -54,6 +62,7 @@ class _Runs:
         self.live = None  # until a run was asked for
         self.kept = None  # Cells of the records, likewise
         self.left = 0  # runs to be made
+        self.seed = None  # of their order; None: that of the options
         self.progress = None
         self.status = 0
 
@@ -64,10 +73,10 @@ class _Runs:
                                  self.begin["cells"][0]["seconds"] + GUESS_S,
                                  not self.begin["interval"] and not self.begin["command_runs"], lines)
 
-    def _run(self, number, repeat, label, live_label, **more):
+    def _run(self, number, repeat, label, live_label):
         """The engine's answer to a request for a run. Raises Interrupted."""
         self.progress.begin(label)
-        self.channel.say({"run": number, "repeat": repeat, "last": self.left == 1, **more})
+        self.channel.say({"run": number, "repeat": repeat, "last": self.left == 1, "seed": self.seed})
         self.left -= 1
         if not self.live:
             _import_reports()
@@ -99,7 +108,8 @@ class Grid(_Runs):
     def __init__(self, channel, begin, complain):
         super().__init__(channel, begin, complain)
         self.reported = 0
-        self.seed = int.from_bytes(os.urandom(4), "little") if begin["decides"] else None
+        if begin["decides"]:
+            self.seed = _random_seed()
         # Numbers of configurations and repeats, in order. The first block names the configurations.
         self.planned = collections.deque(
             (number, repeat) for repeat in range(1, self.options["repeat"] + 1) for number in
@@ -137,21 +147,21 @@ class Grid(_Runs):
         runs = len(self.planned)
         self._set_progress(runs, runs, lines=False)
         try:
-            while self.planned and self._make(*self.planned.popleft(), several=runs > 1):
+            while self.planned and self._make(*self.planned.popleft()):
                 pass
         except Interrupted:
             if runs > 1 and not self.begin["observes"]:
                 self.complain(f"interrupted: {self.reported} of {self.progress.runs} runs stand in the result")
         return self.status
 
-    def _make(self, number, repeat, several):
+    def _make(self, number, repeat):
         """One run. False: no others are to be made."""
         label = self.cells[number]["label"]
         if self.options["repeat"] > 1:
             label += f" #{repeat}"
         self.left = len(self.planned) + 1 + (self.spare > 0)
-        said = self._run(number, repeat, label, label if several else "",
-                         **({} if self.seed is None else {"seed": self.seed}))
+        several = len(self.cells) * self.options["repeat"] > 1
+        said = self._run(number, repeat, label, label if several else "")
         outcome = said.get("outcome")
         if outcome == "skipped":
             # What this system cannot do is said once.
@@ -190,7 +200,7 @@ class Grid(_Runs):
         """again: what is made again if it was disturbed; None: it is not."""
         self.reported += 1
         self.kept.add(record)
-        if self.spare and again and (record.get("noise") or {}).get("disturbed") is not None:
+        if self.spare and again and _is_disturbed(record):
             self.spare -= 1
             self.planned.append(again)
             self.progress.runs += 1
@@ -251,7 +261,7 @@ class Sweep(_Runs):
         self.foreign = self.twice = self.elsewhere = 0
         self.folder = Folder(self.options["out"], complain)
         if self.seed is None:
-            self.seed = int.from_bytes(os.urandom(4), "little")
+            self.seed = _random_seed()
         self.opened = False
 
     def _plan(self):
@@ -283,10 +293,10 @@ class Sweep(_Runs):
         elif measured:
             self.outcomes[key] = ("measured", "")
             self.kept.add(record)
-            if (record.get("noise") or {}).get("disturbed") is None:
-                self.disturbed.pop(key, None)
-            else:
+            if _is_disturbed(record):
                 self.disturbed[key] = self.disturbed.get(key, -1) + 1
+            else:
+                self.disturbed.pop(key, None)
         elif key in self.disturbed:
             pass  # what it came to before stands
         else:
@@ -384,7 +394,7 @@ class Sweep(_Runs):
         label = f"{cell['label']} #{repeat}"
         self.left = max(self.left, 1 + bool(self.disturbed or self.options["decide"]))
         self.progress.runs = max(self.progress.runs, self.progress.done + 1)
-        said = self._run(number, repeat, label, label, seed=self.seed)
+        said = self._run(number, repeat, label, label)
         error = said["error"]
         if not error:
             if said["interrupted"]:
