@@ -34,4 +34,4 @@ RELEASE = {"release_sock"}
 # How the names of BPF programs begin, and of what calls them.
 MEASURING = "bpf_prog_", "bpf_trace_run", "bpf_trampoline_", "__bpf_prog_"
 ERROR_QUEUE = {"inet_recv_error", "ip_recv_error", "ipv6_recv_error", "sock_recv_errqueue"}
-RECEIVE = {"tcp_recvmsg", "tcp_recvmsg_locked", "skb_copy_datagram_iter"}
+RECEIVE = {"tcp_recvmsg", "tcp_recvmsg_locked"}

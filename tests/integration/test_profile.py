@@ -51,7 +51,10 @@ def test_stacks_are_of_the_sends_that_were_made(mechanism, untouched):
     assert all(stack["stage"] and stack["context"] in IN_SEND for stack in stacks)
     in_call = sampled(record, lambda stack: stack["syscall"])
     assert sampled(record, lambda s: s["syscall"] and has("__sys_sendto")(s)) > 0.95 * in_call
-    assert sampled(record, lambda s: s["syscall"] and has("tcp_sendmsg_locked")(s)) > 0.6 * in_call
+    assert sampled(record, lambda s: s["syscall"] and has("tcp_sendmsg")(s)) > 0.9 * in_call
+    # Where acknowledgments come while the socket is locked, release_sock sends a third of the data or more.
+    of_data = sampled(record, lambda s: s["syscall"] and (has("tcp_sendmsg_locked")(s) or has("release_sock")(s)))
+    assert of_data > 0.8 * in_call
     assert not sampled(record, has("skb_copy_ubufs"))
     assert sampled(record) == record["profile"]["samples"]
 
