@@ -543,13 +543,12 @@ static void test_a_renamed_function_with_its_own_arguments_is_found(void **state
 static void test_one_way_alone(void **state)
 {
 	struct kernel_facts facts = facts_of(&full);
-	const struct hook_option *option = &hook__get(HOOK_SEND)->options[0];
 	struct plan plan;
 	enum hook_id id;
 
 	(void)state;
-	assert_true(plan__only(&plan, &facts, HOOK_SEND, option));
-	assert_ptr_equal(plan.entries[HOOK_SEND].option, option);
+	assert_true(plan__options(&plan, &facts, HOOK_SEND, HOOK_SEND + 1, 0));
+	assert_ptr_equal(plan.entries[HOOK_SEND].option, &hook__get(HOOK_SEND)->options[0]);
 	for (id = HOOK_SEND + 1; id < HOOK_COUNT; id++)
 		assert_null(plan.entries[id].option);
 }

@@ -261,16 +261,24 @@ bool plan__resolve(struct plan *plan, const struct kernel_facts *facts, enum mec
 	return forced == MECHANISM_OFF || plan->entries[HOOK_SEND].option;
 }
 
-bool plan__only(struct plan *plan, const struct kernel_facts *facts, enum hook_id id,
-		const struct hook_option *option)
+bool plan__options(struct plan *plan, const struct kernel_facts *facts, enum hook_id first,
+		   enum hook_id end, size_t number)
 {
-	enum hook_id other;
+	bool possible = false;
+	enum hook_id id;
 
 	memset(plan, 0, sizeof(*plan));
-	for (other = 0; other < HOOK_COUNT; other++)
-		disable(&plan->entries[other], "not asked for");
-	plan->entries[id] = (struct plan_entry){.status = HOOK_UNAVAILABLE};
-	return option_possible(&plan->entries[id], option, facts);
+	for (id = 0; id < HOOK_COUNT; id++) {
+		disable(&plan->entries[id], "not asked for");
+		if (id < first || id >= end || !hook__get(id)->options[number].mechanism)
+			continue;
+		plan->entries[id] = (struct plan_entry){.status = HOOK_UNAVAILABLE};
+		if (option_possible(&plan->entries[id], &hook__get(id)->options[number], facts))
+			possible = true;
+		else
+			plan->entries[id].symbol[0] = 0;
+	}
+	return possible;
 }
 
 const char *plan_entry__program(const struct plan_entry *entry, size_t i, const char **symbol)

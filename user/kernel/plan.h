@@ -68,11 +68,12 @@ bool plan__resolve(struct plan *plan, const struct kernel_facts *facts, enum mec
 		   unsigned int what);
 
 /*
- * A plan with one option of one hook, to test whether it works. Returns false if the kernel lacks
- * something; the entry's reason says what.
+ * A plan with the option of this number (below HOOK_OPTIONS_MAX) of each hook from first to end-1,
+ * to test whether it works. Returns false if the kernel lacks something for all of them; an entry's
+ * reason says what.
  */
-bool plan__only(struct plan *plan, const struct kernel_facts *facts, enum hook_id id,
-		const struct hook_option *option);
+bool plan__options(struct plan *plan, const struct kernel_facts *facts, enum hook_id first,
+		   enum hook_id end, size_t number);
 
 /* The entry's programs in turn, and the symbol to which each attaches; NULL after the last. */
 const char *plan_entry__program(const struct plan_entry *entry, size_t i, const char **symbol);
