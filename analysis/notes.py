@@ -8,8 +8,8 @@ import sys
 
 
 def clean(text: str) -> str:
-    """Without what could steer a terminal."""
-    return "".join(c if c.isprintable() else "?" for c in text)
+    """Text that others chose, so that a terminal does not obey it, in one line."""
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
 
 
 def did_you_mean(parser, message: str) -> str:
@@ -27,9 +27,8 @@ def show(text: str) -> None:
 
 
 def say(text: str) -> None:
-    """Each line of text on standard error, after the program's name."""
-    for line in text.splitlines() or [""]:
-        print(f"analyze: {clean(line)}", file=sys.stderr)
+    """A line on standard error, after the program's name."""
+    print(f"analyze: {clean(text)}", file=sys.stderr)
 
 
 class Parser(argparse.ArgumentParser):

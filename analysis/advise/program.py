@@ -52,7 +52,8 @@ class Queue:
 class Program:
     """A program in a window. device: that most bytes were sent by, a share of all of them; None
     where no route said. kernel_s: time in its sends, None: unknown. copied: the share of its
-    zero-copy sends that the kernel copied. lost: sends that no class has."""
+    zero-copy sends that the kernel copied. lost, failed: sends that no class has. unpinned: zero-copy
+    sends that failed because the memory that they would pin exceeded RLIMIT_MEMLOCK."""
     what: str
     seconds: float
     exit_status: int | None
@@ -64,6 +65,8 @@ class Program:
     cause: str | None
     queue: Queue | None
     lost: int
+    failed: int
+    unpinned: int
 
     def total(self, what: str) -> int:
         return sum(getattr(one, what) for one in self.classes)
@@ -88,10 +91,13 @@ def _device(by):
     return most, bytes_by.get(most, 0) / max(sum(bytes_by.values()), 1)
 
 
+def _refused(zerocopy, *causes):
+    return sum(row["count"] for row in zerocopy.get("refused") or () if row["cause"] in causes)
+
+
 def _queue(zerocopy):
     told = zerocopy["notifications"] or {}
-    return Queue(zerocopy["completions"], told.get("reported"),
-                 sum(row["count"] for row in zerocopy["refused"] if "optmem" in row["cause"]))
+    return Queue(zerocopy["completions"], told.get("reported"), _refused(zerocopy, "optmem", "optmem_or_memlock"))
 
 
 def parse(record: dict, what: str) -> Program:
@@ -105,7 +111,8 @@ def parse(record: dict, what: str) -> Program:
                    _classes(calls), *_device(record["by"]),
                    None if None in times else sum(time["sum"] for time in times) / 1e9,
                    copied / done if done and copied is not None else None, causes[0].get("cause"),
-                   _queue(zerocopy) if done else None, record["lost"]["calls"])
+                   _queue(zerocopy) if done else None, record["lost"]["calls"],
+                   sum(sum(call["errors"].values()) for call in calls), _refused(zerocopy, "memlock"))
 
 
 def watch(engine, options) -> tuple[Program, bool]:

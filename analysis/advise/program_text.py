@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from advise.search import crossover
 from advise.path_text import COPIED_MOST, paragraphs, percent, times
+from tables.causes import REFUSALS
 from text.units import size
 
 ROWS_MAX = 8
@@ -33,13 +34,13 @@ def _sends(count):
 
 def _copied(program, path):
     """Why no send on this path is without a copy; None: that is not so."""
-    if program.copied is not None:
-        if program.copied < COPIED_MOST:
-            return None
+    if program.copied is not None and program.copied >= COPIED_MOST:
         return (f"the kernel copied {percent(program.copied)} of its zero-copy sends "
                 f"({program.cause or 'no cause seen'})")
-    if program.device == "lo":
-        return "by lo every send is copied"
+    if program.device == "lo" and program.copied != 0:
+        return f"by lo every send {'is' if program.copied is None else 'that arrives is'} copied"
+    if program.copied is not None:
+        return None
     if path and path.device == program.device and path.copied and path.copied >= COPIED_MOST:
         return f"every send is copied ({path.cause or 'no cause seen'})"
     return None
@@ -63,6 +64,11 @@ def _of_user(program, found):
     if right == asked:
         return (f"Leave its zero-copy sends as they are: all {asked:,} are of {size(found.pays)} and "
                 f"more, where it pays here.")
+    if program.copied is None:
+        return f"Whether its {asked:,} zero-copy sends pay is not known: none of them was completed."
+    if program.copied:
+        return (f"{percent(program.copied)} of its {asked:,} zero-copy sends were copied; whether the others "
+                f"pay at their sizes is not known.")
     return f"Its {asked:,} zero-copy sends were not copied; whether they pay at their sizes is not known."
 
 
@@ -88,6 +94,8 @@ def recommendation(program, path, answers) -> str:
         return f"Nothing to advise: {program.what} sent nothing by TCP."
     if not program.total("all_bytes"):
         return f"Nothing to advise: {program.what} sent no data."
+    if program.total("other_sends") == program.total("all_sends"):
+        return f"Nothing to advise: {program.what} sends by sendfile or splice, which copy no user data."
     if copied and program.total("zerocopy_sends"):
         return f"On this path, send without MSG_ZEROCOPY: {copied}."
     if copied:
@@ -109,6 +117,8 @@ def _head(program):
         said += f"; {program.kernel_s:.2f} s in its sends"
     if program.exit_status:
         said += f"; exit status {program.exit_status}"
+    if program.failed:
+        said += f"; {_sends(program.failed)} failed"
     if program.lost:
         said += f"; {_sends(program.lost)} lost"
     return said + "."
@@ -130,6 +140,7 @@ def _table(program, found, copied):
     rows = [("bytes a send", "sends", "of bytes", "zero-copy", "MSG_ZEROCOPY")]
     rows += [(_range(one), f"{one.all_sends:,}", f"{100 * one.all_bytes / max(count, 1):.1f} %",
               f"{one.zerocopy_sends:,}" if one.zerocopy_sends else "-",
+              "sendfile, splice" if one.other_sends == one.all_sends else
               "is copied" if copied else verdict(one, found)) for one in shown]
     left = sends - sum(one.all_sends for one in shown)
     if left:
@@ -153,9 +164,17 @@ def _queue(queue):
     return f"Error queue: {'read too late' if late else 'read in time'}: {said}."
 
 
+def _unpinned(program):
+    if not program.unpinned:
+        return ""
+    limit, = (refusal for refusal in REFUSALS if refusal.name == "memlock")
+    return f"Pinned memory: {_sends(program.unpinned)} refused (ENOBUFS), because {limit.meaning}. {limit.remedy}"
+
+
 def _change(program, path, found):
     """What to do next."""
-    if not program.total("all_bytes") or _copied(program, path):
+    if (not program.total("all_bytes") or _copied(program, path)
+            or program.total("other_sends") == program.total("all_sends")):
         return ""
     if not (found.pays or found.costs) or _is_elsewhere(program, path):
         return ("Next: loadgen serve where its data go, and --peer HOST:PORT here, measure from which "
@@ -171,5 +190,5 @@ def lines(program, path, answers) -> list[str]:
     found = crossover(answers)
     return [*paragraphs((recommendation(program, path, answers), 3), (_head(program), 3)),
             *(_table(program, found, _copied(program, path)) if program.total("all_sends") else ()),
-            *paragraphs((_queue(program.queue) if program.queue else "", 2),
+            *paragraphs((_queue(program.queue) if program.queue else "", 2), (_unpinned(program), 3),
                         (_change(program, path, found), 3))]

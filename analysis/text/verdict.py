@@ -70,7 +70,8 @@ def unexplained(f):
     """Nobody flagged them or saw them copied, but they did not leave the machine as they were."""
     if f.unexplained <= 0:
         return ""
-    return (f"{';' if f.copied > 0 else ', but'} {units.whole(f.unexplained)} of them reached no NIC "
+    some = units.whole(f.unexplained)
+    return (f"{f'; {some} others' if f.copied > 0 else f', but {some} of them'} reached no NIC "
             "with the sender's own pages: these were copied by something that has no hook here (on "
             "older kernels native XDP), or not sent")
 

@@ -8,6 +8,7 @@ import os
 import re
 import xml.etree.ElementTree as xml
 
+import polars as pl
 import pytest
 from conftest import analysis, changed, samples, write
 from hypothesis import given
@@ -18,6 +19,7 @@ import planted
 from analysis import words
 from analysis.figures.base import Data
 from analysis.report.build import build
+from analysis.report.questions import common
 from analysis.report.write import html as to_html
 from analysis.report.write import markdown, markdown_text
 
@@ -259,6 +261,17 @@ def test_what_these_data_do_not_answer_names_the_way():
     report = words_of(planted.sends(counters=False), None)
     assert [one.next for one in report.open] and all(one.next for one in report.open)
     assert all(one.answer in html.unescape(to_html(report)) for one in report.open)
+
+
+@pytest.mark.parametrize("made_by, again, decides", [
+    ("sweep --size 4K --out 's w' --order-seed 3", "--size 4K --threads 1,2 --out DIR",
+     "--size 4K --out 's w' --order-seed 3 --decide"),
+    ("--size 4K --json 'p q' --threads 8 --details", "--size 4K --threads 1,2 --out DIR",
+     "--size 4K --threads 8 --decide --out DIR")])
+def test_next_commands_are_sweeps_that_a_shell_takes(made_by, again, decides):
+    runs = pl.DataFrame({"command": [f"analyze {made_by}"]})
+    assert common.again(runs, "--threads 1,2") == f"sudo ./analyze sweep {again}"
+    assert common.decides(runs, []) == f"sudo ./analyze sweep {decides}"
 
 
 def test_caveats_are_marks_and_their_words_stand_once():

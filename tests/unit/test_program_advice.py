@@ -39,7 +39,7 @@ def program(*sends, zerocopy=(), device="eth0", **more):
             found.setdefault(low, Class(low, 2 * low - 1)).add("sendto", asked, count, size * count)
     return Program("pid 7", 10.0, None, tuple(found[low] for low in sorted(found)), device, 0.9, 0.5,
                    **{"copied": 0.0 if zerocopy else None, "cause": None, "lost": 0,
-                      "queue": None, **more})
+                      "failed": 0, "unpinned": 0, "queue": None, **more})
 
 
 def said(*args, known=None, path=ETH0):
@@ -74,9 +74,29 @@ def test_what_copies_all_comes_first():
                             "100 % of its zero-copy sends (packet_tap).")
     assert said(program((100_000, 5), device="lo")) == (
         "Do not use MSG_ZEROCOPY on its path: by lo every send is copied.")
+    assert said(program(zerocopy=((100_000, 5),), copied=0.6, device="lo")).startswith(
+        "On this path, send without MSG_ZEROCOPY: by lo every send that arrives is copied.")
+    assert said(program(zerocopy=((100_000, 5),), copied=0.6), known=[]) == (
+        "60 % of its 5 zero-copy sends were copied; whether the others pay at their sizes is not known.")
+    assert said(program(zerocopy=((100_000, 5),), copied=None), known=[]) == (
+        "Whether its 5 zero-copy sends pay is not known: none of them was completed.")
     nosg = dataclasses.replace(ETH0, copied=1.0, cause="no_scatter_gather")
     assert said(program((100_000, 5)), path=nosg, known=[]).endswith(
         "every send is copied (no_scatter_gather).")
+
+
+def test_sends_that_copy_nothing_are_not_judged():
+    only = program((100, 3), device="lo")
+    only.classes[0].add("sendfile", False, 5, 500)
+    assert "is copied" in "\n".join(lines(only, None, []))
+    only.classes[0].sends = only.classes[0].bytes = 0
+    text = "\n".join(lines(only, None, []))
+    assert text.startswith("Nothing to advise") and "sendfile, splice\n" in text + "\n" and "is copied" not in text
+
+
+def test_sends_that_fail_are_told():
+    text = " ".join(lines(program(zerocopy=((100_000, 5),), failed=400, unpinned=319), ETH0, answers()))
+    assert "400 sends failed" in text and "319 sends refused (ENOBUFS)" in text and "ulimit -l" in text
 
 
 def test_another_path_tells_nothing():
@@ -109,7 +129,7 @@ def test_the_error_queue_is_judged(queue, word):
 
 
 def test_classes_are_summed_over_calls():
-    call = {"zerocopy": False, "wall_ns": {"sum": 5e8}}
+    call = {"zerocopy": False, "wall_ns": {"sum": 5e8}, "errors": {"EAGAIN": 2}}
     record = {
         "observed": {"seconds": 2.0, "exit_status": None}, "lost": {"calls": 0}, "zerocopy": None,
         "by": {"groups": [{"netns": 1, "device": "eth0", "bytes": 5}]},
@@ -118,7 +138,7 @@ def test_classes_are_summed_over_calls():
                   {**call, "syscall": "sendmsg", "zerocopy": True, "sizes": [[64, 127, 4, 300]]}]}
     seen = parse(record, "pid 1")
     assert seen.classes == (Class(1, 1, 2, 2), Class(64, 127, 1, 100, 4, 300, 3, 200))
-    assert seen.kernel_s == 1.5 and seen.device is None  # its namespace is another
+    assert seen.failed == 6 and seen.kernel_s == 1.5 and seen.device is None  # its namespace is another
 
 
 @settings(max_examples=100, deadline=None)
@@ -140,7 +160,7 @@ def test_it_fits_a_terminal(sends, zerocopy, kind, device, path, lossy):
 # In the place of the engine: the record of one observation.
 RECORD = {"observed": {"seconds": 1, "exit_status": None}, "lost": {"calls": 0}, "zerocopy": None,
           "calls": [{"syscall": "sendto", "zerocopy": False, "sizes": [[65536, 131071, 10, 900_000]],
-                     "wall_ns": {"sum": 9}}],
+                     "wall_ns": {"sum": 9}, "errors": {}}],
           "by": {"groups": [{"device": "eth0", "bytes": 900_000,
                              "netns": os.stat("/proc/self/ns/net").st_ino}]}}
 KNOWN = {"schema": "sendpath.advise/2", "path": dataclasses.asdict(ETH0), "blocks": 1, "elapsed_s": 1,
@@ -176,7 +196,7 @@ def test_a_path_read_from_a_file_speaks_to_no_terminal(advised):
     assert "Worth trying" in advised(known)[1]
     known["path"]["device"] = "eth1\x1b]0;owned\x07\x9b31m\nmore"
     status, said, _ = advised(known)
-    assert status == 0 and "leads by eth1?]0;owned??31m" in said
+    assert status == 0 and "leads by eth1\\x1b]0;owned\\x07\\x9b31m" in said
     assert all(line.isprintable() for line in said.splitlines())
 
 

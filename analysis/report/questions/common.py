@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What answers share: names, ratios in words, what would decide more."""
 
-import re
+import shlex
 from collections import Counter
 
 import polars as pl
@@ -13,9 +13,9 @@ from analysis.report.base import Table
 from analysis.summary import Comparison
 
 NAMES = {"twocopy": "two-copy", "onecopy": "one-copy", "zerocopy": "zero-copy"}
-# Options of a folder that another sweep has its own of.
-_REPLACED = re.compile(r" --(out|order-seed|retry|decide)(=\S+| [^-\s]\S*)?")
-_DECIDES = re.compile(r" --(retry|decide)\b")
+# Options of a folder that another sweep has its own of, and those that sweep has not.
+_REPLACED = "out", "order-seed", "retry", "decide", "json", "details", "folded"
+_DECIDES = "retry", "decide", "json", "details", "folded"
 NO_PAIRS = "Undecided: no two runs of a repeat are undisturbed."
 NO_PMU = "On a machine with a PMU (see analyze doctor): {}"
 
@@ -72,6 +72,22 @@ def failed(amount: int) -> str:
     return f"{words.plural(amount, 'run')} failed or {'was' if amount == 1 else 'were'} interrupted"
 
 
+def _sweep(runs: pl.DataFrame, *without: str) -> str:
+    """The sweep of these runs, without these options and their values."""
+    words_of = shlex.split(_command(runs))
+    if "sweep" not in words_of[1:2]:
+        words_of.insert(1, "sweep")
+    kept, left_out = [], False
+    for word in words_of:
+        if word.startswith("-"):
+            left_out = word.lstrip("-").partition("=")[0] in without
+        if not left_out:
+            kept.append(word)
+        elif "=" in word or not word.startswith("-"):
+            left_out = False  # that was its value
+    return shlex.join(kept)
+
+
 def _command(runs: pl.DataFrame) -> str:
     made = [command for command in runs["command"].drop_nulls().unique(maintain_order=True)
             if not command.startswith("analyze timeline ")]  # which compares nothing
@@ -80,9 +96,7 @@ def _command(runs: pl.DataFrame) -> str:
 
 def again(runs: pl.DataFrame, *more: str) -> str:
     """The command of these runs, with other options or elsewhere."""
-    command = _REPLACED.sub("", _command(runs))
-    for option in more:
-        command = re.sub(rf" {option.split()[0]}(=\S+| [^-\s]\S*)?(?= |$)", "", command)
+    command = _sweep(runs, *_REPLACED, *(option.split()[0].lstrip("-") for option in more))
     return " ".join(["sudo", f"./{command}", *more, "--out DIR"])
 
 
@@ -90,7 +104,8 @@ def decides(runs: pl.DataFrame, found: list[Comparison]) -> str:
     """The command that might decide what is inconclusive, also where nothing could be compared."""
     if found and not any(c.verdict == judge.INCONCLUSIVE for c in found):
         return ""
-    return f"sudo ./{_DECIDES.sub('', _command(runs))} --decide"
+    command = _sweep(runs, *_DECIDES)
+    return f"sudo ./{command} --decide" + ("" if " --out" in command else " --out DIR")
 
 
 def discarded(runs: pl.DataFrame) -> tuple[str, ...]:
