@@ -98,12 +98,15 @@ static void try_options(struct plan *plan, const struct features *features, enum
 	tracer__free(tracer);
 	if (!f.status)
 		return;
-	entry->option = NULL;
-	snprintf(entry->reason, sizeof(entry->reason), "%.*s", (int)sizeof(entry->reason) - 1,
-		 f.text);
-	for (; end - first > 1; first++, entry++) {
+	if (end - first == 1) {
+		entry->option = NULL;
+		snprintf(entry->reason, sizeof(entry->reason), "%.*s",
+			 (int)sizeof(entry->reason) - 1, f.text);
+		return;
+	}
+	for (; first < end; first++) {
 		try_options(&one, features, first, first + 1, number);
-		*entry = one.entries[first];
+		plan->entries[first] = one.entries[first];
 	}
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from advise.search import crossover
 from advise.path_text import COPIED_MOST, paragraphs, percent, times
-from tables.causes import REFUSALS
+from text.facts import REFUSAL_BY_NAME
 from text.units import size
 
 ROWS_MAX = 8
@@ -44,6 +44,11 @@ def _copied(program, path):
     if path and path.device == program.device and path.copied and path.copied >= COPIED_MOST:
         return f"every send is copied ({path.cause or 'no cause seen'})"
     return None
+
+
+def _copies_nothing(one):
+    """Are all sends of the class sendfile's or splice's?"""
+    return one.other_sends == one.all_sends
 
 
 def _is_elsewhere(program, path):
@@ -94,7 +99,7 @@ def recommendation(program, path, answers) -> str:
         return f"Nothing to advise: {program.what} sent nothing by TCP."
     if not program.total("all_bytes"):
         return f"Nothing to advise: {program.what} sent no data."
-    if program.total("other_sends") == program.total("all_sends"):
+    if all(map(_copies_nothing, program.classes)):
         return f"Nothing to advise: {program.what} sends by sendfile or splice, which copy no user data."
     if copied and program.total("zerocopy_sends"):
         return f"On this path, send without MSG_ZEROCOPY: {copied}."
@@ -140,7 +145,7 @@ def _table(program, found, copied):
     rows = [("bytes a send", "sends", "of bytes", "zero-copy", "MSG_ZEROCOPY")]
     rows += [(_range(one), f"{one.all_sends:,}", f"{100 * one.all_bytes / max(count, 1):.1f} %",
               f"{one.zerocopy_sends:,}" if one.zerocopy_sends else "-",
-              "sendfile, splice" if one.other_sends == one.all_sends else
+              "sendfile, splice" if _copies_nothing(one) else
               "is copied" if copied else verdict(one, found)) for one in shown]
     left = sends - sum(one.all_sends for one in shown)
     if left:
@@ -167,14 +172,13 @@ def _queue(queue):
 def _unpinned(program):
     if not program.unpinned:
         return ""
-    limit, = (refusal for refusal in REFUSALS if refusal.name == "memlock")
+    limit = REFUSAL_BY_NAME["memlock"]
     return f"Pinned memory: {_sends(program.unpinned)} refused (ENOBUFS), because {limit.meaning}. {limit.remedy}"
 
 
 def _change(program, path, found):
     """What to do next."""
-    if (not program.total("all_bytes") or _copied(program, path)
-            or program.total("other_sends") == program.total("all_sends")):
+    if not program.total("all_bytes") or _copied(program, path) or all(map(_copies_nothing, program.classes)):
         return ""
     if not (found.pays or found.costs) or _is_elsewhere(program, path):
         return ("Next: loadgen serve where its data go, and --peer HOST:PORT here, measure from which "

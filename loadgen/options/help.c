@@ -129,8 +129,8 @@ size_t help__distance(const char *a, const char *b)
 }
 
 /*
- * The option that a word names, or of which it is an unambiguous prefix up to "="; or NULL. nearest
- * is the most similar option.
+ * The option that a word names; up to "=", an unambiguous prefix of the name does. NULL: none.
+ * nearest is the most similar option.
  */
 static const struct argp_option *find_option(const struct argp_option *rows, const char *word,
 					     const char **nearest)

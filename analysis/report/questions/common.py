@@ -13,9 +13,9 @@ from analysis.report.base import Table
 from analysis.summary import Comparison
 
 NAMES = {"twocopy": "two-copy", "onecopy": "one-copy", "zerocopy": "zero-copy"}
-# Options of a folder that another sweep has its own of, and those that sweep has not.
-_REPLACED = "out", "order-seed", "retry", "decide", "json", "details", "folded"
+# What deciding in the same folder replaces, and what sweep has not; for another sweep, the folder's own, too.
 _DECIDES = "retry", "decide", "json", "details", "folded"
+_REPLACED = "out", "order-seed", *_DECIDES
 NO_PAIRS = "Undecided: no two runs of a repeat are undisturbed."
 NO_PMU = "On a machine with a PMU (see analyze doctor): {}"
 
@@ -74,11 +74,11 @@ def failed(amount: int) -> str:
 
 def _sweep(runs: pl.DataFrame, *without: str) -> str:
     """The sweep of these runs, without these options and their values."""
-    words_of = shlex.split(_command(runs))
-    if "sweep" not in words_of[1:2]:
-        words_of.insert(1, "sweep")
+    made = shlex.split(_command(runs))
+    if "sweep" not in made[1:2]:
+        made.insert(1, "sweep")
     kept, left_out = [], False
-    for word in words_of:
+    for word in made:
         if word.startswith("-"):
             left_out = word.lstrip("-").partition("=")[0] in without
         if not left_out:
