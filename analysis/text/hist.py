@@ -51,7 +51,7 @@ def shared(part, kept):
 
 class Hist(Percentiles):
     """All that histograms of records have together, or what stands in their places. count 0: nothing was
-    timed.
+    timed, or no bucket has any.
     """
 
     def __init__(self, *blocks):
@@ -62,6 +62,8 @@ class Hist(Percentiles):
         for bucket, many in (pair for block in timed for pair in pairs(block)):
             found[bucket] = found.get(bucket, 0) + many
         self.buckets = sorted(found.items())
+        if not any(found.values()):
+            self.count = self.sum = self.max = 0
 
     @property
     def mean(self):

@@ -8,12 +8,6 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import settings
-
-# Others may use the CPUs. Fuzzing tries other values each time, where CI is set as well.
-settings.register_profile("untimed", deadline=None)
-settings.register_profile("fuzz", settings.get_profile("default"), deadline=None)
-settings.load_profile("untimed")
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))

@@ -22,7 +22,7 @@ from advise import search  # noqa: E402 (it needs the path)
 from text.cells import Cells  # noqa: E402
 
 DRAWS = 1000
-PROPERTY = settings(deadline=None, max_examples=100)  # others may use the CPUs
+PROPERTY = settings(max_examples=100)
 LOGS = st.lists(st.floats(-2, 2).map(lambda log: round(log, 6)), min_size=1, max_size=14)
 FAMILY = st.lists(LOGS, min_size=1, max_size=8)
 OPPOSITE = {BETTER: WORSE, WORSE: BETTER, SAME: SAME, INCONCLUSIVE: INCONCLUSIVE}
@@ -179,7 +179,7 @@ def test_looks_cost_confidence_and_what_is_decided_stays():
     assert sum(1 / (k * (k + 1)) for k in range(1, 1000)) < 1
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.floats(0.1, 3), min_size=1, max_size=4), st.sampled_from(sorted(simulate.KINDS)),
        st.integers(2, 40), st.sampled_from([0, 0.1, 0.5]), st.sampled_from([None, 6]), st.integers(0, 2**32))
 @example([1.0] * 4, "bimodal", 8, 0.5, 6, 63)  # some sizes have no pair that nothing disturbed

@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import instructions
@@ -33,7 +33,6 @@ def bench(*options):
                             stderr=subprocess.PIPE)
 
 
-@settings(deadline=None)
 @given(SAMPLES)
 def test_interval_contains_the_median_and_range_contains_both(values):
     s = pairs.summarise(values)
@@ -45,7 +44,6 @@ def test_interval_contains_the_median_and_range_contains_both(values):
         assert (s.low, s.high, s.level) == (None, None, 0)
 
 
-@settings(deadline=None)
 @given(SAMPLES, st.randoms(use_true_random=False))
 def test_order_does_not_matter(values, rng):
     shuffled = list(values)
@@ -53,7 +51,6 @@ def test_order_does_not_matter(values, rng):
     assert pairs.summarise(shuffled) == pairs.summarise(values)
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(min_value=0.1, max_value=1e12), min_size=1))
 def test_ratio_to_itself_is_one(values):
     assert pairs.summarise(pairs.ratios(values, values))[0] == 1
@@ -75,7 +72,6 @@ def test_rank_by_the_tables(n, k, level):
     assert pairs.interval_rank(n) == (k, level)
 
 
-@settings(deadline=None)
 @given(st.integers(min_value=6, max_value=500), st.sampled_from((0.5, 0.8, 0.95)))
 def test_level_is_reached_from_six_values_on(n, level):
     k, reached = pairs.interval_rank(n, level)

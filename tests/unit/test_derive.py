@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "analysis"))
@@ -78,7 +78,6 @@ def test_what_disturbs_a_run(others, sender, receiver, pressure, busy, said):
     assert record_of(raw)["noise"]["disturbed"] == said
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, (1 << 42) - 1), min_size=1, max_size=60),
        st.sampled_from([hist.FINE, hist.COARSE]))
 def test_a_histogram_holds_what_was_put_in(values, sub_bits):
@@ -167,7 +166,6 @@ ANYTHING = st.recursive(st.none() | st.booleans() | st.integers() | st.floats(al
                         st.dictionaries(st.text(max_size=8), inner, max_size=3), max_leaves=6)
 
 
-@settings(deadline=None)  # others may use the CPUs
 @given(st.sampled_from(KEPT), st.data())
 def test_any_damage_makes_a_record_or_says_what_is_wrong(path, data):
     raw, _ = kept(path)

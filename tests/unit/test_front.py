@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "analysis"))
@@ -32,7 +32,6 @@ def test_the_order_of_a_seed_stays(seed, block, expected):
     assert order(12, seed, block) == expected
 
 
-@settings(deadline=None)
 @given(st.integers(1, 300), st.integers(0, SEED_MAX), st.integers(1, 1000))
 def test_a_block_has_every_configuration_once(count, seed, block):
     assert sorted(order(count, seed, block)) == list(range(count))
@@ -44,7 +43,6 @@ def test_every_configuration_comes_first_alike():
         assert 821 <= first.count(number) <= 1179
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 20), min_size=1), st.integers(1, 7))
 def test_shards_are_a_partition_that_divides_no_group(groups, shards):
     for group in groups:
@@ -102,7 +100,6 @@ def test_a_line_that_is_no_record_of_a_sweep(data, words):
         sound_record(data)
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=200) | st.recursive(
     st.none() | st.booleans() | st.floats() | st.text(max_size=5), lambda inner: st.lists(inner, max_size=3)
     | st.dictionaries(st.sampled_from(["schema", "run", "cell", "repeat", "host", "tool", "load"]), inner)
@@ -114,7 +111,6 @@ def test_any_line_is_a_record_or_refused(data):
         assert str(error)
 
 
-@settings(deadline=None)
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
                     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
                         st.sampled_from(["schema", "version", "order_seed", "cells", "repeat"]), inner)))

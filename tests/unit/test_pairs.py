@@ -21,7 +21,7 @@ def test_a_ring():
     assert pairs("--ring", "a", "b", "c") == (0, [("a", "b"), ("b", "c"), ("c", "a")], "")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(2, 40), st.data())
 def test_a_sample(count, data):
     each, seed = data.draw(st.integers(1, count - 1)), data.draw(st.integers(0, 1 << 30))

@@ -141,7 +141,7 @@ def test_classes_are_summed_over_calls():
     assert seen.failed == 6 and seen.kernel_s == 1.5 and seen.device is None  # its namespace is another
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.tuples(st.integers(1, 1 << 30), st.integers(1, 10**9)), max_size=30),
        st.lists(st.tuples(st.integers(1, 1 << 30), st.integers(1, 10**9)), max_size=30),
        st.sampled_from(["from", "always", "never", "irregular", "alike", "unknown"]),

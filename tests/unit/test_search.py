@@ -93,7 +93,7 @@ def test_hardly_ever_is_an_answer_wrong(noise, spread):
     assert said >= 80  # of 120: it does not hold its tongue
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.floats(600, 2_000_000), st.integers(0, 2**32))
 def test_of_a_quiet_machine_the_bracket_is_next_to_the_truth(crossing, seed):
     # Beside an end, both what is so and "alike there" are right.
@@ -134,7 +134,7 @@ def test_before_the_first_look_it_names_what_that_takes():
     assert {search.blocks_needed(answer) for answer in answers} == {1 + LOOKS[0]}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.floats(600, 2_000_000), st.sampled_from([0.003, 0.1, 0.6]), st.integers(0, 2**32),
        st.integers(0, BLOCKS), st.sampled_from([None, 0.0, 0.5, 1.0]))
 def test_it_fits_twelve_lines_of_eighty(crossing, spread, seed, most, copied):

@@ -14,7 +14,7 @@ import sys
 import tracemalloc
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "analysis"), str(ROOT / "tests/fixtures")]
@@ -104,7 +104,6 @@ ANYTHING = st.recursive(
     max_leaves=6)
 
 
-@settings(deadline=None)  # others may use the CPUs
 @given(st.lists(st.integers(0, len(RECORDS) - 1), min_size=1, max_size=3), st.booleans(),
        st.sampled_from([REPORT, DETAILS, SUMMARY]), st.data())
 def test_any_damage_leaves_a_text_that_can_be_printed(numbers, alike, extent, data):
@@ -170,6 +169,11 @@ def test_what_has_another_type_is_not_there(odd):
     assert record.flag(one, "v") == (odd is True)
     assert record.string(one, "v") == ("x" if odd == "x" else "")
     assert not Hist(odd).count
+
+
+@pytest.mark.parametrize("buckets", [[], [[1, 1, 0]], None])
+def test_a_histogram_without_buckets_was_not_timed(buckets):
+    assert not Hist({"count": 3, "sum": 5, "max": 2, "buckets": buckets}).count
 
 
 def test_absent_is_not_zero():
