@@ -330,11 +330,8 @@ static __always_inline __u32 next_bits(__u64 *low, __u64 *high)
 {
 	__u32 bits = *low & 0xffff;
 
-	*low >>= 16;
-	if (!*low) {
-		*low = *high;
-		*high = 0;
-	}
+	*low = *low >> 16 | *high << 48;
+	*high >>= 16;
 	return bits;
 }
 

@@ -29,7 +29,7 @@ static __noinline void completed(struct zsock *s, __u32 first, __u32 sends, __u3
 	COUNT(completions, in_window);
 	COUNT(flagged, copied);
 	groups__count_completions(&s->owner, in_window, copied);
-	slots__end(s, first, sends);
+	slots__end(s->sock, first, sends);
 	s->freed_to = first + sends;
 	timeline__of_ids(EVENT_COMPLETED, s->sock, first, sends, 0, copied);
 	__sync_fetch_and_add(&s->waiting, -in_window);
@@ -432,7 +432,7 @@ static __always_inline bool is_within(__u64 location, const volatile struct addr
  */
 static __noinline void freed(struct sk_buff *skb, bool read)
 {
-	struct sock_extended_err ee;
+	struct sock_extended_err ee = {};
 	struct zsock *s;
 	bool counted;
 
@@ -441,6 +441,7 @@ static __noinline void freed(struct sk_buff *skb, bool read)
 	s = zsock__find((__u64)READ(skb, sk));
 	if (!s || !((!read && is_notified_in_vain(skb, s->sock, &ee)) || is_notification(skb, &ee)))
 		return;
+	read = forget(read);
 	counted = counted_in_queue && advance(s, &ee, false);
 	if (read ? may_be_assumed(s, &ee) : !counted)
 		correct_flags(s, &ee, read);

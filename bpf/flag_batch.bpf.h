@@ -115,8 +115,9 @@ __noinline int flags__correct(__u64 sock, __u32 id, __u32 to, __u32 how)
 	struct zsock *s = zsock__find(sock);
 	__u32 turn, sends, all, sends_since, in_window_since;
 	struct flag_batch *b, was;
-	bool assumed, has_note;
 	struct note note;
+	__u64 has_note;
+	bool assumed;
 	__u64 *bits = note.words;
 
 	if (!s)
@@ -126,7 +127,7 @@ __noinline int flags__correct(__u64 sock, __u32 id, __u32 to, __u32 how)
 	 * have no time to interfere.
 	 */
 	note__read(s, id, &note);
-	has_note = !note__is_empty(&note);
+	has_note = note__any(&note);
 	if (!batch__find(s, id, &turn)) {
 		if (!id_before(id, s->counted_to) ||
 		    correction__leave(s, id, to, copied, is_notification) || is_notification)

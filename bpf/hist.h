@@ -24,14 +24,6 @@ struct hist {
 	__u64 buckets[HIST_BUCKETS];
 };
 
-/* Hides the shift from clang, which for BPF would otherwise test its condition twice. */
-static inline __attribute__((always_inline)) __u32 hist_shift(__u32 v, __u32 by)
-{
-	v >>= by;
-	__asm__ volatile("" : "+r"(v));
-	return v;
-}
-
 /* Position of the highest set bit of a byte; BPF has no such instruction. */
 #define HIST_BIT(n) n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n
 static const __u8 hist_bits[256] = {
@@ -41,18 +33,19 @@ static const __u8 hist_bits[256] = {
 	HIST_BIT(6), HIST_BIT(6), HIST_BIT(7), HIST_BIT(7), HIST_BIT(7), HIST_BIT(7), HIST_BIT(7),
 	HIST_BIT(7), HIST_BIT(7), HIST_BIT(7)};
 
-/* Position of the highest set bit of a word, which must not be 0. */
-static inline __attribute__((always_inline)) __u32 hist_log2(__u32 v)
+/*
+ * Position of the highest set bit of v, which is below HIST_LIMIT and not 0. Without branches: the
+ * BPF verifier would check all that follows once for each way through them.
+ */
+static inline __attribute__((always_inline)) __u32 hist_log2(__u64 v)
 {
-	__u32 bit = 0;
+	__u32 bit = 0, by, bits;
 
-	if (v >> 16) {
-		v = hist_shift(v, 16);
-		bit += 16;
-	}
-	if (v >> 8) {
-		v = hist_shift(v, 8);
-		bit += 8;
+	for (bits = 32; bits >= 8; bits /= 2) {
+		/* The difference is negative if v has more bits. */
+		by = (__u32)(((1ULL << bits) - 1 - v) >> 63) * bits;
+		v >>= by;
+		bit += by;
 	}
 	return bit + hist_bits[v & 0xff];
 }
@@ -60,16 +53,13 @@ static inline __attribute__((always_inline)) __u32 hist_log2(__u32 v)
 /* The bucket of v, where each power of two has 1 << sub_bits buckets. */
 static inline __attribute__((always_inline)) __u32 hist_bucket_of(__u64 v, __u32 sub_bits)
 {
-	__u32 shift = 0;
+	__u32 shift;
 
 	if (v < 1U << sub_bits)
 		return (__u32)v;
-	if (v >> 32) {
-		if (v >= HIST_LIMIT)
-			return ((HIST_MAX_BITS - sub_bits + 1) << sub_bits) - 1;
-		shift = 32;
-	}
-	shift += hist_log2((__u32)(v >> shift)) - sub_bits;
+	if (v >= HIST_LIMIT)
+		return ((HIST_MAX_BITS - sub_bits + 1) << sub_bits) - 1;
+	shift = hist_log2(v) - sub_bits;
 	return (shift << sub_bits) + (__u32)(v >> shift);
 }
 
@@ -102,13 +92,14 @@ static inline __attribute__((always_inline)) __u64 hist_low(__u32 i)
  */
 static inline __attribute__((always_inline)) void hist_put(struct hist *h, __u64 v)
 {
-	__u32 bucket = hist_bucket(v);
+	__u32 bucket;
 
 	if (v - 1 < h->min - 1)
 		h->min = v;
 	if (v > h->max)
 		h->max = v;
 	h->sum += v;
+	bucket = hist_bucket(v);
 	if (bucket < HIST_BUCKETS) /* always true, but the verifier does not know it */
 		h->buckets[bucket]++;
 }

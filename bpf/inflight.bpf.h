@@ -27,12 +27,13 @@ static __always_inline void span__add(enum span span, __u64 ns)
  */
 static __always_inline void completion_took(struct hist *h, __u64 ns)
 {
-	__u32 bucket = hist_bucket(ns);
+	__u32 bucket;
 
 	if (!h->min || ns < h->min)
 		h->min = ns;
 	if (ns > h->max)
 		h->max = ns;
+	bucket = hist_bucket(ns);
 	if (bucket < HIST_BUCKETS)
 		add(&h->buckets[bucket], 1);
 }
@@ -133,9 +134,10 @@ static __always_inline __u16 *note__bits(struct zsock *s, __u32 id, __u32 *room)
 	return note ? note->bits : NULL;
 }
 
-static __always_inline bool note__is_empty(const struct note *note)
+/* Not 0 if the note has anything. Without branches: the verifier checks what follows once. */
+static __always_inline __u64 note__any(const struct note *note)
 {
-	return !note->words[0] && !note->words[1] && !note->sends;
+	return note->words[0] | note->words[1] | note->sends;
 }
 
 /* Copies the note; all members are 0 if there is none. */
@@ -166,7 +168,7 @@ static __noinline void note__remove(struct zsock *s, __u32 id)
 static __always_inline void note__take(struct zsock *s, __u32 id, struct note *out)
 {
 	note__read(s, id, out);
-	if (!note__is_empty(out))
+	if (note__any(out))
 		note__remove(s, id);
 }
 
@@ -203,23 +205,34 @@ static __noinline bool note__replace_bits(struct zsock *s, __u32 id, __u16 mask,
 	return found;
 }
 
-static __noinline void note__add_bits(struct zsock *s, __u32 id, __u16 bits)
+/*
+ * Adds bits to a note for which its slot has no room. A global function that takes only numbers,
+ * because it is rare.
+ */
+__noinline int note__add_spilled(__u64 sock, __u32 id, __u32 bits)
 {
-	struct slot *slot = zsock__slot(s, id);
-	bool moves = slot__has_bits_of(slot, id);
-	struct note *note;
+	struct zsock *s = zsock__find(sock);
+	struct note *note = s ? note__spilled(s, id) : NULL;
+	struct slot *slot;
 
-	if (moves && bits__set(slot->bits, SLOT_BITS, bits))
-		return;
-	note = note__spilled(s, id);
 	if (!note)
-		return;
-	if (moves) {
+		return 0;
+	slot = zsock__slot(s, id);
+	if (slot__has_bits_of(slot, id)) {
 		note->words[0] = slot->word;
 		slot->word = NOTE_MOVED;
 	}
 	if (!bits__set(note->bits, NOTE_BITS, bits))
 		COUNT(lost_cause_bits, 1);
+	return 0;
+}
+
+static __noinline void note__add_bits(struct zsock *s, __u32 id, __u16 bits)
+{
+	struct slot *slot = zsock__slot(s, id);
+
+	if (!slot__has_bits_of(slot, id) || !bits__set(slot->bits, SLOT_BITS, bits))
+		note__add_spilled(s->sock, id, bits);
 }
 
 /* The slots of sends in flight. */
@@ -298,13 +311,14 @@ __noinline int slots__end_some(__u64 sock, __u32 first, __u32 sends, __u32 from,
 
 /*
  * Ends the slots of completed sends, also of those that do not count. Their bits stay until they
- * are counted.
+ * are counted. A global function, as above.
  */
-static __always_inline void slots__end(struct zsock *s, __u32 first, __u32 sends)
+__noinline int slots__end(__u64 sock, __u32 first, __u32 sends)
 {
 	__u64 now = bpf_ktime_get_ns();
 	__u32 from;
 
 	for (from = 0; from < RING_SLOTS && from < sends; from += SLOTS_AT_ONCE)
-		slots__end_some(s->sock, first, sends, from, now);
+		slots__end_some(sock, first, sends, from, now);
+	return 0;
 }

@@ -359,27 +359,39 @@ static __noinline struct call_slot *count_send(__u32 slot, long ret, __u64 ns, _
 	return s;
 }
 
-/* A zero-copy send without an io_uring notification returned. */
-static __always_inline void zerocopy_returned(struct thread *thread, struct sock *sk, __u32 flags,
-					      __s64 ret)
+/*
+ * A send with MSG_ZEROCOPY returned. Returns the flags by which it is counted. A global function
+ * that takes only numbers: the verifier checks what follows once, not for each of its ways.
+ */
+__noinline __u32 zerocopy_returned(__u64 sock, __s64 ret)
 {
-	bool failed = thread->tracked && ret <= 0;
+	struct thread *thread = thread__returning();
+	struct sock *sk = (struct sock *)sock;
 	struct zsock *s = NULL;
+	bool failed;
+	__u32 flags;
 
+	if (!thread)
+		return 0;
+	flags = forget(counted_flags(sk, thread->flags, thread->notification, ret));
+	if (thread->notification)
+		return flags | SEND_OWNED;
 	if (ret == -ENOBUFS)
 		count_refusal(sk, thread->size);
 	if (!follows_completions)
-		return;
+		return flags;
+	failed = thread->tracked && ret <= 0;
 	if (thread->followed && ret > (long)thread->size)
 		COUNT(unsized, 1); /* it had more iovecs than were read */
 	if (!thread->tracked && !(flags & SEND_IGNORED) && ret > 0)
 		COUNT(untracked, 1);
 	if (failed || thread->guessed)
-		s = zsock__find((__u64)sk);
+		s = zsock__find(sock);
 	if (s && failed)
 		id__taken_back(s, thread);
 	if (s && thread->guessed)
 		__sync_fetch_and_add(&s->under_way, -1);
+	return thread->tracked ? flags | SEND_OWNED : flags;
 }
 
 /* Any send returned. */
@@ -387,8 +399,8 @@ static __noinline void send_end(struct thread *thread, __s64 ret)
 {
 	struct sock *sk = (struct sock *)thread->sock;
 	struct call_slot *s;
-	bool zerocopy, owned;
-	__u32 slot, flags;
+	__u32 slot, flags = 0;
+	bool zerocopy;
 	__u64 ns = 0;
 
 	if (thread->plain_slot) {
@@ -407,12 +419,10 @@ static __noinline void send_end(struct thread *thread, __s64 ret)
 	}
 	thread->sock = 0;
 	thread->returned = (__u64)sk;
-	flags = counted_flags(sk, thread->flags, thread->notification, ret);
-	owned = zerocopy && (thread->tracked || thread->notification);
-	if (zerocopy && !thread->notification)
-		zerocopy_returned(thread, sk, flags, ret);
+	if (zerocopy)
+		flags = zerocopy_returned((__u64)sk, ret);
 	if (zerocopy || group_by)
-		groups__count_send((__u64)sk, flags | (owned ? SEND_OWNED : 0), ret, ns);
+		groups__count_send((__u64)sk, flags, ret, ns);
 	if (zerocopy && thread->notification)
 		notification__end(thread->notification, ret);
 	s = count_send(slot, ret, ns, flags);
@@ -436,8 +446,9 @@ __noinline int count_untimed(__u64 sock, int ret)
 	 */
 	bool refused = ret == -ENOBUFS && zerocopy_enabled(sk);
 	struct pt_regs *regs = call_regs();
-	__u32 flags = counted_flags(sk, refused ? MSG_ZEROCOPY : call_flags(kind, regs), 0, ret);
+	__u32 flags = refused ? MSG_ZEROCOPY : call_flags(kind, regs);
 
+	flags = forget(counted_flags(sk, flags, 0, ret));
 	if (flags || group_by)
 		groups__count_send((__u64)sk, flags, ret, 0);
 	count_send(CALL_SLOT(kind, flags), ret, 0, flags);
