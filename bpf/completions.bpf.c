@@ -441,7 +441,7 @@ static __noinline void freed(struct sk_buff *skb, bool read)
 	s = zsock__find((__u64)READ(skb, sk));
 	if (!s || !((!read && is_notified_in_vain(skb, s->sock, &ee)) || is_notification(skb, &ee)))
 		return;
-	read = forget(read);
+	read = opaque(read);
 	counted = counted_in_queue && advance(s, &ee, false);
 	if (read ? may_be_assumed(s, &ee) : !counted)
 		correct_flags(s, &ee, read);

@@ -373,7 +373,7 @@ __noinline __u32 zerocopy_returned(__u64 sock, __s64 ret)
 
 	if (!thread)
 		return 0;
-	flags = forget(counted_flags(sk, thread->flags, thread->notification, ret));
+	flags = opaque(counted_flags(sk, thread->flags, thread->notification, ret));
 	if (thread->notification)
 		return flags | SEND_OWNED;
 	if (ret == -ENOBUFS)
@@ -448,7 +448,7 @@ __noinline int count_untimed(__u64 sock, int ret)
 	struct pt_regs *regs = call_regs();
 	__u32 flags = refused ? MSG_ZEROCOPY : call_flags(kind, regs);
 
-	flags = forget(counted_flags(sk, flags, 0, ret));
+	flags = opaque(counted_flags(sk, flags, 0, ret));
 	if (flags || group_by)
 		groups__count_send((__u64)sk, flags, ret, 0);
 	count_send(CALL_SLOT(kind, flags), ret, 0, flags);

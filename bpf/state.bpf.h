@@ -129,7 +129,7 @@ static __always_inline __u64 number_of(const void *pointer)
 volatile __u64 opaque_zero;
 
 /* The same number, which the verifier does not know any more: it checks what follows once. */
-static __always_inline __u64 forget(__u64 number)
+static __always_inline __u64 opaque(__u64 number)
 {
 	return number + opaque_zero;
 }
