@@ -115,9 +115,8 @@ __noinline int flags__correct(__u64 sock, __u32 id, __u32 to, __u32 how)
 	struct zsock *s = zsock__find(sock);
 	__u32 turn, sends, all, sends_since, in_window_since;
 	struct flag_batch *b, was;
-	struct note note;
-	__u64 has_note;
 	bool assumed;
+	struct note note;
 	__u64 *bits = note.words;
 
 	if (!s)
@@ -127,13 +126,12 @@ __noinline int flags__correct(__u64 sock, __u32 id, __u32 to, __u32 how)
 	 * have no time to interfere.
 	 */
 	note__read(s, id, &note);
-	has_note = note__any(&note);
 	if (!batch__find(s, id, &turn)) {
 		if (!id_before(id, s->counted_to) ||
 		    correction__leave(s, id, to, copied, is_notification) || is_notification)
 			return 0;
 		COUNT(flag_assumed, window__sends(s, id, to));
-		if (has_note)
+		if (note__any(&note))
 			note__remove(s, id);
 		return 0;
 	}
@@ -148,10 +146,8 @@ __noinline int flags__correct(__u64 sock, __u32 id, __u32 to, __u32 how)
 	sends = all - in_window_since;
 	was = *b;
 	/* The note was removed when the batch was counted. */
-	if (was.causes_counted && !has_note && b->tail_first == id) {
-		bits[0] = was.bits[0];
-		bits[1] = was.bits[1];
-	}
+	if (was.causes_counted && !note__any(&note) && b->tail_first == id)
+		bits = was.bits;
 	if (was.causes_counted || b->from != id || b->sends != to - id)
 		batch__add(s, id, id, to, all, copied, bits);
 	else
@@ -164,7 +160,7 @@ __noinline int flags__correct(__u64 sock, __u32 id, __u32 to, __u32 how)
 		count_causes(s, was.bits, -(__s64)sends, 0, was.flagged);
 	else
 		COUNT(coalesced_seen, sends);
-	if (has_note)
+	if (note__any(&note))
 		note__remove(s, id);
 	count_causes(s, bits, sends, 0, copied);
 	if (copied == was.flagged)
