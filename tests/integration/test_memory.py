@@ -58,7 +58,10 @@ while True:
             end()
         if fd == control and word:
             note(word.decode().strip() + " " + str(time.time()))
-            os.write(answers, b"ack\\n\\0")
+            try:
+                os.write(answers, b"ack\\n\\0")
+            except BrokenPipeError:  # analyze was killed before it could read this
+                end()
         elif fd == control:
             end()
 """
