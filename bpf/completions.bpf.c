@@ -177,17 +177,13 @@ static __always_inline __u32 count_ubufs(struct zsock *s, __u32 from, __u32 to,
 	return notification_copied ? copied + sends : copied;
 }
 
-/*
- * Counts the sends from counted_to to the end of the notification at the queue's tail. Returns
- * false if they are counted already. by_reference: see reference_gone().
- */
-static __noinline bool advance(struct zsock *s, const struct sock_extended_err *ee,
-			       bool by_reference)
+static __always_inline bool claim_and_count(struct zsock *s, const struct sock_extended_err *ee,
+					    bool by_reference)
 {
 	bool copied = ee->ee_code & SO_EE_CODE_ZEROCOPY_COPIED;
 	__u32 next = ee->ee_data + 1, old, sends, flagged;
 
-	if (!still_counts() || !claim(s, next, &old))
+	if (!claim(s, next, &old))
 		return false;
 	/* Without an earlier notification, the sends before this one's first are not known. */
 	completed_earlier(s, s->first - old == LONG_BEFORE ? ee->ee_info : old, next);
@@ -208,6 +204,23 @@ static __noinline bool advance(struct zsock *s, const struct sock_extended_err *
 	}
 	completed(s, old, next - old, sends, copied ? sends : 0);
 	return true;
+}
+
+/*
+ * Counts the sends from counted_to to the end of the notification at the queue's tail. Returns
+ * false if they are counted already. by_reference: see reference_gone().
+ */
+static __noinline bool advance(struct zsock *s, const struct sock_extended_err *ee,
+			       bool by_reference)
+{
+	bool counted;
+
+	if (!still_counts() || !id_before(*(volatile __u32 *)&s->counted_to, ee->ee_data + 1))
+		return false;
+	__sync_fetch_and_add(&s->claiming, 1);
+	counted = claim_and_count(s, ee, by_reference);
+	__sync_fetch_and_add(&s->claiming, -1);
+	return counted;
 }
 
 /* Corrects the counts of a notification's own sends. */

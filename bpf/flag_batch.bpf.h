@@ -80,6 +80,15 @@ static __always_inline void batch__since(struct zsock *s, __u32 turn, __u32 from
 }
 
 /*
+ * Is a CPU about to keep a batch? If not, the batches of all ids that were claimed before are kept,
+ * or have been replaced by later ones.
+ */
+static __always_inline bool batch__may_come(struct zsock *s)
+{
+	return __sync_fetch_and_add(&s->claiming, 0);
+}
+
+/*
  * A CPU claims ids before it keeps their batch. If another CPU has a flag of these ids in between,
  * it leaves a correction and looks for the batch again; the first CPU looks for corrections after
  * it kept the batch. So one of them finds what the other left. Returns false if there is no room.
@@ -114,8 +123,8 @@ __noinline int flags__correct(__u64 sock, __u32 id, __u32 to, __u32 how)
 	bool copied = how & 1, is_notification = how & 2;
 	struct zsock *s = zsock__find(sock);
 	__u32 turn, sends, all, sends_since, in_window_since;
+	bool claimed, keeping, assumed;
 	struct flag_batch *b, was;
-	bool assumed;
 	struct note note;
 	__u64 *bits = note.words;
 
@@ -126,9 +135,13 @@ __noinline int flags__correct(__u64 sock, __u32 id, __u32 to, __u32 how)
 	 * have no time to interfere.
 	 */
 	note__read(s, id, &note);
+	/* In this order, and before the search: see batch__may_come(). */
+	claimed = id_before(id, *(volatile __u32 *)&s->counted_to);
+	keeping = batch__may_come(s);
 	if (!batch__find(s, id, &turn)) {
-		if (!id_before(id, s->counted_to) ||
-		    correction__leave(s, id, to, copied, is_notification) || is_notification)
+		if (!claimed ||
+		    (keeping && correction__leave(s, id, to, copied, is_notification)) ||
+		    is_notification)
 			return 0;
 		COUNT(flag_assumed, window__sends(s, id, to));
 		if (note__any(&note))
@@ -174,21 +187,23 @@ __noinline int flags__correct(__u64 sock, __u32 id, __u32 to, __u32 how)
 }
 
 /*
- * Applies the correction in this place if its batch is kept. A global function that takes only
- * numbers.
+ * Applies the correction in this place if its batch is kept, or can come no more. A global function
+ * that takes only numbers.
  */
 __noinline int correction__make(__u64 sock, __u32 place)
 {
 	struct zsock *s = zsock__find(sock);
 	__u64 *at, correction;
 	__u32 id, turn;
+	bool keeping;
 
 	if (!s)
 		return 0;
 	at = &s->corrections[place & (CORRECTIONS - 1)];
 	correction = *(volatile __u64 *)at;
+	keeping = batch__may_come(s);
 	id = correction >> 32;
-	if (!correction || !batch__find(s, id, &turn) ||
+	if (!correction || (!batch__find(s, id, &turn) && keeping) ||
 	    __sync_val_compare_and_swap(at, correction, 0) != correction)
 		return 0;
 	__sync_fetch_and_add(&s->corrections_left, -1);

@@ -214,6 +214,24 @@ static void test_programs_at_once(void **state)
 	assert_in_range(unknown, 0, CPUS_MAX * (TWO_CAUSES + 1) * SEEDS / 200);
 }
 
+/* A correction whose batch is not kept any more leaves its place to others. */
+static void test_no_correction_stays(void **state)
+{
+	struct plan_of_sends plan = {.cpus = 3, .stalled = 20, .more = 40};
+	struct as_read read;
+	struct truth truth;
+	__u64 seed;
+
+	(void)state;
+	for (seed = 1; seed < SEEDS; seed++) {
+		forget();
+		truth = plan_runs(&plan, 7, seed, SOME_COPIED);
+		read = kernel__complete(&plan, seed);
+		assert_bounds(&truth);
+		assert_int_equal(read.corrections_left, 0);
+	}
+}
+
 /* Of what was counted before, all is told; of the rest, nothing. */
 static void test_a_window_that_closes(void **state)
 {
@@ -354,6 +372,7 @@ int main(void)
 		cmocka_unit_test(test_reports_that_are_left_out),
 		cmocka_unit_test(test_without_a_reader),
 		cmocka_unit_test(test_programs_at_once),
+		cmocka_unit_test(test_no_correction_stays),
 		cmocka_unit_test(test_a_window_that_opens),
 		cmocka_unit_test(test_earlier_sends_are_counted_apart),
 		cmocka_unit_test(test_a_window_that_closes),
