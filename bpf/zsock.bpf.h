@@ -78,7 +78,7 @@ struct zsock {
 	__u32 is_shared;   /* other processes' sends took ids, too */
 	__u32 shared_from; /* from this id on, shared_ids has the window's */
 	__u32 corrections_left;
-	__u32 claiming; /* CPUs that count sends which they claimed */
+	__u32 claiming;		/* CPUs that count sends which they claimed */
 	struct group_key owner; /* group that completions are charged to: see groups.bpf.h */
 	__u64 device;		/* of its route when owner was set */
 	struct flag_batch batches[BATCHES];

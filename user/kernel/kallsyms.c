@@ -86,8 +86,14 @@ static struct kernel_symbol *find_asked(struct kernel_symbol *sorted, size_t cou
 	return found;
 }
 
+/* By a name's first two letters, of which the requested symbols have few. */
+static unsigned int beginning(const char *name)
+{
+	return (unsigned char)name[0] << 8 | (unsigned char)name[1];
+}
+
 struct line {
-	unsigned long long address;
+	const char *address;
 	char type, *name;
 	bool of_module;
 };
@@ -95,17 +101,24 @@ struct line {
 /* "address type name [module]": returns false for another line. The name gets a zero. */
 static bool parse_line(char *text, struct line *line)
 {
-	char *end;
+	char *end = strchr(text, ' ');
 
-	line->address = strtoull(text, &end, 16);
-	if (end[0] != ' ' || !end[1] || end[2] != ' ')
+	if (!end || !end[1] || end[2] != ' ')
 		return false;
+	line->address = text;
 	line->type = end[1];
 	line->name = end + 3;
-	end = line->name + strcspn(line->name, " \t\n");
-	line->of_module = strchr(end, '[');
+	for (end = line->name; *end > ' '; end++)
+		;
+	line->of_module = *end && end[1] == '[';
 	*end = 0;
 	return true;
+}
+
+/* Few of the hundred thousand lines are asked for it. */
+static unsigned long long address_of(const struct line *line)
+{
+	return strtoull(line->address, NULL, 16);
 }
 
 /* Reads the lines of modules again, because a function's end may be in an earlier line. */
@@ -118,21 +131,24 @@ static int end_in_modules(FILE *file, long modules, struct open_ranges *open)
 		return -errno;
 	while (fgets(text, sizeof(text), file))
 		if (parse_line(text, &line))
-			end_at(open, line.address, true);
+			end_at(open, address_of(&line), true);
 	return 0;
 }
 
 int kallsyms__read(FILE *table, struct kernel_symbol *symbols, size_t count)
 {
+	bool asked_for[1 << 16] = {};
 	struct open_ranges open = {};
 	long modules = 0, here = 0;
 	struct kernel_symbol *s;
 	char text[LINE_SIZE];
 	struct line line;
-	size_t length;
+	size_t length, i;
 	int err = 0;
 
 	qsort(symbols, count, sizeof(*symbols), compare_names);
+	for (i = 0; i < count; i++)
+		asked_for[beginning(symbols[i].name)] = true;
 	rewind(table);
 	for (; fgets(text, sizeof(text), table); here += (long)length) {
 		length = strlen(text);
@@ -141,10 +157,12 @@ int kallsyms__read(FILE *table, struct kernel_symbol *symbols, size_t count)
 		if (!modules && line.of_module)
 			modules = here;
 		if (open.count)
-			end_at(&open, line.address, modules);
+			end_at(&open, address_of(&line), modules);
+		if (!asked_for[beginning(line.name)])
+			continue;
 		s = find_asked(symbols, count, line.name);
 		if (s && is_asked_for(s, line.type))
-			record_symbol(&open, s, line.address, line.name);
+			record_symbol(&open, s, address_of(&line), line.name);
 	}
 	if (modules && open.count)
 		err = end_in_modules(table, modules, &open);
@@ -202,6 +220,7 @@ int kallsyms__nearest(FILE *table, struct kernel_address *addresses, size_t *cou
 {
 	struct kernel_address *a;
 	char text[LINE_SIZE];
+	unsigned long long start;
 	struct line line;
 	size_t i;
 
@@ -210,10 +229,11 @@ int kallsyms__nearest(FILE *table, struct kernel_address *addresses, size_t *cou
 	while (fgets(text, sizeof(text), table)) {
 		if (!parse_line(text, &line) || !strchr("tTwW", line.type))
 			continue;
-		a = first_from(addresses, *count, line.address);
-		if (!a || line.address <= a->start)
+		start = address_of(&line);
+		a = first_from(addresses, *count, start);
+		if (!a || start <= a->start)
 			continue;
-		a->start = line.address;
+		a->start = start;
 		snprintf(a->name, sizeof(a->name), "%s", line.name);
 	}
 	for (i = 1; i < *count; i++) {
