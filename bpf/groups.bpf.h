@@ -9,6 +9,8 @@
 
 /* A set of enum group_by; the loader removes the code of --by if it is 0. */
 const volatile __u32 group_by = 0;
+/* Are zero-copy sends also counted by receiver? */
+const volatile bool by_receiver = true;
 
 /* The analyzer sizes these maps, and preallocates them on kernels that require it. */
 struct group_map {
@@ -127,9 +129,10 @@ static __noinline void group__make(bool of_peers, const struct group_key *key,
 	__builtin_memset(fresh->device, 0, sizeof(fresh->device));
 	BPF_CORE_READ_STR_INTO(&fresh->comm, task, group_leader, comm);
 	BPF_CORE_READ_STR_INTO(&fresh->device, sk, sk_dst_cache, dev, name);
-	if (of_peers)
+	/* A map that is not used is not created, so no path may load its address. */
+	if (by_receiver && of_peers)
 		bpf_map_update_elem(&peers, key, fresh, BPF_NOEXIST);
-	else
+	else if (group_by)
 		bpf_map_update_elem(&groups, key, fresh, BPF_NOEXIST);
 }
 
@@ -199,7 +202,8 @@ static __always_inline void group__count_request(struct group *g, __u32 flags, l
 /* Creates the groups when a zero-copy send begins: its completion, in an interrupt, cannot. */
 static __always_inline void groups__make_room(const struct group_key *who, struct sock *sk)
 {
-	group__find(&peers, &peers_rest, who, BY_PEER, sk);
+	if (by_receiver)
+		group__find(&peers, &peers_rest, who, BY_PEER, sk);
 	if (group_by)
 		group__find(&groups, &groups_rest, who, group_by, sk);
 }
@@ -214,8 +218,9 @@ static __always_inline void group__count_completions(struct group *g, __u64 send
 static __noinline void groups__count_completions(const struct group_key *owner, __u64 sends,
 						 __u64 copied)
 {
-	group__count_completions(group__find(&peers, &peers_rest, owner, BY_PEER, NULL), sends,
-				 copied);
+	if (by_receiver)
+		group__count_completions(group__find(&peers, &peers_rest, owner, BY_PEER, NULL),
+					 sends, copied);
 	if (group_by)
 		group__count_completions(group__find(&groups, &groups_rest, owner, group_by, NULL),
 					 sends, copied);
@@ -227,7 +232,8 @@ static __noinline void groups__count_completions(const struct group_key *owner, 
  */
 static __noinline void groups__add(const struct group_key *owner, __u32 field, __u64 n)
 {
-	add((void *)group__find(&peers, &peers_rest, owner, BY_PEER, NULL) + field, n);
+	if (by_receiver)
+		add((void *)group__find(&peers, &peers_rest, owner, BY_PEER, NULL) + field, n);
 	if (group_by)
 		add((void *)group__find(&groups, &groups_rest, owner, group_by, NULL) + field, n);
 }

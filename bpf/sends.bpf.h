@@ -321,7 +321,7 @@ __noinline int groups__count_send(__u64 sock, __u32 flags, __s64 ret, __u64 ns)
 		who = thread->owner;
 	else
 		key__of(&who, sk, route_device(sk), BY_ALL);
-	if (flags & MSG_ZEROCOPY) {
+	if (by_receiver && flags & MSG_ZEROCOPY) {
 		g = group__find(&peers, &peers_rest, &who, BY_PEER, sk);
 		group__count_request(g, flags, ret);
 	}

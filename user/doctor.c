@@ -86,7 +86,7 @@ static void try_options(struct plan *plan, const struct features *features, enum
 			enum hook_id end, size_t number)
 {
 	struct kernel_facts facts = features__facts(features);
-	struct tracer_setup setup = {.features = features};
+	struct tracer_setup setup = {.features = features, .receivers = true};
 	struct plan_entry *entry = &plan->entries[first];
 	struct tracer *tracer = NULL;
 	struct failure f = {};

@@ -98,6 +98,7 @@ static struct measurement setup_of(const struct options *o, struct resources *h)
 		.tracing = {.features = h->features,
 			    .call_counters = h->call_counters,
 			    .target = o->target.given ? &o->target : NULL,
+			    .receivers = true,
 			    .by = o->by,
 			    .by_max = o->by_max,
 			    .stages = o->stages,

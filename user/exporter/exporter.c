@@ -67,7 +67,6 @@ static char *make_text(void *exporter, bool open_metrics)
 		metrics__write(&x->exposition, from);
 		text = exposition__end(&x->exposition);
 	}
-	tracer__forget_peers(x->tracer);
 	if (!text)
 		program__complain("the counts in the kernel cannot be read: %s",
 				  strerror(err ? -err : ENOMEM));
@@ -160,6 +159,8 @@ int exporter__run(const struct options *o, const struct measurement *setup, cons
 				       .cost = setup->tracing.cost};
 	observation.last = true;
 	observation.tracing.by = o->exporter.top ? BY_PROCESS : 0;
+	/* A window without end would have too many. */
+	observation.tracing.receivers = false;
 	signals__catch();
 	signal(SIGPIPE, SIG_IGN); /* a client that has gone is no error */
 	if (!open_output(&x, o->exporter.textfile, o->interval))

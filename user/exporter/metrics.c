@@ -241,7 +241,7 @@ static void write_lost(const struct writer *w)
 	write_loss(w, "completions", true,
 		   t->lost_completions + t->lost_notifications + t->untracked);
 	write_loss(w, "flags", true, SUM_LOST_FLAGS(t));
-	write_loss(w, "groups", true, m->groups_rest.sends + m->peers_rest.requests);
+	write_loss(w, "groups", true, m->groups_rest.sends);
 	write_loss(w, "stacks", w->plan->entries[HOOK_SKB_COPY].option,
 		   m->unnamed.skbs + t->lost_cause_bits);
 }

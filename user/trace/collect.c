@@ -396,17 +396,3 @@ int tracer__take_group(struct tracer *t, const struct group_key *key, struct gro
 	err = bpf_map_lookup_elem(map, key, out);
 	return err ? err : bpf_map_delete_elem(map, key);
 }
-
-static int forget(void *context, const struct group_key *key, const struct group *group)
-{
-	(void)group;
-	bpf_map_delete_elem(*(int *)context, key);
-	return 0;
-}
-
-void tracer__forget_peers(struct tracer *t)
-{
-	int map = bpf_map__fd(t->skel->maps.peers);
-
-	groups__each(map, forget, &map);
-}

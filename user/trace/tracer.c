@@ -279,9 +279,11 @@ static void set_target(struct sendpath *skel, const struct target *target)
 		snprintf((char *)skel->rodata->target_comm, COMM_MAX, "%s", target->named);
 }
 
-/* Without --by, the verifier removes the code of groups. */
+/* Without --by, or without receivers, the verifier removes the code of these groups. */
 static int set_groups(struct sendpath *skel, const struct tracer_setup *setup)
 {
+	skel->rodata->by_receiver = setup->receivers;
+	bpf_map__set_autocreate(skel->maps.peers, setup->receivers);
 	skel->rodata->group_by = setup->by;
 	bpf_map__set_autocreate(skel->maps.groups, setup->by);
 	return setup->by ? bpf_map__set_max_entries(skel->maps.groups, setup->by_max) : 0;

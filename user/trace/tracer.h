@@ -19,6 +19,7 @@ struct tracer_setup {
 	const struct features *features;	    /* NULL: no programs are attached */
 	const struct counter_events *call_counters; /* read at both ends of a send; NULL: none */
 	const struct target *target; /* how targets are recognized; NULL: by tracer__add_target() */
+	bool receivers;		     /* group zero-copy sends by receiver, too */
 	unsigned int by;	     /* a set of enum group_by */
 	__u32 by_max;		     /* room for so many groups */
 	bool stages;		     /* divide the time of sends into stages */
@@ -76,8 +77,6 @@ int tracer__read(struct tracer *t, struct window_counts *out);
 int tracer__each_group(struct tracer *t, group_visit see, void *context);
 /* Removes a group to which nothing is added any more, and returns its counts. 0 or -errno. */
 int tracer__take_group(struct tracer *t, const struct group_key *key, struct group *out);
-/* Removes the groups of zero-copy receivers, of which a window without end would have too many. */
-void tracer__forget_peers(struct tracer *t);
 
 /* The samples of a closed window, as from profile__json(); NULL: none. 0 or -errno. */
 int tracer__profile(const struct tracer *t, json_object **out);
