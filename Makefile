@@ -89,7 +89,7 @@ CHECK_PACKAGES := $(LAB_PACKAGES) $(CHECK_ANALYSIS_PACKAGES) $(DEB_PACKAGES) $(I
 FOREIGN_PACKAGES := qemu-system-x86 iperf3 nginx-light wrk redis-server postgresql openssh-server openssh-client \
                     nodejs golang-go cargo rustc librust-tokio-dev bpftrace strace util-linux \
                     python3-pytest python3-jsonschema
-BENCH_PACKAGES := $(LAB_PACKAGES) $(ANALYSIS_PACKAGES) iperf3 bpftrace time
+BENCH_PACKAGES := $(LAB_PACKAGES) $(ANALYSIS_PACKAGES) iperf3 bpftrace bpfcc-tools linux-perf time
 
 LOADGEN_LIBS := -ljson-c -luring -lnettle -lcap -lpthread
 ANALYZE_LIBS := -lbpf -lelf -lz -ljson-c -lcap -luring -lnettle -lpthread -lm -ldl

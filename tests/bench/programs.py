@@ -67,9 +67,12 @@ class Program:
         self.errors = tempfile.TemporaryFile()
         self.started = time.monotonic()
         # A session of its own: Ctrl-C in the terminal is for this process to pass on.
-        self.child = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=self.output,
-                                      stderr=self.errors, env=environment(),
-                                      start_new_session=True)
+        try:
+            self.child = subprocess.Popen(self.command, stdin=subprocess.DEVNULL,
+                                          stdout=self.output, stderr=self.errors,
+                                          env=environment(), start_new_session=True)
+        except OSError as problem:
+            raise Failed(f"{self.command[0]} cannot be started: {problem.strerror}") from problem
         self.pidfd = os.pidfd_open(self.child.pid)
 
     def __enter__(self):

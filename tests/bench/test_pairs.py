@@ -164,6 +164,11 @@ def test_program_that_fails_is_said():
         programs.must(["sh", "-c", "echo gone >&2; exit 3"])
 
 
+def test_program_that_is_missing_is_said():
+    with pytest.raises(programs.Failed, match="^no-such-program cannot be started: "):
+        programs.Program(["no-such-program"])
+
+
 def test_program_is_gone_after_its_block():
     with programs.Program(["sleep", "100"]) as program:
         pid = program.child.pid
