@@ -624,12 +624,13 @@ SEND = shared("send", block(
     Key("bytes", COUNT, "that it was asked to send"),
     Key("returned", integer(), "bytes that it took; below 0: the error"),
     Key("call_ns", COUNT, "from the beginning of the send to its return"),
-    Key("completion_ns", null(COUNT), "from its beginning to its completion; so the next"),
+    Key("completion_ns", null(COUNT), "from the beginning of the send to its completion"),
     Key("copied", null(TRUTH), "whether the kernel flagged it; null: it did not complete, or together with "
         "sends of which some were flagged"),
     Key("causes", list_of(TEXT), "of its copies"),
-    Key("notified_ns", null(COUNT), "when its notification was in the error queue, maybe coalesced"),
-    Key("read_ns", null(COUNT), "when the application read that"),
+    Key("notified_ns", null(COUNT), "from the beginning of the send until its notification was in the error queue, "
+        "maybe coalesced with others"),
+    Key("read_ns", null(COUNT), "from the beginning of the send until the application read the notification"),
     Key("received_ns", null(COUNT), "when the receiver copied its first bytes"),
     Key("events", list_of(block(
         Key("lane", one_of(*LANES), "of the picture"),
