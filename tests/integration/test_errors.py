@@ -424,8 +424,9 @@ def descend(pid, levels):
     found = []
     for _ in range(levels):
         try:
-            loads = [child for child in children(pid) if not is_front(child) and
-                     not is_engine(child)]  # it has yet to execute something
+            # In this order: an engine's child has yet to execute something, perhaps the front.
+            loads = [child for child in children(pid) if not is_engine(child) and
+                     not is_front(child)]
         except OSError:
             break
         if not loads:
