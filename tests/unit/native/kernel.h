@@ -40,7 +40,7 @@ struct plan_of_sends {
 struct as_read {
 	__u64 notifications_read, sends, copied;
 	__u64 completed_before;
-	__u32 corrections_left;
+	__u64 sock; /* the key of its entry */
 };
 
 #define ZEROCOPY_ORIGIN 5
@@ -352,17 +352,6 @@ static void before_the_window(struct state *k, const struct plan_of_sends *plan)
 		read_queue(k, plan);
 }
 
-/* As a program does that finds nothing else to do. Returns how many corrections stay. */
-static __u32 look_for_corrections(__u64 sock)
-{
-	struct zsock *s = zsock__find(sock);
-
-	if (!s)
-		return 0;
-	corrections__make(s);
-	return s->corrections_left;
-}
-
 /* Goes through all of it, in an order that the seed decides. */
 static inline struct as_read kernel__complete(const struct plan_of_sends *plan, __u64 seed)
 {
@@ -389,6 +378,6 @@ static inline struct as_read kernel__complete(const struct plan_of_sends *plan, 
 	}
 	maps__between = NULL;
 	running = NULL;
-	k.read.corrections_left = look_for_corrections((__u64)&k.sk);
+	k.read.sock = (__u64)&k.sk;
 	return k.read;
 }
