@@ -46,6 +46,19 @@ static void test_a_function_ends_where_the_next_begins(void **state)
 	assert_int_equal(s[0].code.from, 0);
 }
 
+static void test_a_line_without_an_address_names_nothing(void **state)
+{
+	struct kernel_symbol s[] = {{.name = "second"}};
+
+	(void)state;
+	assert_int_equal(read_text("first T second\n"
+				   " T second\n"
+				   "ffffffff81000010T second\n",
+				   s, 1),
+			 0);
+	assert_false(s[0].found);
+}
+
 /* A module's symbols do not come sorted. */
 static void test_a_function_of_a_module_ends_where_the_nearest_begins(void **state)
 {
@@ -151,6 +164,7 @@ static void test_a_missing_table_is_an_error(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_line_without_an_address_names_nothing),
 		cmocka_unit_test(test_a_function_ends_where_the_next_begins),
 		cmocka_unit_test(test_a_function_of_a_module_ends_where_the_nearest_begins),
 		cmocka_unit_test(test_a_variable_is_found_where_one_is_asked_for),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/kernel/kallsyms.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,14 +102,16 @@ struct line {
 /* "address type name [module]": returns false for another line. The name gets a zero. */
 static bool parse_line(char *text, struct line *line)
 {
-	char *end = strchr(text, ' ');
+	char *end = text;
 
-	if (!end || !end[1] || end[2] != ' ')
+	while (isxdigit((unsigned char)*end))
+		end++;
+	if (end == text || end[0] != ' ' || !end[1] || end[2] != ' ')
 		return false;
 	line->address = text;
 	line->type = end[1];
 	line->name = end + 3;
-	for (end = line->name; *end > ' '; end++)
+	for (end = line->name; (unsigned char)*end > ' '; end++)
 		;
 	line->of_module = *end && end[1] == '[';
 	*end = 0;
