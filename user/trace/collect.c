@@ -318,7 +318,6 @@ static int read_maps(struct tracer *t, struct window_counts *out, bool all)
 	}
 	out->pinned = t->skel->bss->pinned;
 	out->groups_rest = t->skel->bss->groups_rest;
-	out->peers_rest = t->skel->bss->peers_rest;
 	return err;
 }
 

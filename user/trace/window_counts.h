@@ -29,7 +29,6 @@ struct window_counts {
 	__u64 bpf_ns;		  /* 0 unless cost is counted */
 	__u64 bpf_runs;
 	struct group groups_rest; /* sends for whose group of --by there was no room */
-	struct group peers_rest;  /* the same for groups by receiver */
 	__u64 in_sends;		  /* threads in a send */
 
 	/* The kernel does not count the kprobes that it skipped. */
