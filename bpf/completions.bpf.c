@@ -215,6 +215,7 @@ static __noinline bool advance(struct zsock *s, const struct sock_extended_err *
 {
 	bool counted;
 
+	/* Mostly another program has counted them: then this one writes nothing. */
 	if (!still_counts() || !id_before(*(volatile __u32 *)&s->counted_to, ee->ee_data + 1))
 		return false;
 	__sync_fetch_and_add(&s->claiming, 1);

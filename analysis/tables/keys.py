@@ -625,8 +625,8 @@ SEND = shared("send", block(
     Key("returned", integer(), "bytes that it took; below 0: the error"),
     Key("call_ns", COUNT, "from the beginning of the send to its return"),
     Key("completion_ns", null(COUNT), "from the beginning of the send to its completion"),
-    Key("copied", null(TRUTH), "whether the kernel flagged it; null: it did not complete, or together with "
-        "sends of which some were flagged"),
+    Key("copied", null(TRUTH), "whether the kernel flagged it as copied; null: it did not complete, or flagged "
+        "and unflagged sends completed together with it"),
     Key("causes", list_of(TEXT), "of its copies"),
     Key("notified_ns", null(COUNT), "from the beginning of the send until its notification was in the error queue, "
         "maybe coalesced with others"),
