@@ -154,15 +154,18 @@ bool timeline__read(struct timeline *t)
 	return !t->slower_ns || t->slow_count < t->sends;
 }
 
-/* As analysis/derive/timeline.py names them; times are ns after the first. */
+/*
+ * As analysis/derive/timeline.py names them; times are ns after the first. An interrupt between an
+ * event's clock and its place in the ring has events of its own before it: their times are later.
+ */
 static void write_events(FILE *out, const struct timeline *t)
 {
 	const struct timeline_event *e;
 
 	for (e = t->events; e < t->events + t->count; e++)
-		fprintf(out, "%s[%llu,%u,%llu,%u,%u,%u,%u,%lld,%u,%u]", e > t->events ? "," : "",
-			e->time - t->events[0].time, e->kind, e->sock, e->cpu, e->tid, e->id,
-			e->sends, e->bytes, e->extra, e->lost);
+		fprintf(out, "%s[%lld,%u,%llu,%u,%u,%u,%u,%lld,%u,%u]", e > t->events ? "," : "",
+			(__s64)(e->time - t->events[0].time), e->kind, e->sock, e->cpu, e->tid,
+			e->id, e->sends, e->bytes, e->extra, e->lost);
 }
 
 /* Ids and names of threads, some again. */

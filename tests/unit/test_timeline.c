@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Events of a timeline as the raw line has them. The ring is this file's. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <json-c/json.h>
+
+#include "user/trace/timeline.h"
+
+/* Takes the place of libbpf's. */
+struct ring_buffer {
+	ring_buffer_sample_fn take;
+	void *context;
+} ring;
+
+struct ring_buffer *ring_buffer__new(int map, ring_buffer_sample_fn take, void *context,
+				     const struct ring_buffer_opts *opts)
+{
+	(void)map;
+	(void)opts;
+	ring = (struct ring_buffer){take, context};
+	return &ring;
+}
+
+int ring_buffer__consume(struct ring_buffer *of)
+{
+	(void)of;
+	return 0;
+}
+
+void ring_buffer__free(struct ring_buffer *of)
+{
+	(void)of;
+}
+
+int bpf_map__fd(const struct bpf_map *map)
+{
+	(void)map;
+	return -1;
+}
+
+/* An interrupt takes its place in the ring before the event that it interrupts, whose clock is
+ * earlier. */
+static void test_first_event_of_the_ring_is_not_the_earliest(void **state)
+{
+	struct timeline_event softirq = {.time = 1000, .kind = EVENT_SOFTIRQ_BEGIN},
+			      send = {.time = 990, .kind = EVENT_SEND};
+	struct json_object *raw, *events;
+	struct timeline *t;
+	int64_t begin;
+	char *text;
+
+	(void)state;
+	assert_int_equal(timeline__open(&t, NULL, 1, 0), 0);
+	ring.take(ring.context, &softirq, sizeof(softirq));
+	ring.take(ring.context, &send, sizeof(send));
+	text = timeline__json(t, 0);
+	raw = json_tokener_parse(text);
+	begin = json_object_get_int64(json_object_object_get(raw, "begin_ns"));
+	events = json_object_object_get(raw, "events");
+	for (int i = 0; i < 2; i++) {
+		struct json_object *event = json_object_array_get_idx(events, i);
+		int64_t time = json_object_get_int64(json_object_array_get_idx(event, 0));
+
+		assert_int_equal(begin + time, i ? send.time : softirq.time);
+	}
+	json_object_put(raw);
+	free(text);
+	timeline__free(t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_first_event_of_the_ring_is_not_the_earliest),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
