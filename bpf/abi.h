@@ -38,6 +38,13 @@ struct sized_sends {
 	__u64 bytes;
 };
 
+/*
+ * Errors are counted by errno. Slot 0 has those beyond the table, ERRNO_RESTART sends that a signal
+ * interrupted and the kernel restarts.
+ */
+#define ERRNO_RESTART 134
+#define ERRNO_SLOTS   135
+
 /* Per CPU. Only the program that sees a send return writes it. */
 struct call_slot {
 	__u64 failed;
@@ -48,15 +55,10 @@ struct call_slot {
 	__u64 counters[CALL_COUNTERS_MAX];
 	struct sized_sends sizes[SIZE_CLASSES]; /* successful sends, by the bytes accepted */
 	struct hist wall;			/* time of sends whose start was seen */
+	__u64 errors[ERRNO_SLOTS];
 };
-ABI_SIZE(call_slot, (5 + CALL_COUNTERS_MAX + SIZE_CLASSES * 2) * 8 + 4 * 8 + HIST_BUCKETS * 8);
-
-/*
- * Errors are counted by errno. Slot 0 has those beyond the table, ERRNO_RESTART sends that a signal
- * interrupted and the kernel restarts.
- */
-#define ERRNO_RESTART 134
-#define ERRNO_SLOTS   135
+ABI_SIZE(call_slot,
+	 (5 + CALL_COUNTERS_MAX + SIZE_CLASSES * 2 + ERRNO_SLOTS) * 8 + 4 * 8 + HIST_BUCKETS * 8);
 
 /*
  * Per CPU. Programs add atomically (COUNT), because an interrupt on the same CPU may add to the

@@ -12,8 +12,6 @@
 
 PERCPU_ARRAY(calls, CALL_SLOTS, struct call_slot);
 
-PERCPU_ARRAY(errors, CALL_SLOTS *ERRNO_SLOTS, __u64);
-
 /* A send is timed, and divided, if a random number is below this; 0: all sends are. */
 const volatile __u32 sampled_below = 0;
 
@@ -277,18 +275,18 @@ static __always_inline bool plain_end(struct thread *thread, int ret)
 	return true;
 }
 
-static __always_inline void count_error(__u32 slot, int error)
+static __always_inline void count_failure(struct call_slot *s, long ret)
 {
-	__u32 key = slot * ERRNO_SLOTS;
-	__u64 *count;
+	__u64 error = opaque(-ret);
 
-	if (error < ERRNO_RESTART)
-		key += error;
-	else if (is_interrupted(-error))
-		key += ERRNO_RESTART;
-	count = bpf_map_lookup_elem(&errors, &key);
-	if (count)
-		(*count)++;
+	s->failed++;
+	if (is_interrupted(ret)) {
+		s->interrupted++;
+		error = ERRNO_RESTART;
+	} else if (error >= ERRNO_RESTART) {
+		error = 0;
+	}
+	s->errors[error]++;
 }
 
 /*
@@ -347,10 +345,7 @@ static __noinline struct call_slot *count_send(__u32 slot, long ret, __u64 ns, _
 	if (ns)
 		hist_put(&s->wall, ns);
 	if (ret < 0) {
-		s->failed++;
-		if (is_interrupted(ret))
-			s->interrupted++;
-		count_error(slot, -ret);
+		count_failure(s, ret);
 		return s;
 	}
 	if (flags & SEND_IGNORED)

@@ -28,7 +28,7 @@ def counted(raw):
     bucket, the longest of them.
     """
     totals = raw["maps"]["totals"]
-    calls = [Call(int(slot), part, {}) for slot, part in raw["maps"]["calls"].items()]
+    calls = [Call(int(slot), part) for slot, part in raw["maps"]["calls"].items()]
     walls, buckets = [Hist(call.raw["wall"]) for call in calls], Counter()
     for wall in walls:
         buckets.update(dict(wall.buckets))

@@ -10,7 +10,7 @@ from tables.renamed import FAILURE_SCHEMA, SCHEMA
 from . import calls, counters, groups, memory, noise, outcome, profile, timeline, warnings, zerocopy
 from .run import Run, ratio
 
-RAW_SCHEMA = "sendpath.raw/2"
+RAW_SCHEMA = "sendpath.raw/3"
 _PLAIN = re.compile(r"[A-Za-z0-9%+,\-./:=@_]+")
 NO_LOAD = "a program was observed, no load was run"
 
@@ -144,7 +144,7 @@ class BadRaw(ValueError):
 def record_of(raw):
     """A record of schema SCHEMA; of a run that came to nothing, of sendpath.failure/1.
 
-    raw: a line of schema sendpath.raw/2, as json.loads returns it. Raises BadRaw.
+    raw: a line of schema sendpath.raw/3, as json.loads returns it. Raises BadRaw.
     """
     try:
         if raw["schema"] != RAW_SCHEMA:

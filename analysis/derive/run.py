@@ -13,7 +13,6 @@ from .hist import COARSE, Hist
 URING_SLOT = 2 * len(CALLS) - 1  # io_uring's own zero-copy operations, with MSG_ZEROCOPY
 SPANS = ("completion", "read", "read_empty", "wake_up", "copy_out")
 ERRNO_RESTART = 134
-ERRNO_SLOTS = ERRNO_RESTART + 1
 _PARTS = {name: parts for name, *parts in SUMS}
 
 
@@ -42,10 +41,11 @@ def ratio(top, bottom):
 class Call:
     """The sends of a slot: of one syscall, with MSG_ZEROCOPY or without."""
 
-    def __init__(self, slot, raw, errors):
+    def __init__(self, slot, raw):
         self.slot, self.zerocopy = slot, bool(slot & 1)
         self.syscall, self.once = CALLS[slot // 2][1:]
-        self.raw, self.errors = raw, errors
+        self.raw = raw
+        self.errors = {int(error): count for error, count in raw["errors"].items()}
         self.sizes = {int(index): size for index, size in raw["sizes"].items()}
         self.accepted = sum(size["sends"] for size in self.sizes.values())
         self.bytes = sum(size["bytes"] for size in self.sizes.values())
@@ -72,7 +72,7 @@ class Asked:
 
 
 class Run:
-    """raw: a line of schema sendpath.raw/2, as json.loads returns it."""
+    """raw: a line of schema sendpath.raw/3, as json.loads returns it."""
 
     def __init__(self, raw):
         self.raw = raw
@@ -105,11 +105,7 @@ class Run:
 
     @functools.cached_property
     def calls(self):
-        errors = {}
-        for index, count in self.maps.get("errors", {}).items():
-            slot, error = divmod(int(index), ERRNO_SLOTS)
-            errors.setdefault(slot, {})[error] = count
-        return [Call(int(slot), raw, errors.get(int(slot), {}))
+        return [Call(int(slot), raw)
                 for slot, raw in sorted(self.maps.get("calls", {}).items(), key=lambda c: int(c[0]))]
 
     @functools.cached_property

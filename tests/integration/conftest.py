@@ -198,7 +198,7 @@ def _running(of_others):
     for entry in pathlib.Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError):  # it has ended
-                line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
                 if re.match(r"\S*/(analyze (?!table|compare|report)|loadgen/loadgen )", line) and \
                         _of_another_clone(entry) == of_others:
                     yield entry, line

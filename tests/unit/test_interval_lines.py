@@ -22,7 +22,7 @@ def call(sends=0, size=1000, ns=1000, failed=0, interrupted=0):
     wall = {"sum": sends * ns, "min": ns, "max": ns,
             "buckets": {str(hist.bucket_of(ns, hist.FINE)): sends} if sends else {}}
     return {"sizes": {"10": {"sends": sends, "bytes": sends * size}} if sends else {},
-            "failed": failed, "interrupted": interrupted, "wall": wall}
+            "failed": failed, "interrupted": interrupted, "wall": wall, "errors": {}}
 
 
 def raw(calls, at=1.0, last=False, unflagged=True, uring=True, **totals):

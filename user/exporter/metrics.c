@@ -76,7 +76,7 @@ static void add_slot(struct call_numbers *n, const struct window_counts *m, __u3
 	n->bytes += call__accepted(&m->calls[slot]).bytes;
 	hist__merge(&n->wall, &m->calls[slot].wall);
 	for (error = 0; error < ERRNO_SLOTS; error++)
-		n->errors[error] += m->errors[slot][error];
+		n->errors[error] += m->calls[slot].errors[error];
 }
 
 /*

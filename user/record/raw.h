@@ -8,7 +8,7 @@
 #include "user/run/host.h"
 #include "user/run/run.h"
 
-#define RAW_SCHEMA "sendpath.raw/2"
+#define RAW_SCHEMA "sendpath.raw/3"
 
 /* One request of the front. */
 struct run_request {

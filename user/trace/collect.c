@@ -181,19 +181,6 @@ static int read_calls(struct tracer *t, struct window_counts *out)
 	return err;
 }
 
-/* Reads only slots with failures: all others are zero. */
-static int read_errors(struct tracer *t, struct window_counts *out)
-{
-	__u32 slot, error;
-	int err = 0;
-
-	for (slot = 0; slot < CALL_SLOTS; slot++)
-		for (error = 0; error < ERRNO_SLOTS && out->calls[slot].failed && !err; error++)
-			err = tracer__sum(t, "errors", slot * ERRNO_SLOTS + error,
-					  &out->errors[slot][error]);
-	return err;
-}
-
 /* The counts of another cause on the same device; NULL: there is no room. */
 static struct cause_count *cause_beside(struct window_counts *m, const struct cause_count *in,
 					enum cause cause)
@@ -309,9 +296,7 @@ static int read_maps(struct tracer *t, struct window_counts *out, bool all)
 		err = tracer__sum(t, "totals", 0, &out->totals);
 	if (!all || err)
 		return err;
-	err = read_errors(t, out);
-	if (!err)
-		err = read_causes(t, out);
+	err = read_causes(t, out);
 	for (span = 0; span < SPANS && !err; span++) {
 		err = tracer__sum(t, "spans", span, &out->spans[span]);
 		hist__settle(&out->spans[span]);

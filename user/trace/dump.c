@@ -20,9 +20,10 @@ static const struct dumped {
 	const char *map;
 	enum how how;
 } dumped[] = {
-	{"totals", DUMP_FIRST},	      {"calls", DUMP_ELEMENTS},		 {"errors", DUMP_ELEMENTS},
-	{"cause_infos", DUMP_PAIRS},  {"cause_counters", DUMP_ELEMENTS}, {"spans", DUMP_ELEMENTS},
-	{"pinned_peaks", DUMP_FIRST}, {"stage_slots", DUMP_SHARES},	 {"groups", DUMP_PAIRS},
+	{"totals", DUMP_FIRST},	      {"calls", DUMP_ELEMENTS},
+	{"cause_infos", DUMP_PAIRS},  {"cause_counters", DUMP_ELEMENTS},
+	{"spans", DUMP_ELEMENTS},     {"pinned_peaks", DUMP_FIRST},
+	{"stage_slots", DUMP_SHARES}, {"groups", DUMP_PAIRS},
 	{"peers", DUMP_PAIRS},
 };
 

@@ -30,7 +30,7 @@ static void add_slot(struct zerocopy_sums *sums, const struct window_counts *m, 
 	sums->ignored += m->calls[slot].ignored;
 	sums->bytes += accepted.bytes;
 	for (error = 0; error < ERRNO_SLOTS; error++)
-		sums->errors[error] += m->errors[slot][error];
+		sums->errors[error] += m->calls[slot].errors[error];
 }
 
 #define URING_SLOT CALL_SLOT(CALL_IO_URING_ZC, true)

@@ -14,7 +14,6 @@ struct cause_count {
 
 struct window_counts {
 	struct call_slot calls[CALL_SLOTS];
-	__u64 errors[CALL_SLOTS][ERRNO_SLOTS];
 	struct totals totals;
 	struct cause_count causes[CAUSE_COUNTERS_MAX]; /* unordered */
 	size_t cause_count;			       /* how many */
