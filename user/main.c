@@ -385,6 +385,7 @@ int main(int argc, char **argv)
 	int status;
 
 	program__begin();
+	privilege__note_limits();
 	libbpf_set_print(NULL);
 	if (c) {
 		status = check_proc();

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Run inside a guest of the lab: does this kernel do what it is known to do?"""
 
+import json
 import os
 import sys
 
 import pytest
 
-from conftest import CALLS, ROOT, MECHANISMS, VARIANTS, analyze, hook, only, records
+from conftest import ANALYZE, CALLS, ROOT, MECHANISMS, VARIANTS, analyze, hook, only, records, run
 from test_counts import exact, settled, timed
 
 sys.path.insert(0, str(ROOT / "tests/lab"))
@@ -27,6 +28,13 @@ def test_every_variant_counts_exactly(mechanism, untouched):
         timed(record, mechanism)
     if hook(found["zerocopy"], "completion")["status"] == "attached":
         settled(found["zerocopy"])
+
+
+def test_a_command_has_the_limits_of_its_caller():
+    """Before Linux 5.11, memory of BPF maps counts as locked."""
+    result = run("prlimit", "--memlock=65536:65536", ANALYZE, "--json", "-", "--", "sh", "-c", "ulimit -l")
+    limit, record = result.stdout.splitlines()
+    assert (limit, json.loads(record)["privilege"]["memlock"]) == ("64", 65536)
 
 
 def test_hooks_are_as_documented(untouched):

@@ -2,6 +2,7 @@
 #include "user/run/generator.h"
 
 #include "user/system/files.h"
+#include "user/system/privilege.h"
 
 #include "loadgen/run/control.h"
 
@@ -44,6 +45,7 @@ static void exec_child(char **arguments, int control, pid_t parent)
 		_exit(127);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+	privilege__restore_limits();
 	execv(arguments[0], arguments);
 	_exit(127);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/system/child.h"
 
+#include "user/system/privilege.h"
 #include "user/system/signals.h"
 
 #include <errno.h>
@@ -23,6 +24,7 @@ static void become(int go, char *const *command)
 
 	/* A signal caught before the exec would only be noted, and lost for the command. */
 	signals__release();
+	privilege__restore_limits();
 	if (read(go, &word, 1) != 1)
 		_exit(127); /* the parent changed its mind, or died */
 	execvp(command[0], command);

@@ -135,16 +135,26 @@ int privilege__drop_all(struct failure *f)
 	return capabilities__keep(NULL, 0, f);
 }
 
+static struct rlimit memlock;
+
+void privilege__note_limits(void)
+{
+	getrlimit(RLIMIT_MEMLOCK, &memlock);
+}
+
+void privilege__restore_limits(void)
+{
+	setrlimit(RLIMIT_MEMLOCK, &memlock);
+}
+
 json_object *privilege__json(void)
 {
 	json_object *o = json_object_new_object();
-	struct rlimit memlock;
 	cap_t caps = cap_get_proc();
 	char *text = caps ? cap_to_text(caps, NULL) : NULL;
 
 	json_object_object_add(o, "uid", json_object_new_int((int)getuid()));
 	json_object_object_add(o, "capabilities", text ? json_object_new_string(text) : NULL);
-	getrlimit(RLIMIT_MEMLOCK, &memlock);
 	json_object_object_add(o, "memlock",
 			       memlock.rlim_cur == RLIM_INFINITY
 				       ? json_object_new_string("unlimited")

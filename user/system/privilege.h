@@ -36,5 +36,12 @@ int privilege__drop_attach(struct failure *f);
 /* Drops every capability, for this process and whatever it executes, also as root. 0 or -errno. */
 int privilege__drop_all(struct failure *f);
 
+/*
+ * Before 5.11 the kernel charges maps to RLIMIT_MEMLOCK (commit d5299b67dd59), which libbpf then
+ * raises in this process. Noted at the start; a child restores it before it executes a program.
+ */
+void privilege__note_limits(void);
+void privilege__restore_limits(void);
+
 /* The record's block "privilege": of the load generator and of this process. */
 json_object *privilege__json(void);

@@ -9,7 +9,6 @@
 #include <linux/bpf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 /*
@@ -250,21 +249,10 @@ static int attach_hook(struct tracer *t, struct plan_entry *entry)
 	return 0;
 }
 
-/* Before 5.11 the kernel charges maps to RLIMIT_MEMLOCK (commit d5299b67dd59). */
-static void raise_memlock(void)
-{
-	struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
-
-	setrlimit(RLIMIT_MEMLOCK, &all);
-}
-
 /* How the programs recognize targets, and whether they follow a command's children. */
 static void set_target(struct sendpath *skel, const struct target *target)
 {
-	bool command = target && target->command;
-
-	bpf_program__set_autoload(skel->progs.target_forked, command);
-	skel->rodata->follows_children = command;
+	bpf_program__set_autoload(skel->progs.target_forked, target && target->command);
 	bpf_map__set_autocreate(skel->maps.target_cgroup, target && target->by == TARGET_CGROUP);
 	skel->rodata->pid_namespace = target__pid_namespace();
 	skel->rodata->sends_connect = target;
@@ -340,7 +328,6 @@ static void set_timeline(struct sendpath *skel, const struct tracer_setup *setup
 
 static int load(struct tracer *t, const struct plan *plan, const struct tracer_setup *setup)
 {
-	struct rlimit before;
 	int err;
 
 	t->skel = sendpath__open();
@@ -365,12 +352,7 @@ static int load(struct tracer *t, const struct plan *plan, const struct tracer_s
 	t->skel->rodata->call_counters = (__u32)counter_events__count(setup->call_counters);
 	t->skel->rodata->full_path =
 		setup->stages || setup->timeline || t->skel->rodata->call_counters;
-	getrlimit(RLIMIT_MEMLOCK, &before);
-	raise_memlock();
-	err = sendpath__load(t->skel);
-	/* The load generator inherits the user's limit, not that of this process. */
-	setrlimit(RLIMIT_MEMLOCK, &before);
-	return err;
+	return sendpath__load(t->skel);
 }
 
 static int set_cgroup(struct tracer *t, const char *path, struct failure *f)
