@@ -73,7 +73,8 @@ def per_cell(runs: pl.DataFrame, keys: list[str], metric: str, scale: float = 1.
 def paired_runs(runs: pl.DataFrame, keys: list[str], way: str, a, b, metric: str) -> pl.DataFrame:
     """keys, BLOCK, a, b, first_look: a row for each value of keys that has pairs, with lists of the
     blocks and of the positive values of the metric of both ways in them."""
-    known = comparable(runs).filter(pl.col(metric) > 0).sort("started").with_columns(_block([*keys, way]))
+    # Blocks first: without a disturbed run, a later one of its repeat would take its place in the pair.
+    known = comparable(runs.sort("started").with_columns(_block([*keys, way]))).filter(pl.col(metric) > 0)
     sides = [known.filter(pl.col(way) == value).select(
         *keys, BLOCK, pl.col(metric).cast(pl.Float64).alias(name), *more)
         for value, name, more in ((a, "a", ["first_look"]), (b, "b", []))]

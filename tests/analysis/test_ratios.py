@@ -25,6 +25,15 @@ def ratios(frame):
     return summary.compare(sending(frame), ["setting", "message_bytes"], "variant", [("a", "b")], "throughput_bps")
 
 
+def test_a_disturbed_run_is_not_replaced_by_one_of_another_day():
+    """Both days are the same for a and b, the second twice the first; on the first b was disturbed."""
+    days = [made.sweep({"a": flat(day), "b": flat(day)}, SIZES, repeats=7, noise=0).with_columns(
+        pl.col("started") + pl.duration(days=day)) for day in (1, 2)]
+    days[0] = days[0].with_columns(disturbed=pl.when(pl.col("variant") == "b").then(pl.lit("others")))
+    found = ratios(pl.concat(days))
+    assert [(c.judgment.n, c.judgment.low, c.judgment.high) for c in found] == [(7, 1.0, 1.0)] * 4
+
+
 def test_a_planted_effect_is_found_with_its_size():
     held, significant, seeds = [], [], 60
     for seed in range(seeds):
