@@ -9,7 +9,7 @@ from tables.limits import LIMITS
 
 WAITS = "sender_waited", "receiver_waited", "pressure"
 OTHERS_CPUS = 0.1
-OWN = (("user_s",), ("system_s",), ("receiver", "user_s"), ("receiver", "system_s"))
+OWN = (("user_s",), ("system_s",), ("receiver", "user_s"), ("receiver", "system_s"))  # the sender's first
 
 
 def at(block, path):
@@ -18,11 +18,17 @@ def at(block, path):
     return block
 
 
+def receives_elsewhere(load):
+    """Does the receiver use another machine's CPUs?"""
+    return bool(load and load["peer"] and load["device"] != "lo")
+
+
 def busy_threads(load):
     """How many the load keeps busy at once; 0: none of ours."""
     if not load or load["variant"] == "null":
         return 0
-    return 2 if load["workload"] == "procinfo" else 2 * load["threads"]
+    ends = 1 if receives_elsewhere(load) else 2
+    return ends if load["workload"] == "procinfo" else ends * load["threads"]
 
 
 def values(record):
@@ -105,7 +111,7 @@ def others_share(run):
     """What the load's own processes did not use of the time that was spent."""
     raw = run["noise"]
     others = raw["busy_s"] or 0.0
-    for path in OWN:
+    for path in OWN[:2] if receives_elsewhere(run["load"]) else OWN:
         others -= at(run.app, path) or 0
     return max(others, 0.0) / raw["all_s"] if raw["all_s"] else None
 

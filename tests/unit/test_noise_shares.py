@@ -8,7 +8,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "analysis"))
 
-from derive.noise import TICKS, between  # noqa: E402
+from derive.noise import TICKS, between, busy_threads, others_share  # noqa: E402
 
 NOTHING = {"stat": None, "pressure": None, "throttled": None, "khz": None, "sender": None,
            "receiver": None, "time_s": 0.0}
@@ -47,3 +47,14 @@ def test_waiting_is_of_what_could_run():
     found = between(opened, closed, 100)
     assert (found["pressure_share"], found["slowdown"], found["throttled"]) == (0.25, 0.25, 0)
     assert (found["sender_waited_share"], found["receiver_waited_share"]) == (0.25, None)
+
+
+@pytest.mark.parametrize("peer, device, others, busy", [
+    (None, "eth0", 0.1, 4), ("10.0.0.2", "lo", 0.1, 4), ("10.0.0.2", "eth0", 0.3, 2)])
+def test_a_receiver_elsewhere_takes_no_cpu_of_this_machine(peer, device, others, busy):
+    raw = {"noise": {"busy_s": 1.4, "all_s": 2.0}, "load": {"peer": peer, "device": device, "threads": 2,
+                                                            "variant": "zerocopy", "workload": "stream"}}
+    app = {"user_s": 0.3, "system_s": 0.5, "receiver": {"user_s": 0.2, "system_s": 0.2}}
+    run = type("Run", (dict,), {"app": app})(raw)
+    assert others_share(run) == pytest.approx(others)
+    assert busy_threads(raw["load"]) == busy
