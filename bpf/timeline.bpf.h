@@ -76,10 +76,13 @@ static __always_inline __u32 timeline__ports(struct sock *sk, bool sends)
 	return sends ? here << 16 | there : there << 16 | here;
 }
 
+/* No socket's address. */
+#define TIMELINE_GONE 1
+
 static __always_inline bool timeline__chooses(struct sock *sk)
 {
+	__u32 zero = 0, ports = timeline__ports(sk, true);
 	__u64 sock = (__u64)sk;
-	__u32 zero = 0;
 
 	if (!timeline_sends)
 		return !timeline_done;
@@ -87,10 +90,16 @@ static __always_inline bool timeline__chooses(struct sock *sk)
 		return false;
 	if (!timeline_part.sock &&
 	    !bpf_map_update_elem(&timeline_chosen, &zero, &sock, BPF_NOEXIST)) {
-		timeline_part.ports = timeline__ports(sk, true);
+		timeline_part.ports = ports;
 		*(volatile __u64 *)&timeline_part.sock = sock;
 	}
-	return timeline_part.sock == sock;
+	if (timeline_part.sock != sock)
+		return false;
+	if (timeline_part.ports == ports)
+		return true;
+	/* Another socket has the memory of the chosen one. */
+	*(volatile __u64 *)&timeline_part.sock = TIMELINE_GONE;
+	return false;
 }
 
 /* A send begins, of so many bytes. */

@@ -9,6 +9,8 @@ from tables.causes import CAUSES
 from tables.stages import NUMBERS, OF_NAME
 from tables.timeline import EVENTS, SENDER, SOFTIRQ
 
+from . import groups
+
 # As write_events() of user/trace/timeline.c has them. missed: events of the CPU without room, so far.
 Event = namedtuple("Event", "time kind sock cpu tid id of bytes extra missed")
 KINDS = {event.name: event for event in EVENTS}
@@ -70,10 +72,11 @@ class Timeline:
         raw = run.raw["timeline"]
         self.raw, self.by_path = raw, run.hooks["skb copy"].get("by_path", False)
         self.causes = {index: CAUSES[info["key"]["cause"]].name for index, info in run.maps.get("cause_infos", [])}
-        self.threads = dict(raw["threads"])
+        self.threads = {tid: groups.text(name) or "?" for tid, name in raw["threads"]}
         self.events = sorted((Event(time + raw["begin_ns"], EVENTS[kind].name, *rest)
                               for time, kind, *rest in raw["events"]), key=lambda event: event.time)
         self.sends = self._found()
+        self._begun = self._connections()
         self._give_out()
         self.together = {}  # sends by the event that says that they completed
         for send in self.sends:
@@ -96,6 +99,20 @@ class Timeline:
         least = self.raw["slower_than_ns"]
         return [send for send in found if send.end and send.call_ns > least][:self.raw["sends"]]
 
+    def _connections(self):
+        """Of each socket, when its connections first sent, and their ports: memory is used again."""
+        begun = {}
+        for send in self.sends:
+            of = begun.setdefault(send.begin.sock, [])
+            if not of or of[-1][1] != send.begin.id:
+                of.append((send.begin.time, send.begin.id))
+        return begun
+
+    def connection(self, event):
+        """The event's socket, with the ports that it had then."""
+        of = self._begun.get(event.sock)
+        return event.sock, of and of[max(bisect_right(of, (event.time, TURN)) - 1, 0)][1]
+
     @staticmethod
     def _copied_by(send, event):
         """Were data copied within the send? The id is that of the first whose data are in the same ubuf."""
@@ -106,8 +123,8 @@ class Timeline:
         ids, places, bases = {}, {}, {}
         for send in self.sends:
             if send.end.of:
-                ids[send.begin.sock, send.end.id] = send
-            for key in send.begin.sock, ("ports", send.begin.id):
+                ids[self.connection(send.begin), send.end.id] = send
+            for key in self.connection(send.begin), ("ports", send.begin.id):
                 base = bases.setdefault(key, send.begin.extra)
                 places.setdefault(key, []).append((beyond(send.begin.extra, base), send))
         for found in places.values():
@@ -117,11 +134,11 @@ class Timeline:
         for event in self.events:
             if event.kind in OF_IDS and id(event) not in given:
                 for number in range(min(event.of, IDS_MOST)):
-                    send = ids.get((event.sock, (event.id + number) % TURN))
+                    send = ids.get((self.connection(event), (event.id + number) % TURN))
                     if send and event.time >= send.begin.time:
                         send.events.append(event)
             elif event.kind in OF_PLACE:
-                key = ("ports", event.id) if event.kind == "received" else event.sock
+                key = ("ports", event.id) if event.kind == "received" else self.connection(event)
                 begin = beyond(event.extra, bases.get(key, 0))
                 first = max(bisect_right(begins.get(key, ()), begin) - 1, 0)
                 self._place(places.get(key, ())[first:], event, begin, begin + event.bytes)
@@ -221,7 +238,7 @@ def block(run):
     made = Timeline(run)
     by_time = sorted(made.sends, key=lambda send: send.call_ns)
     return {"slower_than_ns": made.raw["slower_than_ns"], "sends": len(made.sends), "events": len(made.events),
-            "sockets": len({send.begin.sock for send in made.sends}), "lost": made.raw["lost"],
+            "sockets": len({made.connection(send.begin) for send in made.sends}), "lost": made.raw["lost"],
             "gaps": len(made.gaps), "left_out": made.raw["left_out"],
             "median": made.row(by_time[(len(by_time) - 1) // 2]) if by_time else None,
             "slowest": made.row(by_time[-1]) if by_time else None}

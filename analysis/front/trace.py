@@ -50,16 +50,17 @@ class Tracks:
         sockets, flows = {}, {}
         for send in timeline.sends:
             self.sends += 1
-            flows[send.begin.sock, send.end.id if send.end.of else None] = self.sends
-            sockets.setdefault(send.begin.sock, len(sockets))
+            connection = timeline.connection(send.begin)
+            flows[connection, send.end.id if send.end.of else None] = self.sends
+            sockets.setdefault(connection, len(sockets))
             self._add_send(timeline, send, self.sends, label)
-        for sock, number in sockets.items():
+        for number in sockets.values():
             self.names[SOCKETS, (label, number)] = f"{label}: socket {number + 1}"
         for event in {id(event): event for send in timeline.sends for event in send.events}.values():
             if event.kind in OF_SOCKET:
-                ended = [flows[event.sock, event.id + i] for i in range(min(event.of, self.sends))
-                         if event.kind == "completed" and (event.sock, event.id + i) in flows]
-                self._add((SOCKETS, (label, sockets[event.sock])), timeline.what(event), event.time, None,
+                connection = timeline.connection(event)
+                ended = [flows[connection, send.end.id] for send in timeline.together.get(id(event), ())]
+                self._add((SOCKETS, (label, sockets[connection])), timeline.what(event), event.time, None,
                           {"first id": event.id, "sends": event.of}, ends=ended)
             elif event.kind in OF_CPU:
                 self._add((CPUS, event.cpu), timeline.what(event), event.time, None, {"bytes": event.bytes})

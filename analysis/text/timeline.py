@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What happened to single sends: how many, what of them is missing, the median one and the slowest."""
 
+from derive.run import ERRNO_RESTART, error_name
+
 from . import units
 from .record import at, count, flag, number, rows, string, value
 
@@ -10,6 +12,14 @@ def after(send, key, words):
     return [] if ns is None else [f"{words} after {units.time(ns)}"]
 
 
+def returned(send):
+    """The bytes that TCP accepted, or how it failed."""
+    found = value(send, "returned")
+    if found >= 0:
+        return units.counted(found, "byte")
+    return f"failed ({error_name(min(int(-found), ERRNO_RESTART))})"
+
+
 def life(send):
     """In a line."""
     flags = " MSG_ZEROCOPY" if flag(send, "zerocopy") else ""
@@ -17,7 +27,7 @@ def life(send):
     copied = [] if not flag(send, "copied") else [f"copied ({causes})" if causes else "copied"]
     return ", ".join([
         f"send {count(send, 'number')}, {string(send, 'syscall')}{flags}, "
-        f"{units.counted(value(send, 'returned'), 'byte')}: returned after {units.time(value(send, 'call_ns'))}",
+        f"{returned(send)}: returned after {units.time(value(send, 'call_ns'))}",
         *after(send, "received_ns", "received"), *copied, *after(send, "completion_ns", "completed"),
         *after(send, "read_ns", "read from the error queue")])
 

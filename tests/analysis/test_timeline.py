@@ -120,6 +120,22 @@ def test_a_send_has_what_happened_to_it():
     assert found["median"]["causes"] == slowest["causes"] == ["loopback"]
 
 
+def test_sends_of_a_socket_whose_memory_is_used_again_are_told_apart():
+    """Another connection, whose ids begin at the same number."""
+    later = [(time + 1000, kind, {**columns, **({"id": 77, "extra": columns["extra"] + 10 ** 6} if kind == "send" else
+                                                {"id": 77, "extra": 1000 + 10 ** 6} if kind == "received" else {})})
+             for time, kind, columns in TWO]
+    run = run_of((*TWO, *later))
+    timeline, alone = Timeline(run), Timeline(run_of(TWO))
+    assert block(run)["sockets"] == 2
+    shown = [[(part.what, part.at - send.begin.time, part.took) for part in made.parts(send)]
+             for made in (timeline, alone) for send in made.sends]
+    assert shown[:2] == shown[2:4] == shown[4:]
+    events = json.loads(trace.made("x.json", tracks_of(run)))["traceEvents"]
+    assert [(event["ph"], event["id"]) for event in events if event["ph"] in "sf"] == [
+        (kind, number) for pair in ((1, 2), (3, 4)) for kind in "sf" for number in pair]
+
+
 def test_a_copy_that_the_path_only_suggests_is_none():
     events = [(time, kind, {**columns, "extra": 0} if kind == "completed" else columns) for time, kind, columns in TWO]
     assert block(run_of(events))["median"]["causes"] == []

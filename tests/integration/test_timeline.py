@@ -159,3 +159,31 @@ def test_a_library_that_is_missing_is_told_before_measuring(tmp_path):
 def test_its_options_are_its_own():
     done = analyze("--variant", "null", "--sends", 3)
     assert done.returncode == 2 and "--sends: belongs to timeline" in done.stderr
+
+RECONNECTS = """
+import select, socket, sys
+for sends in range(1, 4):
+    s = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+    s.setsockopt(socket.SOL_SOCKET, 60, 1)
+    wait = select.poll()
+    wait.register(s, 0)
+    for _ in range(sends):
+        s.send(bytes(1000 * sends), 0x4000000)
+        wait.poll()
+        s.recvmsg(0, 512, 0x2000)
+    s.close()
+"""
+
+
+@pytest.mark.parametrize("options, sends", [((), 1), (("--slower-than", "1us"), 6)])
+def test_connections_are_told_apart(options, sends, tmp_path):
+    """The kernel may give each the memory, and all begin with the same id."""
+    if not completes(MECHANISMS[-1]):
+        pytest.skip("zero-copy sends are not followed by this mechanism here")
+    with Receiver() as receiver:
+        record, events = taken(tmp_path, "--mechanism", MECHANISMS[-1], *options, "--", sys.executable, "-c", RECONNECTS,
+                               str(receiver.port))
+    assert [(send["args"]["bytes"], send["args"]["copied"]) for send in sends_of(events)] == \
+        [(1000 * size, True) for size in (1, 2, 2, 3, 3, 3)][:sends]
+    assert record["timeline"]["sockets"] == (3 if options else 1)
+    assert sorted(event["ph"] for event in events if event["ph"] in "sf") == ["f"] * sends + ["s"] * sends
