@@ -72,7 +72,7 @@ def histograms(cells):
 SIDE_MAX = 4  # columns
 ROWS_MAX = 12
 SMALL = 0.004  # a bucket with less of all, at an end, is folded into the next
-EDGES = 20
+DIGITS = 8  # of a bucket's edges, at least
 
 
 def folded(hists, rows_max):
@@ -103,12 +103,15 @@ def side_by_side(cells):
     spans = {string(row, "wall_ns/span") for cell in cells for row in cell.rows("calls")}
     if not found or len(found) > SIDE_MAX or len(spans - {""}) > 1 or cells.vary("load/message_bytes"):
         return
-    bar = (80 - EDGES) // len(found) - 8
+    buckets = list(folded([hist for _, hist in found], ROWS_MAX if len(found) > 1 else ROWS_MAX // 2))
+    digits = max(DIGITS, *(len(str(edge)) for low, high, _ in buckets for edge in (low, high or 0)))
+    edges_width = 2 * digits + len(" -> ")
+    bar = (80 - edges_width) // len(found) - 8
     yield f"kernel time of a send, ns, from {max(spans)}"
-    yield " " * EDGES + "".join(f"  {title[:bar + 5]:<{bar + 6}}" for title, _ in found).rstrip()
-    most = max(max(hist.octaves().values()) / hist.count for _, hist in found)
-    for low, high, counts in folded([hist for _, hist in found], ROWS_MAX if len(found) > 1 else ROWS_MAX // 2):
-        edges = f"{low:>8} -> {'more' if high is None else high:<8}"
+    yield " " * edges_width + "".join(f"  {title[:bar + 5]:<{bar + 6}}" for title, _ in found).rstrip()
+    most = max(many / hist.count for _, _, counts in buckets for many, (_, hist) in zip(counts, found))
+    for low, high, counts in buckets:
+        edges = f"{low:>{digits}} -> {'more' if high is None else high:<{digits}}"
         parts = [(many / hist.count, "*" * round(bar * many / hist.count / most))
                  for many, (_, hist) in zip(counts, found)]
         yield (edges + "".join(f"  {100 * share:4.1f}%{stars:<{bar + 1}}" if share else " " * (bar + 8)
