@@ -3,13 +3,14 @@
 
 import json
 import re
+import shutil
 import signal
 import subprocess
 
 import pytest
 
 from conftest import (ANALYZE, Child, PATIENCE_S, PROGRAMS, Receiver, analyze, check, needs_bpf,
-                      only, reason)
+                      only, reason, run)
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
 
@@ -94,6 +95,15 @@ def test_a_last_fraction_has_no_line_of_its_own(tmp_path):
     found = lines(result.stdout)
     assert len(found) == 2 and float(found[1]["time"]) >= 1.3
     assert_adds_up(found, only(records_of(path)))
+
+
+def test_it_sleeps_until_the_window_ends():
+    if not shutil.which("strace"):
+        pytest.skip("strace is not installed")
+    counted = run("strace", "-f", "-c", "-U", "calls,name", "-e", "trace=poll,ppoll", ANALYZE, "--all", "--duration", 1,
+                  "--interval", 0.6)
+    polls = [int(count) for count in re.findall(r"^ *(\d+) p?poll$", counted.stderr, re.M)]
+    assert 0 < sum(polls) < 500, counted.stderr
 
 
 def test_an_interrupt_says_how_many_runs_there_are():

@@ -48,11 +48,17 @@ static void send_line(struct interval_printer *l, const char *maps, bool last)
 		front__offer(l->front, line);
 }
 
+/* The next line is the last one, which the end of the window sends. */
+static bool is_over(const struct interval_printer *l)
+{
+	return l->due + l->seconds > l->end + 1e-6;
+}
+
 void interval_printer__tick(struct interval_printer *l, struct tracer *tracer)
 {
 	char *maps;
 
-	if (!l || elapsed_since(&l->begun) < l->due || l->due + l->seconds > l->end + 1e-6)
+	if (!l || is_over(l) || elapsed_since(&l->begun) < l->due)
 		return;
 	maps = tracer__dump(tracer, DUMP_TOTALS_AND_CALLS);
 	send_line(l, maps, false);
@@ -62,7 +68,7 @@ void interval_printer__tick(struct interval_printer *l, struct tracer *tracer)
 
 int interval_printer__ms_left(const struct interval_printer *l, int most)
 {
-	double ms = l ? ceil((l->due - elapsed_since(&l->begun)) * 1e3) : most;
+	double ms = l && !is_over(l) ? ceil((l->due - elapsed_since(&l->begun)) * 1e3) : most;
 
 	return ms < 0 ? 0 : ms < most ? (int)ms : most;
 }
