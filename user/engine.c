@@ -299,8 +299,10 @@ static int run_all(struct engine *e)
 	int err = 0;
 
 	for (q.repeat = 1; q.repeat <= e->parts->repeat; q.repeat++)
-		for (q.cell = 0; q.cell < e->cell_count && !err && !signals__caught(); q.cell++)
+		for (q.cell = 0; q.cell < e->cell_count && !err && !signals__caught(); q.cell++) {
+			q.last = q.repeat == e->parts->repeat && q.cell + 1 == e->cell_count;
 			err = run(e, &q);
+		}
 	return err;
 }
 

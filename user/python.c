@@ -2,6 +2,7 @@
 /* Commands written in Python. */
 #include "user/commands.h"
 #include "user/system/files.h"
+#include "user/system/front.h"
 #include "user/system/privilege.h"
 
 #include <libgen.h>
@@ -79,7 +80,9 @@ int derive(int argc, char **argv)
 int crosscheck(int argc, char **argv)
 {
 	char program[PATH_MAX + 64], self[PATH_MAX];
+	struct failure f = {};
 	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	int err;
 
 	if (geteuid()) {
 		program__complain("crosscheck: bcc needs root: run with sudo");
@@ -88,6 +91,12 @@ int crosscheck(int argc, char **argv)
 	if (length < 0 || find_part("analysis/crosscheck/crosscheck.py", program, sizeof(program)))
 		return STATUS_SYSTEM;
 	self[length] = 0;
+	err = front__check(program, &f);
+	if (err) {
+		failure__set(&f, STATUS_SYSTEM, err, "%s: %s", program, strerror(-err));
+		program__complain("%s", f.text);
+		return f.status;
+	}
 	/* -B: otherwise root would write bytecode into a user's folder. */
 	return execute((const char *[]){SYSTEM_PYTHON, ISOLATED, "-B", program, self, NULL},
 		       argc - 1, argv + 1);

@@ -249,8 +249,8 @@ def test_root_starts_no_file_that_others_may_write(home, what, how):
     else:
         os.chown(path, USER, 4)
         path.chmod(path.stat().st_mode | (0o002 if how == "others" else 0o020))
-    for environment in os.environ, AS_SUDO:
-        result = run(home / "analyze", "--variant", "twocopy", "--messages", "10", env=environment)
+    for environment, command in ((os.environ, ()), (AS_SUDO, ()), (os.environ, ("crosscheck",))):
+        result = run(home / "analyze", *command, "--variant", "twocopy", "--messages", "10", env=environment)
         assert (result.returncode, result.stdout) == (3, "")
         assert len(result.stderr.splitlines()) == 1 and "other users may write to it" in result.stderr
 
@@ -260,7 +260,7 @@ def effective(pid):
         return int(re.search(r"^CapEff:\t(\w+)$", file.read(), re.M).group(1), 16)
 
 
-CAP_IPC_LOCK, CAP_NET_ADMIN, CAP_SYS_ADMIN = 1 << 14, 1 << 12, 1 << 21
+CAP_IPC_LOCK, CAP_NET_ADMIN, CAP_SYS_ADMIN, CAP_BPF = 1 << 14, 1 << 12, 1 << 21, 1 << 39
 
 
 @pytest.mark.parametrize("options, kept", [
@@ -280,6 +280,15 @@ def test_roots_load_keeps_what_its_options_need(options, kept):
         assert [effective(pid) for pid in both] == [kept, kept]
         job.send_signal(signal.SIGINT)
         assert job.wait(PATIENCE_S) == -signal.SIGINT
+
+
+@pytest.mark.parametrize("options", [(), ("--raw",)])
+def test_while_it_measures_it_can_only_read_maps(options):
+    with Child([ANALYZE, "--all", "--duration", "60", *options], stdin=subprocess.DEVNULL,
+               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as job:
+        assert eventually(lambda: effective(job.pid) == CAP_BPF)
+        job.send_signal(signal.SIGINT)
+        job.wait(PATIENCE_S)
 
 
 def test_who_serves_strangers_keeps_none():

@@ -139,7 +139,7 @@ static int start(struct front *f, const char *script)
 	return err;
 }
 
-static int check(const char *script, struct failure *f)
+int front__check(const char *script, struct failure *f)
 {
 	char folder[PATH_MAX];
 
@@ -165,7 +165,7 @@ int front__start(struct front **out, struct failure *failure)
 				   SYSTEM_PYTHON
 				   " is missing: install python3, or print raw lines with --raw");
 	if (!err)
-		err = check(script, failure);
+		err = front__check(script, failure);
 	if (!err)
 		err = start(f, script);
 	if (!err) {
