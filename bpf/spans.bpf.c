@@ -256,7 +256,8 @@ int BPF_PROG(socket_gone, __u64 sock)
 
 	if (!s || s->closed)
 		return 0;
-	s->closed = 1;
+	/* Atomic: with completed(), one of the two must see what the other did. */
+	__sync_fetch_and_add(&s->closed, 1);
 	if (s->waiting <= 0)
 		zsock__retire(sock);
 	return 0;

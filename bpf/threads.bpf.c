@@ -2,9 +2,6 @@
 /* Beginnings and ends of threads and processes. */
 #include "stages.bpf.h"
 
-/* Are the children of a target targets? */
-const volatile bool follows_children = false;
-
 /* Makes the children of a target targets. */
 SEC("raw_tp/sched_process_fork")
 int BPF_PROG(target_forked, struct task_struct *of, struct task_struct *child)
@@ -48,7 +45,7 @@ int BPF_PROG(thread_gone)
 		thread__end(thread);
 	if (stages)
 		bpf_map_delete_elem(&accounts, &tid);
-	if (follows_children && !BPF_CORE_READ(task, signal, live.counter)) {
+	if (target_by == TARGET_PROCESS && !BPF_CORE_READ(task, signal, live.counter)) {
 		tgid = current_process_id();
 		bpf_map_delete_elem(&targets, &tgid);
 	}

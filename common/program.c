@@ -71,6 +71,8 @@ void program__begin(void)
 	struct sigaction action = {.sa_handler = let_write_fail, .sa_flags = SA_RESTART};
 
 	open_standard_streams();
+	/* If a parent left it ignored, the status of a child would be lost. */
+	signal(SIGCHLD, SIG_DFL);
 	if (IS_STATIC)
 		use_built_in_nss();
 	sigaction(SIGXFSZ, &action, NULL);

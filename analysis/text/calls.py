@@ -74,7 +74,7 @@ def wall(per_mille):
 
 
 def observation(record):
-    calls = rows(record, "calls")
+    calls, under_way = rows(record, "calls"), value(record, "observed/in_flight")
     if calls:
         yield from table.of(calls, (
             ("call", call_name),
@@ -85,13 +85,12 @@ def observation(record):
             ("p50", wall(500)),
             ("p99", wall(990)),
             ("failed", lambda call: units.whole(failed(call)))))
-    else:
+    elif under_way <= 0:
         # That there were none can be said only of those that could have been seen.
         blind = unseen(record) is None and at(record, "observed/others") is None
         yield "no TCP sends were seen" + ("; sends by MPTCP are not seen here" if blind else "")
     yield from others(record)
-    under_way = value(record, "observed/in_flight")
-    if calls and under_way > 0:
+    if under_way > 0:
         yield f"{units.counted(under_way, 'send')} still under way when the window closed"
     yield ""
 

@@ -229,6 +229,55 @@ def attached():
     return re.search(r"name (send_|target_)", listed)
 
 
+# In a PID namespace of its own: observes two processes, and gives the id of the first, which has ended, to
+# a program that sends.
+REUSED = """
+import subprocess, sys
+analyze, program = sys.argv[1:]
+first, second = (subprocess.Popen(["sleep", "60"]) for _ in range(2))
+observer = subprocess.Popen([analyze, "--json", "-", "--interval", "0.1", "--pid", f"{first.pid},{second.pid}"],
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+while not observer.stderr.readline().startswith("  "):  # a line of the open window
+    pass
+first.kill()
+first.wait()
+with open("/proc/sys/kernel/ns_last_pid", "w") as last:
+    last.write(str(first.pid - 1))
+sender = subprocess.Popen([sys.executable, program, "now", "0"])
+assert sender.pid == first.pid and sender.wait() == 0
+second.kill()
+second.wait()
+print(observer.communicate()[0].splitlines()[-1])
+"""
+
+
+def test_another_program_with_the_id_of_one_that_has_ended(program, untouched):
+    result = run("unshare", "--pid", "--fork", "--mount-proc", PYTHON, "-c", REUSED, ANALYZE, program)
+    assert result.returncode == 0, result.stderr
+    assert not observed(result)["calls"]
+
+
+def test_a_caller_that_ignores_the_end_of_children(untouched):
+    def ignore():
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    assert run(ANALYZE, "--", "sh", "-c", "exit 3", preexec_fn=ignore).returncode == 3
+    assert run(ANALYZE, "--variant", "twocopy", "--messages", 5, "--json", "/dev/full",
+               preexec_fn=ignore).returncode == 1
+
+
+def test_a_send_that_does_not_return(tmp_path, untouched):
+    """Nobody reads until the window has closed."""
+    script = ("import socket, threading\n"
+              "l = socket.create_server(('127.0.0.1', 0))\n"
+              "s = socket.create_connection(l.getsockname())\n"
+              "threading.Timer(1, lambda: l.accept()[0].close()).start()\n"
+              "try: s.send(bytes(100000000))\n"
+              "except OSError: pass\n")
+    result = run(ANALYZE, "--json", tmp_path / "record", "--duration", 0.5, "--", PYTHON, "-c", script)
+    assert check(json.loads((tmp_path / "record").read_text()))["observed"]["in_flight"] == 1
+    assert "1 send still under way" in result.stderr and "no TCP sends" not in result.stderr
+
+
 @pytest.mark.parametrize("how", ["pid", "comm", "all"])
 def test_a_running_program_with_threads_that_start_later(how, program, untouched):
     with start(PYTHON, program, "later") as target:

@@ -192,6 +192,8 @@ static void say_living(const struct watch *w, const struct target *target, struc
 
 	if (!w->child || !w->child->ended)
 		return;
+	/* It may have ended before the programs saw any end. */
+	tracer__remove_target(tracer, w->child->pid);
 	count = tracer__targets(tracer, pids, TARGET_PIDS_MAX);
 	for (i = 0; i < count && i < TARGET_PIDS_MAX; i++)
 		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%d", i ? "," : "",
@@ -253,7 +255,8 @@ static void wait_for_end(struct watch *w, const struct measurement *setup, struc
 /* The command continues after the window, because its exit status is the program's. */
 static void wait_for_command(struct watch *w, const struct measurement *setup)
 {
-	while (!w->child->ended) {
+	/* Its pidfd is readable before a tracer has let go of it. */
+	while (!child__ended(w->child)) {
 		if (poll(w->ends, w->count, TICK_MS) > 0)
 			look_at(w);
 		if (setup->tick)

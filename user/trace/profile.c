@@ -23,14 +23,17 @@ static int open_event(struct perf_event_attr *event, int cpu)
 /* 0 or -errno. A CPU that is offline is left out. */
 static int attach_cpu(struct profile *p, const struct bpf_program *program, int cpu)
 {
+	struct perf_event_attr software = p->event;
 	struct bpf_link *link;
 	int fd, err;
 
+	software.type = PERF_TYPE_SOFTWARE;
+	software.config = PERF_COUNT_SW_CPU_CLOCK;
 	fd = open_event(&p->event, cpu);
 	if (fd < 0 && p->event.type == PERF_TYPE_HARDWARE && errno != EMFILE && errno != EINVAL) {
-		p->event.type = PERF_TYPE_SOFTWARE;
-		p->event.config = PERF_COUNT_SW_CPU_CLOCK;
-		fd = open_event(&p->event, cpu);
+		fd = open_event(&software, cpu);
+		if (fd >= 0)
+			p->event = software;
 	}
 	if (fd < 0)
 		return errno == ENODEV ? 0 : -errno;
