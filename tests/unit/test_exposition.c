@@ -94,6 +94,7 @@ static void test_counters_never_fall(void **state)
 	count(METRIC_COUNTER, "d", 1, "d_total{x=\"y\"} 1\n");
 	count(METRIC_COUNTER, "c", 4, "c_total{x=\"y\"} 5\n");
 	count(METRIC_COUNTER, "c", 6, "c_total{x=\"y\"} 6\n");
+	count(METRIC_COUNTER, "c", -3ULL, "c_total{x=\"y\"} 6\n");
 	count(METRIC_GAUGE, "c", 6, "c{x=\"y\"} 6\n");
 	count(METRIC_GAUGE, "c", 3, "c{x=\"y\"} 3\n");
 }

@@ -90,7 +90,9 @@ static void write_name(struct exposition *e, const char *suffix, const char *con
 }
 
 /*
- * Returns the value or, if it was greater, the last one. name: from there to the end of the text.
+ * Returns the value or, if it was greater, the last one. A value below zero has fallen, too: a
+ * correction may be charged to another group than what it corrects. name: from there to the end of
+ * the text.
  */
 static uint64_t keep_from_falling(struct exposition *e, const char *name, uint64_t value)
 {
@@ -105,7 +107,7 @@ static uint64_t keep_from_falling(struct exposition *e, const char *name, uint64
 	if (!s->key && ++e->series_count > SERIES_MAX / 2)
 		return value;
 	s->key = key;
-	if (value > s->value)
+	if ((int64_t)value > (int64_t)s->value)
 		s->value = value;
 	return s->value;
 }
