@@ -51,15 +51,17 @@ def shared(part, kept):
 
 class Hist(Percentiles):
     """All that histograms of records have together, or what stands in their places. count 0: nothing was
-    timed, or no bucket has any.
+    timed, or no bucket has any. sub_bits: of the kernel's buckets; blocks are read by FINE.
     """
 
-    def __init__(self, *blocks):
+    def __init__(self, *blocks, sub_bits=FINE):
+        self.sub_bits = sub_bits
         timed = [block for block in blocks if count(block, "count")]
         self.count, self.sum = (sum(count(block, key) for block in timed) for key in ("count", "sum"))
         self.max = max((count(block, "max") for block in timed), default=0)
         found = {}
-        for bucket, many in (pair for block in timed for pair in pairs(block)):
+        for fine, many in (pair for block in timed for pair in pairs(block)):
+            bucket = bucket_of(low(fine, FINE), sub_bits)
             found[bucket] = found.get(bucket, 0) + many
         self.buckets = sorted(found.items())
         if not any(found.values()):
@@ -71,13 +73,13 @@ class Hist(Percentiles):
 
     def slower_than(self, ns):
         """How many took at least so long."""
-        return sum(many for bucket, many in self.buckets if low(bucket, FINE) >= ns)
+        return sum(many for bucket, many in self.buckets if low(bucket, self.sub_bits) >= ns)
 
     def octaves(self):
         """{power of two: how many}, from the first that has any to the last."""
         found = {}
         for bucket, many in self.buckets:
-            power = (low(bucket, FINE) | 1).bit_length() - 1
+            power = (low(bucket, self.sub_bits) | 1).bit_length() - 1
             found[power] = found.get(power, 0) + many
         used = [power for power, many in found.items() if many]
         return {power: found.get(power, 0) for power in range(min(used), max(used) + 1)} if used else {}

@@ -3,6 +3,7 @@
 syscall and kind of send.
 """
 
+from derive.hist import COARSE
 from tables.stages import OF_NAME
 
 from . import units
@@ -121,7 +122,7 @@ def side_by_side(cells):
 def of_stage(cell, first, name):
     """One stage of the divided sends of a kind, over a cell's repeats."""
     hist = Hist(*(at(part, "ns") for row in cell.rows("calls") if same_call(row, first)
-                  for part in rows(row, "stages/parts") if string(part, "stage") == name))
+                  for part in rows(row, "stages/parts") if string(part, "stage") == name), sub_bits=COARSE)
     if not hist.sum:
         return
     yield (f"{OF_NAME[name].words if name in OF_NAME else name} of a send: {cell.title}, {call_name(first)}, in "

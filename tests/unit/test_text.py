@@ -221,6 +221,17 @@ def test_a_histogram_survives_the_record():
         derived.percentile(point) for point in (500, 999, 1000)]
 
 
+def test_percentiles_are_the_records_own():
+    calls = [call for one in RECORDS for call in one["calls"] or ()]
+    for bits, blocks in ((filled.FINE, [call["wall_ns"] for call in calls]), (filled.COARSE, [
+            part["ns"] for call in calls if call["stages"] for part in call["stages"]["parts"]])):
+        timed = [block for block in blocks if block and block["count"]]
+        assert timed
+        for block in timed:
+            found = Hist(block, sub_bits=bits)
+            assert {name: found.percentile(point) for name, point in filled.POINTS}.items() <= block.items()
+
+
 @pytest.mark.parametrize("order", [texts.LOADS, texts.LOADS[::-1]])
 def test_the_reference_is_the_first_variant(order):
     cells = cells_of(*texts.repeats(*order))
