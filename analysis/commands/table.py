@@ -28,6 +28,8 @@ def check(column):
     numbers = [c.name for c in COLUMNS if c.kind in (WHOLE, REAL)]
     if column not in numbers:
         raise Fault(f"--column {column}: not a column of numbers (docs/table.md lists them)", USAGE)
+    if column in summary.CELL:
+        raise Fault(f"--column {column}: it is the same in all repeats, so it has no median", USAGE)
 
 
 def medians(frame: pl.DataFrame, metric: str) -> str:

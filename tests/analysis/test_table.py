@@ -188,8 +188,9 @@ def test_a_summary_says_what_intervals_reach(folder):
     few = analysis("table", write(folder / "few.jsonl", runs[:4]), "--summary", "--column",
                    "send_p50_ns")
     assert few.stdout.splitlines()[1].split()[2:4] == ["-", "-"]
-    wrong = analysis("table", folder / "few.jsonl", "--summary", "--column", "variant")
-    assert wrong.returncode == 2 and "variant: not a column of numbers" in wrong.stderr
+    for column, why in ("variant", "not a column of numbers"), ("message_bytes", "it is the same in all repeats"):
+        wrong = analysis("table", folder / "few.jsonl", "--summary", "--column", column)
+        assert wrong.returncode == 2 and f"{column}: {why}" in wrong.stderr
 
 
 def test_the_command_writes_what_it_was_asked_for(folder):
