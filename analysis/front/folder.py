@@ -126,15 +126,18 @@ class Folder:
             self.fd = os.open(bare, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
         except OSError as error:
             raise self._cannot(what, error) from None
-        seed = self._settle_plan(plan, order_given)
+        older = self._settle_plan(plan, order_given)
         self._open_runs(shard, shards)
-        return seed
+        if older["repeat"] < plan["repeat"]:
+            self._replace(PLAN, {**older, "repeat": plan["repeat"], "command": plan.get("command")})
+        return int(older["order_seed"])
 
     def _settle_plan(self, plan, order_given):
+        """Returns the folder's plan."""
         try:
             older = self._read_plan()
             if older is None and self._write_plan(plan):
-                return plan["order_seed"]
+                return plan
             older = older or self._read_plan()
         except OSError as error:
             raise self._cannot(f"read or write {PLAN}", error) from None
@@ -147,9 +150,7 @@ class Folder:
             raise Fault(f"--out {self.path} holds another plan: {differs}; name another folder, or "
                           "repeat the command that made it: "
                           f"{command if isinstance(command, str) else ''}", USAGE)
-        if older["repeat"] < plan["repeat"]:
-            self._replace(PLAN, {**older, "repeat": plan["repeat"], "command": plan.get("command")})
-        return int(older["order_seed"])
+        return older
 
     def _read_plan(self):
         """None: there is none."""

@@ -131,7 +131,8 @@ def test_a_folder_keeps_its_plan_and_its_seed(tmp_path):
     folder.add(RECORD)
     assert seed == 7
     with pytest.raises(Fault, match="another sweep writes to it now"):
-        open_folder(tmp_path / "out", said)
+        open_folder(tmp_path / "out", said, repeat=6)
+    assert json.loads((tmp_path / "out/plan.json").read_text())["repeat"] == 5
     os.close(folder.runs)
     folder, seed = open_folder(tmp_path / "out", said, order_seed=7)
     assert (seed, list(folder.records()), said) == (7, [RECORD], [])
