@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import os
 
+from derive.outcome import asked
 from tables.options import ADVISE_PROGRAM
 
 # These hand the kernel pages that it need not copy, as zero-copy sends do.
@@ -51,8 +52,8 @@ class Queue:
 @dataclasses.dataclass(frozen=True)
 class Program:
     """A program in a window. device: that most bytes were sent by, a share of all of them; None
-    where no route said. kernel_s: time in its sends, None: unknown. copied: the share of its
-    zero-copy sends that the kernel copied. lost, failed: sends that no class has. unpinned: zero-copy
+    where no route said. kernel_s: time in its sends, None: unknown. completed: of its zero-copy sends;
+    copied: the share of these that the kernel copied. lost, failed: sends that no class has. unpinned: zero-copy
     sends that failed because the memory that they would pin exceeded RLIMIT_MEMLOCK."""
     what: str
     seconds: float
@@ -61,6 +62,7 @@ class Program:
     device: str | None
     device_share: float
     kernel_s: float | None
+    completed: int | None
     copied: float | None
     cause: str | None
     queue: Queue | None
@@ -103,16 +105,16 @@ def _queue(zerocopy):
 def parse(record: dict, what: str) -> Program:
     """Of a run record of an observation by device."""
     calls, zerocopy = record["calls"] or [], record["zerocopy"] or {}
-    done = zerocopy.get("completions") or 0
-    copied = zerocopy.get("copied")
+    sent = asked(zerocopy) if zerocopy else {}
+    done, copied = sent.get("completions"), sent.get("copied")
     causes = zerocopy.get("causes") or [{}]
     times = [call["wall_ns"] for call in calls]
     return Program(what, record["observed"]["seconds"], record["observed"]["exit_status"],
                    _classes(calls), *_device(record["by"]),
                    None if None in times else sum(time["sum"] for time in times) / 1e9,
-                   copied / done if done and copied is not None else None, causes[0].get("cause"),
-                   _queue(zerocopy) if done else None, record["lost"]["calls"],
-                   sum(sum(call["errors"].values()) for call in calls), _refused(zerocopy, "memlock"))
+                   done, copied / done if done and copied is not None else None, causes[0].get("cause"),
+                   _queue(zerocopy) if zerocopy.get("completions") else None, record["lost"]["calls"],
+                   sum(sum(call["errors"].values()) for call in calls), _refused(sent, "memlock"))
 
 
 def watch(engine, options) -> tuple[Program, bool]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from advise.search import crossover
 from advise.path_text import COPIED_MOST, paragraphs, percent, times
+from tables.causes import UNKNOWN
 from text.facts import REFUSAL_BY_NAME
 from text.units import size
 
@@ -70,7 +71,8 @@ def _of_user(program, found):
         return (f"Leave its zero-copy sends as they are: all {asked:,} are of {size(found.pays)} and "
                 f"more, where it pays here.")
     if program.copied is None:
-        return f"Whether its {asked:,} zero-copy sends pay is not known: none of them was completed."
+        why = UNKNOWN["copies_unknown"] if program.completed != 0 else "none of them was completed"
+        return f"Whether its {asked:,} zero-copy sends pay is not known: {why}."
     if program.copied:
         return (f"{percent(program.copied)} of its {asked:,} zero-copy sends were copied; whether the others "
                 f"pay at their sizes is not known.")

@@ -129,10 +129,15 @@ def skipped_looks(hooks):
     return -1.0 if None in missed else sum(missed)
 
 
+def asked(zerocopy):
+    """Of the block zerocopy, what has its sends: where there are no others, that of io_uring's."""
+    return zerocopy if zerocopy["requests"] or not zerocopy["io_uring"] else zerocopy["io_uring"]
+
+
 def block(record):
     """Of a record, whose other blocks are complete."""
     zerocopy, lost = record["zerocopy"], record["lost"] or {"completions": -1, "flags": 0, "stacks": 0}
-    found = zerocopy if zerocopy["requests"] or not zerocopy["io_uring"] else zerocopy["io_uring"]
+    found = asked(zerocopy)
     known = {name: -1.0 if found.get(key) is None else found[key] for name, key in SUMS.items()}
     rows = [Row(BY_NAME[row["cause"]], row["device"] or "", row["netns"] or 0, stack="".join(row["stack"] or ()),
                 sends=row["count"]) for row in zerocopy["causes"] or ()]

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "analysis"))
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "analysis"))
 from advise import advise  # noqa: E402
 from advise.program import Class, Program, Queue, parse  # noqa: E402
 from advise.program_text import lines, recommendation, verdict  # noqa: E402
@@ -38,7 +39,7 @@ def program(*sends, zerocopy=(), device="eth0", **more):
             low = 1 << (size.bit_length() - 1)
             found.setdefault(low, Class(low, 2 * low - 1)).add("sendto", asked, count, size * count)
     return Program("pid 7", 10.0, None, tuple(found[low] for low in sorted(found)), device, 0.9, 0.5,
-                   **{"copied": 0.0 if zerocopy else None, "cause": None, "lost": 0,
+                   **{"completed": 1, "copied": 0.0 if zerocopy else None, "cause": None, "lost": 0,
                       "failed": 0, "unpinned": 0, "queue": None, **more})
 
 
@@ -78,8 +79,9 @@ def test_what_copies_all_comes_first():
         "On this path, send without MSG_ZEROCOPY: by lo every send that arrives is copied.")
     assert said(program(zerocopy=((100_000, 5),), copied=0.6), known=[]) == (
         "60 % of its 5 zero-copy sends were copied; whether the others pay at their sizes is not known.")
-    assert said(program(zerocopy=((100_000, 5),), copied=None), known=[]) == (
-        "Whether its 5 zero-copy sends pay is not known: none of them was completed.")
+    for completed, why in (0, "none of them was completed"), (5, "how many sends were copied is not known here"):
+        assert said(program(zerocopy=((100_000, 5),), completed=completed, copied=None), known=[]) == (
+            f"Whether its 5 zero-copy sends pay is not known: {why}.")
     nosg = dataclasses.replace(ETH0, copied=1.0, cause="no_scatter_gather")
     assert said(program((100_000, 5)), path=nosg, known=[]).endswith(
         "every send is copied (no_scatter_gather).")
@@ -139,6 +141,14 @@ def test_classes_are_summed_over_calls():
     seen = parse(record, "pid 1")
     assert seen.classes == (Class(1, 1, 2, 2), Class(64, 127, 1, 100, 4, 300, 3, 200))
     assert seen.failed == 6 and seen.kernel_s == 1.5 and seen.device is None  # its namespace is another
+
+
+@pytest.mark.parametrize("copied, share", [(None, None), (25, 0.25)])
+def test_sends_by_io_uring_are_those_that_complete(copied, share):
+    record = json.loads((ROOT / "tests/fixtures/raw/io_uring.json").read_text())["record"]
+    record["zerocopy"]["io_uring"]["copied"] = copied
+    seen = parse({**record, "by": {"groups": []}}, "pid 1")
+    assert (seen.completed, seen.copied, seen.queue) == (100, share, None)
 
 
 @settings(max_examples=100)
