@@ -8,6 +8,7 @@ import os
 
 from derive.outcome import asked
 from tables.options import ADVISE_PROGRAM
+from text.calls import INTERRUPTED
 
 # These hand the kernel pages that it need not copy, as zero-copy sends do.
 WITHOUT_COPY = ("sendfile", "splice")
@@ -114,7 +115,8 @@ def parse(record: dict, what: str) -> Program:
                    None if None in times else sum(time["sum"] for time in times) / 1e9,
                    done, copied / done if done and copied is not None else None, causes[0].get("cause"),
                    _queue(zerocopy) if zerocopy.get("completions") else None, record["lost"]["calls"],
-                   sum(sum(call["errors"].values()) for call in calls), _refused(sent, "memlock"))
+                   sum(many for call in calls for name, many in call["errors"].items() if name != INTERRUPTED),
+                   _refused(sent, "memlock"))
 
 
 def watch(engine, options) -> tuple[Program, bool]:

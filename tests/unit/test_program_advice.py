@@ -131,7 +131,7 @@ def test_the_error_queue_is_judged(queue, word):
 
 
 def test_classes_are_summed_over_calls():
-    call = {"zerocopy": False, "wall_ns": {"sum": 5e8}, "errors": {"EAGAIN": 2}}
+    call = {"zerocopy": False, "wall_ns": {"sum": 5e8}, "errors": {"EAGAIN": 2, "ERESTARTSYS": 5}}
     record = {
         "observed": {"seconds": 2.0, "exit_status": None}, "lost": {"calls": 0}, "zerocopy": None,
         "by": {"groups": [{"netns": 1, "device": "eth0", "bytes": 5}]},
