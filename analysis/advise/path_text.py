@@ -8,6 +8,7 @@ import textwrap
 from advise.search import Answer, crossover
 from judge import BETTER, WORSE
 from tables.advice import CALLS, METRICS, changes, limits
+from text import units
 from text.units import size
 
 WIDTH = 80
@@ -15,7 +16,12 @@ COPIED_MOST = 0.99
 
 
 def percent(share: float) -> str:
-    return f"{share * 100:.0f} %"
+    return units.percent(share, 1)
+
+
+def copied(path) -> str:
+    """Of a path that copies all sends, or nearly all."""
+    return "every send is copied" if path.copied == 1 else f"{percent(path.copied)} of sends are copied"
 
 
 def times(answer: Answer) -> str:
@@ -31,10 +37,8 @@ def _by(answers, metric, kinds):
 
 def recommendation(path, answers: list[Answer]) -> str:
     """The first sentences. CPU time decides; throughput where that shows no difference."""
-    if path.copied is not None and path.copied >= COPIED_MOST and path.final:
-        return "Do not use MSG_ZEROCOPY on this path, at any size: every send is copied."
     if path.copied is not None and path.copied >= COPIED_MOST:
-        return "Do not use MSG_ZEROCOPY on this path as it is: every send is copied."
+        return f"Do not use MSG_ZEROCOPY on this path{', at any size' if path.final else ' as it is'}: {copied(path)}."
     found = crossover(answers)
     if found.best:
         return f"Use MSG_ZEROCOPY for sends of {size(found.pays)} and more: {times(found.best)}."

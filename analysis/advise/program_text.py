@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from advise import path_text
 from advise.search import crossover
 from advise.path_text import COPIED_MOST, paragraphs, percent, times
 from tables.causes import UNKNOWN
@@ -43,7 +44,7 @@ def _copied(program, path):
     if program.copied is not None:
         return None
     if path and path.device == program.device and path.copied and path.copied >= COPIED_MOST:
-        return f"every send is copied ({path.cause or 'no cause seen'})"
+        return f"{path_text.copied(path)} ({path.cause or 'no cause seen'})"
     return None
 
 
