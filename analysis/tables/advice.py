@@ -17,16 +17,18 @@ def changes(answer, size, every=", "):
         return "not measured"
     tried = f"{every}{size(answer.ratios[0].size)} to {size(answer.ratios[-1].size)}"
     worse, better = (size(count) if count else "" for count in (answer.worse, answer.better))
-    undecided = [ratio.size for ratio in answer.ratios if ratio.verdict == "inconclusive"
-                 and ratio.size > (answer.better or ratio.size)]
-    on = f"(open at {size(undecided[-1])})" if undecided else "on"
-    return {"from": f"better from {better} {on}, "
-                    + (f"worse up to {worse}" if worse else "not known below"),
-            "always": f"better{tried}",
-            "never": f"worse{tried}",
+    undecided = [ratio.size for ratio in answer.ratios if ratio.verdict == "inconclusive"]
+    above = [count for count in undecided if count > (answer.better or count)]
+    below = [count for count in undecided if count < (answer.worse or count)]
+    on = f"better from {better} " + (f"(open at {size(above[-1])})" if above else "on")
+    up = f"worse up to {worse}"
+    alike = len({ratio.verdict for ratio in answer.ratios}) == 1
+    return {"from": f"{on}, {up if worse else 'not known below'}",
+            "always": f"better{tried}" if alike else on,
+            "never": f"worse{tried}" if alike else up + (f" (open at {size(below[-1])})" if below else ""),
             "alike": "no difference found",
             "irregular": f"better at {better}, but worse at {worse}",
-            "unknown": f"worse up to {worse}, not known above"}[answer.kind]
+            "unknown": f"{up}, not known above"}[answer.kind]
 
 
 def limits(path, percent):

@@ -223,9 +223,9 @@ PROGRAM = {"what": "pid 4711", "seconds": 2.12, "exit_status": None, "device": "
            "classes": [{"low": low, "high": 2 * low - 1, "sends": 7, "bytes": 9,
                         "zerocopy_sends": low, "zerocopy_bytes": 9, "other_sends": 0,
                         "other_bytes": 0} for low in (64, 4096)]}
-# An answer of each kind: what is worse, and what is better.
-KINDS = {"always": (None, 4096), "never": (1 << 20, None), "irregular": (1 << 20, 4096),
-         "alike": (None, None)}
+# An answer of each kind: what is worse, what is better, and the ratios.
+KINDS = {"always": (None, 4096, (0.8, 0.6, 0.5)), "never": (1 << 20, None, (2.5, 1.6, 1.5)),
+         "irregular": (1 << 20, 4096), "alike": (None, None)}
 ADVICES = (ADVICE, ON_LOOPBACK, NOT_ASKED, {**ADVICE, "program": PROGRAM},
            {**ON_LOOPBACK, "path": None, "program": PROGRAM},
            *({**ADVICE, "answers": [ratios("twocopy", "cpu", kind, *sizes)]}

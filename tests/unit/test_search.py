@@ -16,7 +16,7 @@ import judge  # noqa: E402
 from advise import path_text as text  # noqa: E402
 from advise.advise import Result, decide  # noqa: E402
 from advise.runs import Path  # noqa: E402
-from advise.search import LOOKS, SIZES, WRONG, Run, Search  # noqa: E402
+from advise.search import LOOKS, SIZES, WRONG, Answer, Ratio, Run, Search  # noqa: E402
 
 BLOCKS = 90
 PATH = Path("none of 300 zero-copy sends to 10.9.0.2:40325 via eth0 was copied: zero-copy works here. " * 4,
@@ -172,6 +172,19 @@ def test_disturbed_blocks_are_discarded_and_told():
     assert len(result.discarded) == result.blocks // 2
     told = " ".join(" ".join(text.lines(result)).split())
     assert f"{len(result.discarded)} of {result.blocks + len(result.discarded)} blocks discarded: other" in told
+
+
+@pytest.mark.parametrize("verdicts, words", [
+    ("better better", "better, 1K to 2K"), ("better same", "better from 1K on"),
+    ("better inconclusive better", "better from 1K (open at 2K)"),
+    ("worse worse", "worse, 1K to 2K"), ("same worse", "worse up to 2K"),
+    ("inconclusive worse", "worse up to 2K (open at 1K)")])
+def test_a_size_that_is_undecided_is_told(verdicts, words):
+    ratios = tuple(Ratio("zerocopy", "twocopy", "cpu", 1024 << i, verdict, None, 1.0, (1.0, 1.0), 0.999, 11, 0.1, None)
+                   for i, verdict in enumerate(verdicts.split()))
+    better = verdicts.startswith("better")
+    assert text.changes(Answer("twocopy", "cpu", "always" if better else "never", None if better else ratios[-1].size,
+                               1024 if better else None, ratios), text.size) == words
 
 
 def test_words_fit_every_kind():
