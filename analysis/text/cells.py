@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Records in cells, the repeats of one load each, and what is read of a cell."""
 
+from itertools import chain
+
 import judge
 from derive.outcome import skipped_looks
 
@@ -77,11 +79,11 @@ class Cell:
         return otherwise if None in found else total(found)
 
     def counter(self, scope, event, pmu=None):
-        """The sum of a counter over the repeats, scaled; None if any lacks it. pmu None: of any."""
-        found = [next((number(row, "value") for row in rows(record, "counters")
-                       if (string(row, "scope"), string(row, "event")) == (scope, event)
-                       and pmu in (None, string(row, "pmu"))), None) for record in self.records]
-        return None if None in found else total(found)
+        """The sum of a counter over the repeats, scaled; None if any lacks it. pmu None: of all."""
+        found = [[number(row, "value") for row in rows(record, "counters")
+                  if (string(row, "scope"), string(row, "event")) == (scope, event)
+                  and pmu in (None, string(row, "pmu"))] for record in self.records]
+        return None if any(None in values or not values for values in found) else total(chain(*found))
 
     def spread(self, path):
         """Of a number, over the repeats that have it."""
