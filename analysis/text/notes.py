@@ -3,6 +3,7 @@
 
 from tables.limits import LIMITS
 
+from . import units
 from .facts import gather
 from .head import UNSEEN
 from .record import frozen, number, rows, string
@@ -111,12 +112,15 @@ def warnings(cells):
 
 
 def unsupported(cells):
-    """Counters that this machine lacks, and where they are."""
-    events = list(dict.fromkeys(string(row, "event") for row in distinct(cells, "counters")
-                                if string(row, "status") == "not supported"))
+    """Counters that this machine lacks, and where they are, or why."""
+    why = {string(row, "event"): string(row, "reason") for row in distinct(cells, "counters")
+           if string(row, "status") == "not supported"}
+    events = list(why)
     if events:
-        more = f" and {len(events) - 2} other counters" if len(events) > 2 else ""
-        yield f"not measured: {', '.join(events[:2])}{more}: no PMU; run it where analyze doctor lists one"
+        more = f" and {units.counted(len(events) - 2, 'other counter')}" if len(events) > 2 else ""
+        reason = (why[events[0]] if any(cell.at("host/pmu") is not None for cell in cells) else
+                  "no PMU; run it where analyze doctor lists one")
+        yield f"not measured: {', '.join(events[:2])}{more}: {reason}"
 
 
 def unmeasured(cells):

@@ -23,7 +23,7 @@ import texts  # noqa: E402 (not in the path before)
 import verdicts  # noqa: E402
 from tables import keys  # noqa: E402
 from derive import hist as filled, outcome  # noqa: E402
-from text import facts, lay_out, record, table, units, verdict  # noqa: E402
+from text import facts, lay_out, notes, record, table, units, verdict  # noqa: E402
 from text.cells import Cells  # noqa: E402
 from text.hist import Hist, shared  # noqa: E402
 from text.report import DETAILS, REPORT, SUMMARY, report  # noqa: E402
@@ -202,6 +202,15 @@ def test_counters_are_found_by_side_and_pmu():
     assert cell.counter("sender", "cycles") == 3
     assert cell.counter("receiver", "cycles") is None
     assert cell.counter("sender", "branches") is None
+
+
+@pytest.mark.parametrize("pmu, count, words", [
+    (None, 2, "c0, c1: no PMU; run it where analyze doctor lists one"),
+    ("cpu", 3, "c0, c1 and 1 other counter: no such counter"), ("cpu", 4, "c0, c1 and 2 other counters: no such counter")])
+def test_counters_that_are_not_there_have_the_reason(pmu, count, words):
+    one = {"host": {"pmu": pmu}, "counters": [
+        {"event": f"c{i}", "status": "not supported", "reason": "no such counter"} for i in range(count)]}
+    assert list(notes.unsupported(cells_of(one))) == [f"not measured: {words}"]
 
 
 # Numbers, tables, lines
