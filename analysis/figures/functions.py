@@ -80,7 +80,7 @@ def trees(data: Data, first: str | None = None) -> tuple[pl.DataFrame, dict[str,
     for variant, functions, stage, samples in stacks.select(
             "variant", "functions", "stage", "samples").iter_rows():
         found.setdefault(variant, Node()).add(
-            below(functions.split(";"), first), stage, int(samples))
+            below(functions.split(";"), first), stage, samples)
     runs = data.sending.join(stacks.select("run_id"), on="run_id", how="semi")
     return runs, {name: found[name] for name in style.order(list(found))
                   if found[name].samples >= SAMPLES_LEAST}
@@ -120,7 +120,7 @@ def _search() -> alt.Parameter:
 
 def _titles(runs: pl.DataFrame, found: dict[str, Node]) -> dict[str, str]:
     named = labels.variants(runs) if runs["variant"].null_count() == 0 else {}
-    return {name: f"{named.get(name, name)}: {tree.samples - tree.off:,} samples" + (
+    return {name: f"{named.get(name, name)}: {tree.samples - tree.off:,.0f} samples" + (
         f"; {100 * tree.off / tree.samples:.0f} % of the time off the CPU" if tree.off else "")
             for name, tree in found.items()}
 
@@ -204,7 +204,7 @@ def draw_sets(a: Data, b: Data, width: int) -> Drawn | NotDrawn:
     if not pairs:
         return NotDrawn(COMPARED, f"no variant has {SAMPLES_LEAST} samples of sends in both, with the same sizes and "
                         "threads: --profile takes them")
-    titles = {name: f"{name}: {tree.samples - tree.off:,} samples of B, {reference.samples - reference.off:,} of A"
+    titles = {name: f"{name}: {tree.samples - tree.off:,.0f} samples of B, {reference.samples - reference.off:,.0f} of A"
               for name, (tree, reference) in pairs.items()}
     return _draw_differences(pairs, titles, "A", runs, width)
 

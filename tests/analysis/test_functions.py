@@ -83,9 +83,10 @@ def test_any_callee_lies_above_its_caller(stacks):
         ends[path[:-1]] = row["end"]
 
 
-def test_time_off_the_cpu_has_its_own_colour():
-    drawn = functions.draw(profiled({"twocopy": (*planted.SAMPLED["twocopy"],
-                                                 ("sk_stream_wait_memory;schedule", "blocked", 100))}), WIDE)
+@pytest.mark.parametrize("samples, stacks", [(100, 1), (0.25, 400)])
+def test_time_off_the_cpu_has_its_own_colour(samples, stacks):
+    off = ("sk_stream_wait_memory;schedule", "blocked", samples)
+    drawn = functions.draw(profiled({"twocopy": (*planted.SAMPLED["twocopy"], *(off,) * stacks)}), WIDE)
     found = rectangles(drawn, 0)
     assert found["schedule"]["percent"] == pytest.approx(50) and found["schedule"]["stage"] == "blocked, off the CPU"
     picture = save.svg(save.spec(drawn.chart)).decode()
