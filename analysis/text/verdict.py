@@ -51,8 +51,8 @@ def copied(f):
         return (f"{text} for more than one cause ({cause(f, first)}; {cause(f, second[0])}): without the "
                 "first, the second alone would still copy them", remedy(f))
     if first.sends < f.copied - f.unseen_flags:
-        return (f"{text}, most of them ({units.whole(first.sends)}) by one cause ({cause(f, first)})",
-                remedy(f))
+        most = "most of them" if 2 * first.sends > f.copied else "the most"
+        return f"{text}, {most} ({units.whole(first.sends)}) by one cause ({cause(f, first)})", remedy(f)
     others = ", and other causes" if len(f.causes) > 1 else ""
     return f"{text} ({cause(f, first)}{others})", remedy(f)
 
