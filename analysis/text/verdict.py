@@ -2,6 +2,7 @@
 """What to make of the zero-copy sends of a cell, in words."""
 
 from derive.outcome import all_seen, device, remedies, standing, unknown
+from tables.causes import UNKNOWN
 
 from . import units
 from .facts import REFUSAL_BY_NAME
@@ -153,7 +154,7 @@ def finding(f):
     if f.ignored + f.refused >= f.requests:
         return "all zero-copy requests were refused or ignored", ""
     if none_possible(f):
-        return "no verdict on copies: too few completions, or copies are not known", ""
+        return f"no verdict on copies: {UNKNOWN[unknown(f)]}", ""
     if f.copied <= 0:
         return ("no zero-copy send was copied: zero-copy works here" if all_seen(f)
                 else "no zero-copy send was seen to be copied"), ""
