@@ -101,6 +101,12 @@ def test_perfetto_reads_order_nesting_and_flows():
     assert values["causes"].string_value == "loopback"
 
 
+def test_an_arrow_ends_where_more_sends_completed_than_are_kept():
+    events = [(time, kind, {**columns, "of": 3} if kind == "completed" else columns) for time, kind, columns in TWO]
+    made = json.loads(trace.made("x.json", tracks_of(run_of(events, slower_than_ns=50))))["traceEvents"]
+    assert [(event["ph"], event["id"]) for event in made if event["ph"] in "sf"] == [("s", 1), ("f", 1)]
+
+
 def test_json_has_the_same_events():
     events = json.loads(trace.made("x.json", tracks_of(run_of(TWO))))["traceEvents"]
     slices = {(event["name"], event["ts"], event["dur"]) for event in events if event["ph"] == "X"}
