@@ -98,4 +98,10 @@ def _correlation(logs, counter):
     a, b = (one[~np.isnan(steps[0]) & ~np.isnan(steps[1])] for one in steps)
     if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
         return None, len(a)
-    return float(np.corrcoef(*(np.argsort(np.argsort(one)) for one in (a, b)))[0, 1]), len(a)
+    return float(np.corrcoef(_ranks(a), _ranks(b))[0, 1]), len(a)
+
+
+def _ranks(values):
+    """Of equal values, the mean of their ranks."""
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(count) - count / 2)[place]

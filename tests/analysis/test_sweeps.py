@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+import scipy.stats
 
 from analysis.stats import steps
 
@@ -59,6 +60,15 @@ def test_counters_that_moved_with_a_dip_are_named_and_others_not():
     assert [m.name for m in found] == ["reads"]
     assert found[0].ratio.low <= 3 <= found[0].ratio.high
     assert found[0].steps == 31
+
+
+@pytest.mark.parametrize("noise", (0.01, 0.0))  # 0: of equal steps
+def test_a_correlation_is_spearmans(noise):
+    logs = curve(flat_with_dip)
+    reads = curve(lambda x: 3.0 if x in (16, 17) else 1.0, seed=5, noise=noise, block_noise=0)
+    found, = steps.moved_with(logs, {"reads": (reads, reads + logs)}, FIELDS.index(15), FIELDS.index(16))
+    assert found.correlation == pytest.approx(scipy.stats.spearmanr(
+        *(np.diff(np.median(values, axis=0)) for values in (logs, reads))).statistic)
 
 
 def test_noise_does_not_move_with_anything():
