@@ -98,8 +98,9 @@ def between(opened, closed, hz):
     if all(pressure) and closed["time_s"] > opened["time_s"]:
         us = int(pressure[1][1]) - int(pressure[0][1])
         found["pressure_share"] = _share(us / 1e6, closed["time_s"] - opened["time_s"])
-    if opened["throttled"] is not None and (closed["throttled"] or 0) >= opened["throttled"]:
-        found["throttled"] = closed["throttled"] - opened["throttled"]
+    throttled = [said["throttled"] for said in (opened, closed)]
+    if None not in throttled and throttled[1] >= throttled[0]:
+        found["throttled"] = throttled[1] - throttled[0]
     if opened["khz"] and closed["khz"]:
         found["slowdown"] = max(1 - closed["khz"] / opened["khz"], 0.0)
     for side in "sender", "receiver":

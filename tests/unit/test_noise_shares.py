@@ -37,6 +37,7 @@ def test_ticks_are_of_eight_kinds():
 def test_what_is_not_told_is_unknown():
     assert set(between(NOTHING, NOTHING, 100).values()) == {None}
     assert set(between(None, None, 100).values()) == {None}
+    assert set(between({**NOTHING, "throttled": 0.0}, NOTHING, 100).values()) == {None}
 
 
 def test_waiting_is_of_what_could_run():
