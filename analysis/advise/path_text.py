@@ -7,7 +7,7 @@ import textwrap
 
 from advise.search import Answer, crossover
 from judge import BETTER, WORSE
-from tables.advice import CALLS, METRICS, changes, limits
+from tables.advice import CALLS, METRICS, budget, changes, limits
 from text import units
 from text.units import size
 
@@ -68,7 +68,7 @@ def _limits(path):
 
 def _more(result):
     if result.seconds_more:
-        return f"More: --budget {round(result.elapsed_s + result.seconds_more + 5)}s would tell more."
+        return f"More: {budget(result)} would tell more."
     if result.path.final:
         return "Other paths: --peer HOST:PORT of loadgen serve there; --netns; --link veth."
     return "Figures: analyze sweep --grid sizes on the same path, then analyze report."

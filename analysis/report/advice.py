@@ -6,7 +6,7 @@ from analysis.advice import LEVEL, Advice, Path, Read
 from analysis.figures import style
 from analysis.judge import MARGIN
 from analysis.report.base import Answer, Table
-from analysis.tables.advice import CALLS, METRICS, changes, limits
+from analysis.tables.advice import CALLS, METRICS, budget, changes, limits
 
 TITLE = "Advice on MSG_ZEROCOPY"
 AT_EVERY = " at every size tried, "
@@ -79,5 +79,5 @@ def answer(read: Read) -> Answer:
     known = sorted((r for a in advice.answers for r in a.ratios), key=lambda r: r.effect)
     ends = [f"{r.words} times at {style.size_text(r.size)}" for r in (*known[:1], *known[-1:])]
     return Answer(title(read), advice.recommendation, " to ".join(dict.fromkeys(ends)), " ".join(_compared(advice)),
-                  f"sudo ./analyze advise --budget {advice.seconds_more + advice.elapsed_s:.0f}"
+                  f"On the same path, with its options: sudo ./analyze advise {budget(advice)}"
                   if advice.seconds_more else "", details=tuple(details), tables=tuple(_tables(advice)))

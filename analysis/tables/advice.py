@@ -31,6 +31,11 @@ def changes(answer, size, every=", "):
             "unknown": f"{up}, not known above"}[answer.kind]
 
 
+def budget(result):
+    """The option that would tell more. The same path is looked at anew: that takes some seconds."""
+    return f"--budget {round(result.elapsed_s + result.seconds_more + 5)}s"
+
+
 def limits(path, percent):
     """What limits sends on a path, in words. percent: says a share."""
     said = [f"{name} {value:,} bytes" for name, value in (
