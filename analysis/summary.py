@@ -23,8 +23,8 @@ BLOCK = "block"
 
 def _block(keys) -> pl.Expr:
     """Of frames in order of time: the repeat, and which of that name it is within its keys, where
-    runs of several days hold it more than once."""
-    return pl.format("{}.{}", "repeat", pl.int_range(pl.len()).over([*keys, "repeat"])).alias(BLOCK)
+    runs of several days hold it more than once; of foreign records without repeats, by their order."""
+    return pl.format("{}.{}", pl.col("repeat").fill_null(0), pl.int_range(pl.len()).over([*keys, "repeat"])).alias(BLOCK)
 
 
 def usable(frame: pl.DataFrame, metric: str) -> pl.DataFrame:

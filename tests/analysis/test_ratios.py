@@ -64,6 +64,12 @@ def test_what_disturbs_a_repeat_disturbs_both_sides():
     assert [c.verdict for c in ratios(noisy)] == [judge.BETTER] * len(SIZES)
 
 
+def test_runs_without_repeats_are_paired_in_their_order():
+    frame = made.sweep({"a": flat(1.1), "b": flat(1)}, SIZES, 8, noise=0.005, block_noise=0.5)
+    found = ratios(frame.with_columns(repeat=pl.lit(None, pl.Int64)))
+    assert [(c.verdict, c.sample().n) for c in found] == [(judge.BETTER, 8)] * len(SIZES)
+
+
 def test_too_few_repeats_are_never_sure():
     frame = made.sweep({"a": flat(2), "b": flat(1)}, SIZES, repeats=5, noise=0.001)
     found = ratios(frame)
