@@ -38,10 +38,10 @@ def describe(name: str, path: str, frame: pl.DataFrame) -> str:
                    for moment in (frame["started"].min(), frame["started"].max()))
     machines = frame.select("host", "kernel", "arch", "cpus").unique().sort(
         "host", "kernel", nulls_last=True).rows()
-    said = [f"{host or 'a machine'}, Linux {kernel} {arch}, {cpus} CPUs"
-            for host, kernel, arch, cpus in machines[:2]]
-    more = f" and {len(machines) - 2} more machines" if len(machines) > 2 else ""
-    return f"{name}: {path}: {frame.height} runs, {first} to {last} UTC; {'; '.join(said)}{more}"
+    said = [", ".join(filter(None, (host or "a machine", " ".join(filter(None, ("Linux", kernel, arch))),
+                                    cpus and words.plural(cpus, "CPU")))) for host, kernel, arch, cpus in machines[:2]]
+    more = f" and {words.plural(len(machines) - 2, 'more machine')}" if len(machines) > 2 else ""
+    return f"{name}: {path}: {words.plural(frame.height, 'run')}, {first} to {last} UTC; {'; '.join(said)}{more}"
 
 
 def _spell(values):
@@ -58,14 +58,14 @@ def _changes(comparison):
 
 def _cells(comparison, everything):
     both = len({str(d.cell) for d in comparison.differences})
-    said = [f"{both} configuration{'' if both == 1 else 's'} in both"]
+    said = [f"{words.plural(both, 'configuration')} in both"]
     for name, cells in (("A", comparison.only_a), ("B", comparison.only_b)):
         if cells:
             names = ": " + "; ".join(map(settings.cell, cells)) if everything else ""
             said.append(f"{len(cells)} only in {name} and not compared{names}")
     for name, count in zip("AB", comparison.failed):
         if count:
-            said.append(f"{count} runs of {name} left out, interrupted or failed")
+            said.append(f"{words.plural(count, 'run')} of {name} left out, interrupted or failed")
     if any(comparison.disturbed):
         said.append(left_out(comparison))
     return "; ".join(said)
@@ -73,7 +73,7 @@ def _cells(comparison, everything):
 
 def left_out(comparison: Comparison) -> str:
     """What noise took from the comparison."""
-    return (f"{comparison.disturbed[0]} runs of A and {comparison.disturbed[1]} of B left out, disturbed "
+    return (f"{words.plural(comparison.disturbed[0], 'run')} of A and {comparison.disturbed[1]} of B left out, disturbed "
             f"({comparison.why})")
 
 
@@ -122,7 +122,7 @@ def _how(comparison):
 
 def conclusion(comparison: Comparison) -> str:
     counts = {verdict: len(comparison.of(verdict)) for verdict in ORDER}
-    return (f"Of {len(comparison.differences)} comparisons, B is better in {counts[BETTER]}, worse in "
+    return (f"Of {words.plural(len(comparison.differences), 'comparison')}, B is better in {counts[BETTER]}, worse in "
             f"{counts[WORSE]}, the same in {counts[SAME]}; {counts[INCONCLUSIVE]} "
             f"{'is' if counts[INCONCLUSIVE] == 1 else 'are'} inconclusive with these repeats.")
 

@@ -104,8 +104,9 @@ def asked(runs: pl.DataFrame) -> list[str]:
     machine = runs.select("cpus", "virtual", "pmu", "kernel").unique()
     if machine.height == 1:
         cpus, virtual, pmu, kernel = machine.row(0)
-        said.append(f"Linux {kernel}, {words.plural(cpus or 0, 'CPU')}{', virtual machine' if virtual else ''}"
-                    f"{'' if pmu else ', no PMU'}")
+        said.append(", ".join(filter(None, (
+            f"Linux {kernel or ''}".rstrip(), cpus and words.plural(cpus, "CPU"), virtual and "virtual machine",
+            not pmu and "no PMU"))))
     lacking = runs.height - whole.height
     return said + ([failed(lacking)] if lacking else [])
 

@@ -8,10 +8,12 @@ import polars as pl
 import pytest
 from conftest import analysis
 
-from analysis import compare, judge, table
+import made
+from analysis import compare, compare_text, judge, table
+from analysis.report import conditions
 from goldens import COMPARED, runs
 
-DRAWS = 150
+DRAWS, AT = 150, f"{made.BEGIN:%Y-%m-%d %H:%M}"
 
 
 def test_a_planted_regression_is_worse_and_the_rest_is_not():
@@ -118,6 +120,15 @@ def test_disturbed_runs_are_left_out_and_counted(sets, tmp_path):
     nothing = analysis("compare", sets["a"], busy)
     assert nothing.returncode == 1 and nothing.stderr.endswith(
         f"have no undisturbed load in common: 0 runs of A and 48 of B left out, disturbed ({why}): measure again\n")
+
+
+@pytest.mark.parametrize("known, machine", [
+    ({}, "Linux 6.12 x86_64, 8 CPUs"), ({"cpus": 1}, "Linux 6.12 x86_64, 1 CPU"),
+    ({"kernel": None, "cpus": None}, "Linux x86_64")])
+def test_of_a_machine_is_said_what_is_known(known, machine):
+    run = made.frame([known])
+    assert compare_text.describe("A", "a", run).endswith(f"a: 1 run, {AT} to {AT} UTC; a machine, {machine}")
+    assert conditions.asked(run)[-1] == f"{machine.replace(' x86_64', '')}, no PMU"
 
 
 def test_exit_status_is_for_ci(sets):
