@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Files and streams that the user names for output."""
 
+import contextlib
 import errno
 import fcntl
 import json
@@ -103,8 +104,15 @@ class LineFile:
             raise
 
     def replace(self, data):
-        """Writes data in place of what a regular file had. Raises OSError."""
+        """Writes data in place of what a regular file had; that stays until they are whole, where its
+        folder takes another file. Raises OSError.
+        """
         if self.fd is not None and stat.S_ISREG(os.fstat(self.fd).st_mode):
+            if self.path != "-" and not _is_kernels(self.path):
+                from files import replace  # imported late: most runs do not need it
+                with contextlib.suppress(PermissionError):
+                    replace(self.path, lambda file: file.write(data))
+                    return
             os.ftruncate(self.fd, 0)
         self.add(data)
 

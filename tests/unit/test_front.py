@@ -183,16 +183,29 @@ def test_json_lines_begin_on_a_line_of_their_own(tmp_path):
     assert path.read_bytes() == b"half\n{}\n[]\n"
 
 
-def test_a_full_disk_leaves_what_was_there(tmp_path):
+@pytest.mark.parametrize("write", ["add", "replace"])
+def test_a_full_disk_leaves_what_was_there(tmp_path, write):
     path = tmp_path / "out"
     path.write_bytes(b"{}\n")
     code = ("import sys; sys.path.insert(0, sys.argv[1])\nfrom front.output import LineFile\n"
-            "try:\n    LineFile(sys.argv[2]).add(b'x' * 100000)\nexcept OSError as e: print(e.errno)")
+            f"try:\n    LineFile(sys.argv[2]).{write}(b'x' * 100000)\nexcept OSError as e: print(e.errno)")
     for file, size in ((path, 3), (tmp_path / "fresh", None)):
         done = subprocess.run(["bash", "-c", 'ulimit -f 8; exec "$@"', "-", sys.executable, "-c", code,
                                str(ROOT / "analysis"), str(file)], stdout=subprocess.PIPE, check=True)
         assert int(done.stdout) == errno.EFBIG
         assert (file.stat().st_size if file.exists() else None) == size
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o555])
+def test_a_file_gets_other_content(tmp_path, mode):
+    path = tmp_path / "out"
+    path.write_bytes(b"older and longer\n")
+    tmp_path.chmod(mode)
+    file = LineFile(str(path))
+    file.replace(b"new\n")
+    file.close()
+    tmp_path.chmod(0o777)
+    assert path.read_bytes() == b"new\n" and os.listdir(tmp_path) == ["out"]
 
 
 def test_an_output_that_cannot_be(tmp_path):
