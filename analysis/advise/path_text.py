@@ -81,9 +81,9 @@ def lines(result) -> list[str]:
         words += f". {result.path.remedy}"
     rest = f"Rests on: {words.rstrip('.')}"
     if result.blocks or result.discarded:
-        rest += f"; {result.blocks} blocks of three short runs in {result.elapsed_s:.0f} s"
+        rest += f"; {units.counted(result.blocks, 'block')} of three short runs in {result.elapsed_s:.0f} s"
     if result.discarded:
-        rest += (f"; {len(result.discarded)} of {result.blocks + len(result.discarded)} blocks discarded: "
+        rest += (f"; {len(result.discarded)} of {units.counted(result.blocks + len(result.discarded), 'block')} discarded: "
                  f"{result.discarded[-1]}")
     rest += "."
     return paragraphs((recommendation(result.path, result.answers), 2),

@@ -8,7 +8,7 @@ import resource
 
 from front import host
 from front.output import safe_text
-from text.units import size
+from text.units import counted, size
 
 _INITIAL_PID_NAMESPACE = 0xEFFFFFFC  # PROC_PID_INIT_INO
 _BTF = {"yes": "yes", "no memory": "not read: no memory for it",
@@ -26,7 +26,7 @@ def _capabilities(facts):
 def _machine(facts):
     own = {**facts["host"], **host.describe()}
     yield "kernel", f"Linux {own['kernel']} {own['arch']}" + (", debug" if own["debug_kernel"] else "")
-    yield "machine", (f"{own['nproc']} CPUs" + (", virtual" if own["virtualized"] else "") +
+    yield "machine", (counted(own["nproc"], "CPU") + (", virtual" if own["virtualized"] else "") +
                       (f", {own['cpu']}" if own["cpu"] else ""))
     yield "BTF", _BTF[facts["btf"]]
     lockdown = host.first_line("/sys/kernel/security/lockdown") or "none"

@@ -28,7 +28,8 @@ _HEAD = ("schema", "version", "started_s", "started_ns", "run", "host", "load")
 
 def _import_reports():
     """What records and reports are made with: of a first run, while the engine loads its programs."""
-    global Cells, DETAILS, Live, REPORT, Run, SUMMARY, Timeline, command_line, completed, folded, lay_out, record_of, report
+    global Cells, DETAILS, Live, REPORT, Run, SUMMARY, Timeline, command_line, completed, counted, folded, \
+        lay_out, record_of, report
     from derive import record_of
     from derive.record import command_line
     from derive.run import Run
@@ -39,6 +40,7 @@ def _import_reports():
     from text.cells import Cells
     from text.profile import folded
     from text.report import DETAILS, REPORT, SUMMARY, report
+    from text.units import counted
 
 
 def _random_seed():
@@ -331,12 +333,12 @@ class Sweep(_Runs):
         self._set_progress(runs, left, lines=True)
         name = self.folder.name
         if self.foreign:
-            self.complain(f"{name} has {self.foreign} records of no run of this plan: left as they are")
+            self.complain(f"{name} has {counted(self.foreign, 'record')} of no run of this plan: left alone")
         if self.twice:
-            self.complain(f"{name} has {self.twice} runs twice: the first of each counts")
+            self.complain(f"{name} has {counted(self.twice, 'run')} twice: the first of each counts")
         if self.elsewhere:
-            self.complain(f"{name} has {self.elsewhere} runs under another kernel than this, Linux "
-                          f"{self.begin['kernel']}: they stay, and compare as far as kernels do")
+            self.complain(f"{name} has {counted(self.elsewhere, 'run')} under another kernel than this, Linux "
+                          f"{self.begin['kernel']}: left in place; runs compare as far as kernels do")
         if 0 < left < runs:
             self.complain(f"going on: {runs - left} of {runs} runs are in {name}")
 
@@ -434,7 +436,7 @@ class Sweep(_Runs):
                 self._print_failures(place, cell, outcome, out)
         measured, failed, skipped = map(self._count, ("measured", "failed", "skipped"))
         runs = self._runs()
-        out.write(f"{measured} of {runs} runs measured, {failed} failed, {skipped} skipped; order seed "
+        out.write(f"{measured:,} of {counted(runs, 'run')} measured, {failed} failed, {skipped} skipped; order seed "
                   f"{self.seed}; records in {self.folder.name}\n")
         if measured + failed + skipped < runs:
             out.write("not done: the same command goes on from here\n")
@@ -449,14 +451,14 @@ class Sweep(_Runs):
         text, found = "", [one["verdict"] for one in self.kept.comparisons]
         if found:
             counts = ", ".join(f"{found.count(verdict)} {verdict}" for verdict in judge.SIGNS)
-            text += f"{len(found)} comparisons: {counts}\n"
+            text += f"{counted(len(found), 'comparison')}: {counts}\n"
         if judge.INCONCLUSIVE in found and not self.options["decide"]:
             text += "inconclusive: the same command with --decide repeats these until they are decided\n"
         elif judge.INCONCLUSIVE in found:
             text += "inconclusive: the same command with a larger --budget goes on\n"
         if self.disturbed:
-            text += (f"{len(self.disturbed)} runs were disturbed, and count in no comparison: the same "
-                     "command with --retry makes them again\n")
+            text += (f"{counted(len(self.disturbed), 'disturbed run')} left out of comparisons: the same command "
+                     "with --retry repeats what was disturbed\n")
         return text
 
     def _keep_comparisons(self):
@@ -471,7 +473,7 @@ class Sweep(_Runs):
         errors = [found[1] for (at, _), found in sorted(self.outcomes.items())
                   if at == place and found[0] == outcome]
         if errors:
-            out.write(f"{outcome}: {cell['cell']}, {len(errors)} of {self.options['repeat']} runs: "
+            out.write(f"{outcome}: {cell['cell']}, {len(errors)} of {counted(self.options['repeat'], 'run')}: "
                       f"{errors[0]}\n")
 
 

@@ -12,6 +12,7 @@ import sys
 
 from faults import SYSTEM, Fault
 from text.record import safe_text
+from text.units import counted
 
 THREADS, CPUS, SOCKETS = "threads", "CPUs", "sockets"
 _LIBRARIES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
@@ -68,7 +69,7 @@ class Tracks:
                 self._add_thread(timeline, event.tid)
                 self._add((THREADS, event.tid), timeline.what(event), event.time, None, {"bytes": event.bytes})
         for cpu, begin, end, events in timeline.gaps:
-            self._add((CPUS, -1 if cpu is None else cpu), f"gap: {events} events found no room", begin,
+            self._add((CPUS, -1 if cpu is None else cpu), f"gap: {counted(events, 'event')} found no room", begin,
                       end, {"events": events})
 
     def _add(self, track, *rest, **more):

@@ -55,7 +55,7 @@ def others(record):
     mptcp, sent, zerocopy = (value(record, f"observed/others/{key}") for key in (
         "mptcp_sends", "mptcp_bytes", "zerocopy_requests"))
     if mptcp > 0:
-        yield f"not measured: {units.whole(mptcp)} sends by MPTCP, {units.whole(sent)} bytes"
+        yield f"not measured: {units.counted(mptcp, 'send')} by MPTCP, {units.counted(sent, 'byte')}"
     if zerocopy > 0:
         yield (f"not measured: {units.counted(zerocopy, 'zero-copy request')} by MPTCP, or protocols "
                "other than TCP")

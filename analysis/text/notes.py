@@ -148,6 +148,6 @@ def notes(cells, short=False):
         if reason != NEVER_ASKS:
             by_words.setdefault(", ".join(together), []).append(reason)
     for words, reasons in by_words.items():
-        like = f" (and {len(reasons) - 1} reasons like it)" if len(reasons) > 1 else ""
+        like = f" (and {units.counted(len(reasons) - 1, 'reason')} like it)" if len(reasons) > 1 else ""
         for reason in reasons[:1] if short else reasons:
             yield f"not measured: {words}: {reason}{like if short else ''}"

@@ -86,7 +86,7 @@ def skipped(f):
         text = (" More may have been copied: there was no room for traces of "
                 f"{units.counted(f.lost_copies, 'packet')}.")
     if f.skipped_looks > 0:
-        text += (f" More may have been copied: the kernel skipped {units.whole(f.skipped_looks)} runs "
+        text += (f" More may have been copied: the kernel skipped {units.counted(f.skipped_looks, 'run')} "
                  "of the programs that see copies.")
     elif f.skipped_looks < 0:
         text += (" More may have been copied: this kernel does not count how often it skips the kprobes "

@@ -60,12 +60,12 @@ def answers(cell):
     text = f"{known(flagged, 'not known')} by the kernel ({completion_hook(cell.record)})"
     inferred = cell.sum("lost/flags", 0.0)
     if inferred > 0:
-        text += f"; {units.whole(inferred)} flags were inferred from neighbouring completions"
+        text += f"; {units.counted(inferred, 'flag')} inferred from neighbouring completions"
     yield labelled("flagged", text)
     text = f"{known(cell.sum('zerocopy/unflagged'), 'not known how many')} copied without a flag"
     size = cell.sum("zerocopy/bytes_unflagged")
     if cell.sum("zerocopy/unflagged", 0.0) > 0 and size is not None:
-        text += f", {units.whole(size)} bytes"
+        text += f", {units.counted(size, 'byte')}"
     yield labelled("unflagged", text)
     unexplained = positive(cell, "unexplained")
     if unexplained:

@@ -163,7 +163,7 @@ def test_a_failed_run_is_kept_and_told(tmp_path):
     assert "killed by signal 9" in err and "1 failed" in out
     failed = only([r for r in lines(tmp_path) if r["schema"] == "sendpath.failure/1"])
     assert failed["outcome"] == "failed" and "killed by signal 9" in failed["error"]
-    assert f"failed: {failed['run']['cell']}, 1 of 1 runs: " in out
+    assert f"failed: {failed['run']['cell']}, 1 of 1 run: " in out
     again = sweep(tmp_path, *args)
     assert again.returncode == 1 and again.stdout == out
     assert len(lines(tmp_path)) == 2
@@ -238,7 +238,7 @@ def test_damage_in_the_middle_is_said(tmp_path):
     result = sweep(tmp_path, *TINY)
     assert result.returncode == 0
     assert "line 2: no record" in result.stderr
-    assert "1 records of no run of this plan" in result.stderr
+    assert "1 record of no run of this plan" in result.stderr
     once([json.loads(x) for x in path.read_text().splitlines()
           if x not in (rows[1].strip(), foreign.strip())])
 
@@ -313,7 +313,7 @@ def test_another_kernel_is_said(tmp_path):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows[:-1]))
     result = sweep(tmp_path, *TINY)
     assert result.returncode == 0
-    assert "has 1 runs under another kernel than this" in result.stderr
+    assert "has 1 run under another kernel than this" in result.stderr
     once(lines(tmp_path))
 
 

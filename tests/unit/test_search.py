@@ -165,6 +165,11 @@ class Progress:
         pass
 
 
+def test_one_block_is_not_many():
+    told = " ".join(" ".join(text.lines(Result(dataclasses.replace(PATH, words="none was copied."), [], 1, 1.0, None, False))).split())
+    assert "; 1 block of three short runs in 1 s" in told
+
+
 def test_disturbed_blocks_are_discarded_and_told():
     result = decide(Disturbed(30_000, spread=0.001, seed=5), Progress())
     assert {(one.kind, one.worse, one.better) for one in result.answers if one.metric == "cpu"} == {

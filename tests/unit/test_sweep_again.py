@@ -101,7 +101,7 @@ def test_and_so_often_only(swept):
     text, found = swept(engine, 7)
     assert len(engine.made) == 42 + runs.AGAIN_MAX * 6
     assert {one["n"] for one in found} == {6} and {len(one["discarded"]) for one in found} == {1}
-    assert "6 runs were disturbed, and count in no comparison: the same command with --retry" in text
+    assert "6 disturbed runs left out of comparisons: the same command with --retry" in text
     again = Engine()
     text, found = swept(again, 7, retry=True)
     assert sorted(again.made) == [(number, 2) for number in range(6)] and {one["n"] for one in found} == {7}

@@ -23,7 +23,7 @@ import texts  # noqa: E402 (not in the path before)
 import verdicts  # noqa: E402
 from tables import keys  # noqa: E402
 from derive import hist as filled, outcome  # noqa: E402
-from text import facts, lay_out, notes, record, table, units, verdict  # noqa: E402
+from text import calls, facts, lay_out, notes, record, table, timeline, units, verdict, zerocopy  # noqa: E402
 from text.cells import Cells  # noqa: E402
 from text.hist import Hist, shared  # noqa: E402
 from text.report import DETAILS, REPORT, SUMMARY, report  # noqa: E402
@@ -326,6 +326,16 @@ def test_lines_are_broken_between_words_and_styled_on_a_terminal():
     assert "\n                 text" in lay_out(text, False)
     assert lay_out(text, True).count("\033[0m\n") == 3
     assert lay_out("warning: w\n", True) == "\033[33mwarning: w\033[0m\n"
+
+
+@pytest.mark.parametrize("lines, words", [
+    (calls.others({"observed": {"others": {"mptcp_sends": 1, "mptcp_bytes": 1}}}), "1 send by MPTCP, 1 byte"),
+    (zerocopy.answers(next(iter(cells_of({"zerocopy": {"unflagged": 1, "bytes_unflagged": 1}})))), "without a flag, 1 byte"),
+    (timeline.lines({"timeline": {"lost": 1, "gaps": 1}}, "t"), "1 event found no room in 1 place;"),
+    (notes.notes(cells_of({"unmeasured": [{"key": "calls", "reason": reason} for reason in "ab"]}), short=True),
+     "(and 1 reason like it)")])
+def test_one_is_not_many(lines, words):
+    assert words in "\n".join(lines)
 
 
 # Verdicts
