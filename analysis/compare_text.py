@@ -73,8 +73,8 @@ def _cells(comparison, everything):
 
 def left_out(comparison: Comparison) -> str:
     """What noise took from the comparison."""
-    return (f"{words.plural(comparison.disturbed[0], 'run')} of A and {comparison.disturbed[1]} of B left out, disturbed "
-            f"({comparison.why})")
+    of_a, of_b = comparison.disturbed
+    return f"{words.plural(of_a, 'run')} of A and {of_b} of B left out, disturbed ({comparison.why})"
 
 
 def _rows(found, comparison, everything):

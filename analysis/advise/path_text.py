@@ -83,8 +83,8 @@ def lines(result) -> list[str]:
     if result.blocks or result.discarded:
         rest += f"; {units.counted(result.blocks, 'block')} of three short runs in {result.elapsed_s:.0f} s"
     if result.discarded:
-        rest += (f"; {len(result.discarded)} of {units.counted(result.blocks + len(result.discarded), 'block')} discarded: "
-                 f"{result.discarded[-1]}")
+        made = units.counted(result.blocks + len(result.discarded), "block")
+        rest += f"; {len(result.discarded)} of {made} discarded: {result.discarded[-1]}"
     rest += "."
     return paragraphs((recommendation(result.path, result.answers), 2),
                       *((row, 1) for row in _table(result.answers)),

@@ -36,7 +36,8 @@ def lines(record, title):
     lost, left_out = count(record, "timeline/lost"), count(record, "timeline/left_out")
     if lost or left_out:
         yield (f"warning: the timeline of {title} has gaps: {units.counted(lost, 'event')} found no room in "
-               f"{units.counted(count(record, 'timeline/gaps'), 'place')}; left out at its end: {units.whole(left_out)}")
+               f"{units.counted(count(record, 'timeline/gaps'), 'place')}; left out at its end: "
+               f"{units.whole(left_out)}")
     least = value(record, "timeline/slower_than_ns")
     slow = f" slower than {units.time(least)}" if least else ""
     yield (f"timeline of {title}: {units.counted(count(record, 'timeline/sends'), 'send')}{slow} by "

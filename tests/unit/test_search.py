@@ -185,7 +185,7 @@ def test_disturbed_blocks_are_discarded_and_told():
     ("worse worse", "worse, 1K to 2K"), ("same worse", "worse up to 2K"),
     ("inconclusive worse", "worse up to 2K (open at 1K)")])
 def test_a_size_that_is_undecided_is_told(verdicts, words):
-    ratios = tuple(Ratio("zerocopy", "twocopy", "cpu", 1024 << i, verdict, None, 1.0, (1.0, 1.0), 0.999, 11, 0.1, None)
+    ratios = tuple(Ratio("zerocopy", "twocopy", "cpu", 1024 << i, verdict, None, 1.0, None, None, 11, None, None)
                    for i, verdict in enumerate(verdicts.split()))
     better = verdicts.startswith("better")
     assert text.changes(Answer("twocopy", "cpu", "always" if better else "never", None if better else ratios[-1].size,

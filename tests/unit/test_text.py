@@ -206,7 +206,8 @@ def test_counters_are_found_by_side_and_pmu():
 
 @pytest.mark.parametrize("pmu, count, words", [
     (None, 2, "c0, c1: no PMU; run it where analyze doctor lists one"),
-    ("cpu", 3, "c0, c1 and 1 other counter: no such counter"), ("cpu", 4, "c0, c1 and 2 other counters: no such counter")])
+    ("cpu", 3, "c0, c1 and 1 other counter: no such counter"),
+    ("cpu", 4, "c0, c1 and 2 other counters: no such counter")])
 def test_counters_that_are_not_there_have_the_reason(pmu, count, words):
     one = {"host": {"pmu": pmu}, "counters": [
         {"event": f"c{i}", "status": "not supported", "reason": "no such counter"} for i in range(count)]}
@@ -330,7 +331,8 @@ def test_lines_are_broken_between_words_and_styled_on_a_terminal():
 
 @pytest.mark.parametrize("lines, words", [
     (calls.others({"observed": {"others": {"mptcp_sends": 1, "mptcp_bytes": 1}}}), "1 send by MPTCP, 1 byte"),
-    (zerocopy.answers(next(iter(cells_of({"zerocopy": {"unflagged": 1, "bytes_unflagged": 1}})))), "without a flag, 1 byte"),
+    (zerocopy.answers(next(iter(cells_of({"zerocopy": {"unflagged": 1, "bytes_unflagged": 1}})))),
+     "without a flag, 1 byte"),
     (timeline.lines({"timeline": {"lost": 1, "gaps": 1}}, "t"), "1 event found no room in 1 place;"),
     (notes.notes(cells_of({"unmeasured": [{"key": "calls", "reason": reason} for reason in "ab"]}), short=True),
      "(and 1 reason like it)")])
