@@ -170,15 +170,17 @@ def decide(load, progress) -> Result:
 
 
 def write(path, result):
+    """Returns the Fault that kept it from being written, if one did: the answer is said first."""
     data = json.dumps({"schema": SCHEMA, **dataclasses.asdict(result),
                        "recommendation": result.recommendation()})
     if path == "-":
         print(data)
-        return
+        return None
     try:
         files.replace(path, lambda file: file.write(f"{data}\n".encode()))
     except OSError as error:
-        raise Fault(f"--json: cannot write {path}: {error.strerror}") from None
+        return Fault(f"--json: cannot write {path}: {error.strerror}")
+    return None
 
 
 def check_writable(path):
@@ -258,12 +260,13 @@ def advise(channel, words, complain) -> int:
         result = _measure(options, channel, progress)
         progress.end()
         channel.say({"end": True})
-        if options.json:
-            write(options.json, result)
+        unwritten = write(options.json, result) if options.json else None
         let_signals_end()
         if options.json != "-":
             print("\n".join(map(notes.clean, result.lines())),
                   file=sys.stderr if options.command else sys.stdout)
+        if unwritten:
+            raise unwritten
         return 0
     except Fault as fault:
         complain(str(fault))

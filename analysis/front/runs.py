@@ -135,7 +135,8 @@ class Grid(_Runs):
                 if self.options[option] is not None:
                     self.files[option] = LineFile(self.options[option])
             except OSError as error:
-                return self._cannot_write(option, error, "; name a file that can be written, or -")
+                return self._cannot_write(option, error, "; name a file that can be written" +
+                                          (", or -" if option != "out" else ""))
         if "out" in self.files:
             self.trace = importlib.import_module("front.trace")
             self.trace.check(self.options["out"])

@@ -117,8 +117,8 @@ def functions(profiles):
 def too_few(profile):
     if not profile.sends:
         return f"{profile.title}: no sample is of a send; profile for longer"
-    return (f"{profile.title}: {units.counted(profile.sends, 'sample')} of sends are too few to name functions; "
-            f"{profile.seconds_needed()} s would do")
+    return (f"{profile.title}: {units.counted(profile.sends, 'sample')} of sends, too few to name functions; "
+            f"profile for {profile.seconds_needed()} s")
 
 
 def folded(cells):
