@@ -157,9 +157,9 @@ def judge_rows(samples, rows):
     return [next(found[row]) for row in rows]
 
 
-def judge_one(sample, margin=MARGIN, alpha=ALPHA):
+def judge_one(sample, alpha=ALPHA):
     """The Judgment of a sample that is a family of its own."""
-    return judge([sample], margin, alpha)[0]
+    return judge([sample], alpha=alpha)[0]
 
 
 def _rank(sample, alpha):

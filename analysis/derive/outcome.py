@@ -136,12 +136,12 @@ def asked(zerocopy):
 
 def block(record):
     """Of a record, whose other blocks are complete."""
-    zerocopy, lost = record["zerocopy"], record["lost"] or {"completions": -1, "flags": 0, "stacks": 0}
+    zerocopy, lost = record["zerocopy"], record["lost"] or {"completions": -1, "stacks": 0}
     found = asked(zerocopy)
     known = {name: -1.0 if found.get(key) is None else found[key] for name, key in SUMS.items()}
     rows = [Row(BY_NAME[row["cause"]], row["device"] or "", row["netns"] or 0, stack="".join(row["stack"] or ()),
                 sends=row["count"]) for row in zerocopy["causes"] or ()]
-    return outcome(Facts(**known, causes=rows, lost=lost["completions"], unseen_flags=lost["flags"] or 0,
+    return outcome(Facts(**known, causes=rows, lost=lost["completions"],
                          skipped_looks=skipped_looks((hook["name"], hook["status"], hook["missed"])
                                                      for hook in record["plan"]["hooks"]),
                          lost_copies=lost["stacks"] or 0))

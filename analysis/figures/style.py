@@ -132,19 +132,19 @@ def _powers_axis(values: list[int], field: str, title: str, **axis) -> alt.X:
                  axis=alt.Axis(values=_ticks(values), grid=False, labelOverlap="greedy", **axis))
 
 
-def size_axis(sizes: list[int], field: str = "x", title: str = "message size (bytes)") -> alt.X:
+def size_axis(sizes: list[int], field: str = "x") -> alt.X:
     """Sizes, labelled 1K, 4K."""
-    return _powers_axis(sizes, field, title, labelExpr=_SIZE_LABEL)
+    return _powers_axis(sizes, field, "message size (bytes)", labelExpr=_SIZE_LABEL)
 
 
-def count_axis(counts: list[int], title: str, field: str = "x") -> alt.X:
+def count_axis(counts: list[int], title: str) -> alt.X:
     """Threads or connections."""
-    return _powers_axis(counts, field, title, format="~g")
+    return _powers_axis(counts, "x", title, format="~g")
 
 
-def linear_axis(counts: list[int], title: str, field: str = "x") -> alt.X:
+def linear_axis(counts: list[int], title: str) -> alt.X:
     """Counts of things, evenly apart."""
-    return alt.X(f"{field}:Q", title=title, axis=alt.Axis(grid=False, format="d", tickMinStep=1),
+    return alt.X("x:Q", title=title, axis=alt.Axis(grid=False, format="d", tickMinStep=1),
                  scale=alt.Scale(domain=[min(counts) - 0.5, max(counts) + 0.5], nice=False))
 
 

@@ -71,12 +71,12 @@ def html(report: Report) -> str:
         library=jinja2.utils.markupsafe.Markup(library()))
 
 
-def markdown(report: Report, figures: str = "figures") -> str:
+def markdown(report: Report) -> str:
     """The same in Markdown; pictures are the SVG files in the folder figures beside it."""
     environment = _environment(autoescape=False, finalize=lambda value: value if isinstance(
         value, _Plain) else markdown_text(value))
     environment.filters["plain"] = _Plain
-    return environment.get_template("page.md.j2").render(report=report, figures=figures)
+    return environment.get_template("page.md.j2").render(report=report)
 
 
 class _Plain(str):

@@ -36,7 +36,7 @@ class Estimate:
 
 
 @functools.cache
-def ranks(n: int, level: float = LEVEL) -> tuple[int, float, float]:
+def ranks(n: int) -> tuple[int, float, float]:
     """Where the interval of a median of n values ends: k, weight, level reached.
 
     Its lower end is (1 - weight) x the k-th value + weight x the next, from below, its upper
@@ -45,12 +45,12 @@ def ranks(n: int, level: float = LEVEL) -> tuple[int, float, float]:
     """
     def reached(k):
         return 1 - 2 * float(scipy.special.bdtr(k - 1, n, 0.5))
-    if reached(1) <= level:
+    if reached(1) <= LEVEL:
         return 1, 0.0, reached(1)
-    k = max(k for k in range(1, (n + 1) // 2 + 1) if reached(k) >= level)
+    k = max(k for k in range(1, (n + 1) // 2 + 1) if reached(k) >= LEVEL)
     inner = reached(k + 1) if 2 * (k + 1) <= n + 1 else 0.0
-    share = (reached(k) - level) / (reached(k) - inner)
-    return k, (n - k) * share / (k + (n - 2 * k) * share), level
+    share = (reached(k) - LEVEL) / (reached(k) - inner)
+    return k, (n - k) * share / (k + (n - 2 * k) * share), LEVEL
 
 
 def median(values) -> Estimate:

@@ -10,12 +10,12 @@ ALPHA = 0.01
 FEWEST = 5
 
 
-def flags(rows, alpha: float = ALPHA) -> np.ndarray:
+def flags(rows) -> np.ndarray:
     """Which of these values (of any unit; of a matrix, of each row) stand apart from the others,
     on a logarithmic scale where all are positive. Fewer than five do not show that.
 
     Each is compared with the mean and the spread of the others, by the t-distribution that
-    such a comparison has among equals (the externally studentised residual), alpha divided by
+    such a comparison has among equals (the externally studentised residual), ALPHA divided by
     their number because the oddest of them is looked for.
     """
     rows = np.asarray(rows, dtype=float)
@@ -30,7 +30,7 @@ def flags(rows, alpha: float = ALPHA) -> np.ndarray:
     left = np.maximum(squares - off * (rows - mean), 0) / (n - 2)
     # What is equal to the last digits but for rounding does not stand apart.
     spread = np.maximum(np.sqrt(left), 1e-9 * np.maximum(np.abs(mean), 1e-9))
-    critical = scipy.special.stdtrit(n - 2, 1 - alpha / n / 2)
+    critical = scipy.special.stdtrit(n - 2, 1 - ALPHA / n / 2)
     return np.abs(off) > critical * spread * np.sqrt(n / (n - 1))
 
 

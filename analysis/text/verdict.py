@@ -132,7 +132,7 @@ def parts(f):
     """Why, what to do, and what casts doubt on it: three texts, of Facts of sends that asked for
     zero-copy. What there can be no verdict on has a reason alone.
     """
-    whys, does = [*refused(f), *ignored(f)], ""
+    whys = [*refused(f), *ignored(f)]
     none = none_possible(f)
     if f.ignored + f.refused >= f.requests:
         return " ".join(whys), "", ""
