@@ -100,17 +100,19 @@ def encodings(field: str, title: str, labels: dict[str, str]) -> dict[str, objec
     }
 
 
-_SIZE_LABEL = ("datum.value >= 1048576 ? format(datum.value / 1048576, '~g') + 'M' : "
+_SIZE_LABEL = ("datum.value >= 1073741824 ? format(datum.value / 1073741824, '~g') + 'G' : "
+               "datum.value >= 1048576 ? format(datum.value / 1048576, '~g') + 'M' : "
                "datum.value >= 1024 ? format(datum.value / 1024, '~g') + 'K' : "
                "format(datum.value, '~g')")
 
 
 def size_text(size: float) -> str:
-    """1K, 4K, 1M; bytes."""
-    for unit, name in ((1 << 20, "M"), (1 << 10, "K")):
-        if size >= unit:
-            return f"{size / unit:g}{name}"
-    return f"{size:g}"
+    """64, 1.5K, 1M; bytes, those that three digits of a unit do not say as they are."""
+    for unit, name in ((1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")):
+        text = f"{size / unit:.3g}"
+        if size >= unit and float(text) * unit == size:
+            return f"{text}{name}"
+    return f"{size:g}" if size < 1e5 else f"{size:.0f}"
 
 
 MOST_TICKS = 8

@@ -81,5 +81,5 @@ def test_names_that_are_not_known_differ():
 
 
 def test_sizes_are_written_as_people_do():
-    assert [style.size_text(size) for size in (64, 1024, 1536, 65536, 1 << 20)] == \
-        ["64", "1K", "1.5K", "64K", "1M"]
+    assert [style.size_text(size) for size in (64, 1024, 1536, 65536, 99999, 1234567, 1 << 20, 1 << 30)] == \
+        ["64", "1K", "1.5K", "64K", "99999", "1234567", "1M", "1G"]
