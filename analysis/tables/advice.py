@@ -32,7 +32,7 @@ def changes(answer, size, every=", "):
 
 
 def budget(result):
-    """The option that would show more. The same path is looked at anew: that takes some seconds."""
+    """The option by which it goes on. The same path is looked at anew: that takes some seconds."""
     return f"--budget {round(result.elapsed_s + result.seconds_more + 5)}s"
 
 

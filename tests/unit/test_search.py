@@ -166,7 +166,8 @@ class Progress:
 
 
 def test_one_block_is_not_many():
-    told = " ".join(" ".join(text.lines(Result(dataclasses.replace(PATH, words="none was copied."), [], 1, 1.0, None, False))).split())
+    result = Result(dataclasses.replace(PATH, words="none was copied."), [], 1, 1.0, None, False)
+    told = " ".join(" ".join(text.lines(result)).split())
     assert "; 1 block of three short runs in 1 s" in told
 
 
