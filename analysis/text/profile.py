@@ -133,7 +133,7 @@ def folded(cells):
             head = words[context]
             if context in IN_SEND:
                 flag = " MSG_ZEROCOPY" if at(stack, "zerocopy") else ""
-                head = f"{string(stack, 'syscall')}{flag}"
+                head = f"{string(stack, 'syscall') or 'send'}{flag}"
             frames = ";".join([cell.title, head, *names(stack)])
             sums[frames] = sums.get(frames, 0) + count(stack, "samples")
         yield from (f"{frames} {samples}" for frames, samples in sorted(sums.items()))

@@ -170,6 +170,7 @@ def test_folded_stacks_add_up(tmp_path):
         assert sum(int(n) for frames, _, n in lines if frames.split(";")[0] == variant) == \
             record["profile"]["samples"]
     assert any(frames.startswith("zerocopy;sendmsg MSG_ZEROCOPY;") for frames, _, _ in lines)
+    assert all(all(frames.split(";")) for frames, _, _ in lines), "a frame without a name"
 
 
 @pytest.mark.parametrize("options,status,word", [
