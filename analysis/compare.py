@@ -87,9 +87,10 @@ class Comparison:
 
 def compare(a: pl.DataFrame, b: pl.DataFrame, threshold: float = judge.MARGIN, metrics=METRICS) -> Comparison:
     """threshold: the margin of the rule, a share. All that is compared is one family."""
-    either = [column for column in EITHER if all(frame[column].n_unique() == 1 for frame in (a, b))]
+    loads = [frame.filter(pl.col("complete") & pl.col("workload").is_not_null()) for frame in (a, b)]
+    either = [column for column in EITHER if all(frame[column].n_unique() == 1 for frame in loads)]
     # By default it follows the size, by a rule that can change with the program.
-    if all(map(summary.inflight_follows_size, (a, b))):
+    if all(map(summary.inflight_follows_size, loads)):
         either.append("inflight")
     keys = [column for column in ACROSS if column not in either]
     found = [(metric, row) for metric in metrics for row in _pairs(a, b, metric, keys)]

@@ -70,6 +70,7 @@ class Collector:
     def __init__(self):
         self._rows: dict[str, list[tuple]] = {"stages": [], "stacks": [], "timelines": []}
         self._told = {name: collections.Counter() for name in ("hooks", "warnings", "unmeasured")}
+        self._seen: set[tuple] = set()
 
     def watch(self, records: Iterable[Record]) -> Iterator[Record]:
         """The same records."""
@@ -79,6 +80,10 @@ class Collector:
 
     def _keep(self, run: Run) -> None:
         name = run.run.id or ""
+        identity = name, run.run.cell, run.run.repeat, run.started, run.host.kernel  # as hosts.IDENTITY
+        if identity in self._seen:  # in another file, too
+            return
+        self._seen.add(identity)
         self._rows["stages"] += [(name, *row) for row in stages(run)]
         self._rows["stacks"] += [(name, stack.stage, ";".join(stack.functions), stack.samples)
                                  for stack in (run.profile and run.profile.stacks) or ()

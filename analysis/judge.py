@@ -59,7 +59,7 @@ def comparison(of, against, metric, found, discarded=(), **more):
 
 def looks(first):
     """After so many repeats a sequential experiment is judged: half as many more each time."""
-    while first <= MOST_REPEATS:
+    while 0 < first <= MOST_REPEATS:
         yield first
         first += (first + 1) // 2
 
@@ -83,7 +83,8 @@ def unpaired(a, b, better=1, grain=0.0, is_share=False):
     """The Sample of a / b, of shares a - b, of two independent samples; what has no ratio does not count."""
     if not is_share:
         a, b = ([math.log(value) for value in values if 0 < value < math.inf] for values in (a, b))
-    some, other = _some(a), _some(b)
+    # Where the chances are exact, they are of all points.
+    some, other = (a, b) if len(a) * len(b) <= EXACT**2 else (_some(a), _some(b))
     points = sorted(x - y for x in some for y in other)
     return Sample(points, _rank_sums(len(a), len(b)), min(len(a), len(b)),
                   math.hypot(_deviation(a), _deviation(b)),

@@ -22,9 +22,12 @@ BLOCK = "block"
 
 
 def _block(keys) -> pl.Expr:
-    """Of frames in order of time: the repeat, and which of that name it is within its keys, where
-    runs of several days hold it more than once; of foreign records without repeats, by their order."""
-    return pl.format("{}.{}", pl.col("repeat").fill_null(0), pl.int_range(pl.len()).over([*keys, "repeat"])).alias(BLOCK)
+    """Of frames in order of time: the repeat, and of which session it is, by the seed of its order or else
+    by its file; and which of that name it is within its keys, where a session holds it more than once; of
+    foreign records without repeats, by their order."""
+    session = pl.coalesce(pl.col("seed").cast(pl.String), "source_file", pl.lit(""))
+    place = pl.int_range(pl.len()).over([*keys, "repeat", session])
+    return pl.format("{}.{}.{}", pl.col("repeat").fill_null(0), place, session).alias(BLOCK)
 
 
 def usable(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
@@ -131,7 +134,7 @@ def pooled(found: list[Comparison], over: str) -> list[Comparison]:
     """Cells that differ in one column alone as one: all their pairs in one test. [] where there is nothing
     to pool, or where two of them contradict each other."""
     groups: dict[tuple, list[Comparison]] = {}
-    for one in found:
+    for one in sorted(found, key=lambda c: [(value is None, value) for key, value in c.cell.items() if key != over]):
         cell = {key: value for key, value in one.cell.items() if key != over}
         groups.setdefault((one.a, one.b, *cell.items()), []).append(one)
     if all(len(group) < 2 for group in groups.values()) or any(
@@ -139,6 +142,7 @@ def pooled(found: list[Comparison], over: str) -> list[Comparison]:
         return []
     return _judged([dataclasses.replace(
         group[0], cell={key: value for key, value in group[0].cell.items() if key != over}, median_a=None,
+        first_look=max((c.first_look or 0 for c in group)) or None,
         median_b=None, logs=tuple(log for c in group for log in c.logs),
         blocks=tuple(f"{block}.{c.cell[over]}" for c in group for block in c.blocks)) for group in groups.values()])
 

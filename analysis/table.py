@@ -124,7 +124,7 @@ def without_retried(frame: pl.DataFrame) -> pl.DataFrame:
     made = frame.filter(pl.col("outcome").is_null()).select(same).unique()
     planned = frame.filter(pl.col("outcome").is_not_null())
     dropped = planned.join(made, on=same, how="semi", nulls_equal=True)["run_id"]
-    return frame.filter(pl.col("outcome").is_null() | ~pl.col("run_id").is_in(dropped.to_list()))
+    return frame.filter(pl.col("outcome").is_null() | ~pl.col("run_id").is_in(dropped.to_list()).fill_null(False))
 
 
 def scan_parquet(path: str) -> pl.LazyFrame:

@@ -87,7 +87,7 @@ def of_records(data: Data) -> pl.DataFrame:
 
     With the columns record, its size in words, and sent_by, the variant with what was copied.
     """
-    runs = data.sending.filter(pl.col("fields").n_unique().over(
+    runs = data.sending.filter(pl.col("field_size_bytes").is_not_null()).filter(pl.col("fields").n_unique().over(
         "field_size_bytes", "variant", "threads", "workload", "link") >= FEWEST_RECORDS)
     # The size of a record is a line here, and the number of them lies along the axis.
     runs = with_setting(runs.drop("setting"), beside=("fields", "field_size_bytes"))

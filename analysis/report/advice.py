@@ -4,7 +4,7 @@
 from analysis import words
 from analysis.advice import LEVEL, Advice, Path, Read
 from analysis.figures import style
-from analysis.judge import MARGIN
+from analysis.judge import BETTER, MARGIN, WORSE
 from analysis.report.base import Answer, Table
 from analysis.tables.advice import CALLS, METRICS, budget, changes, limits
 
@@ -76,8 +76,12 @@ def answer(read: Read) -> Answer:
     advice = read.advice
     details = [_rests_on(advice), *(_limits(advice.path) if advice.path else []),
                *(f"Not shown: {one}" for one in _not_shown(advice))]
-    known = sorted((r for a in advice.answers for r in a.ratios), key=lambda r: r.effect)
+    # That which decides; what is less than 1 of the one is more than 1 of the other.
+    metric = next((a.metric for one in METRICS for a in advice.answers for r in a.ratios
+                   if a.metric == one and r.verdict in (BETTER, WORSE)), next(iter(METRICS)))
+    known = sorted((r for a in advice.answers if a.metric == metric for r in a.ratios), key=lambda r: r.effect)
     ends = [f"{r.words} times at {style.size_text(r.size)}" for r in (*known[:1], *known[-1:])]
-    return Answer(title(read), advice.recommendation, " to ".join(dict.fromkeys(ends)), " ".join(_compared(advice)),
+    number = f"{METRICS[metric]} {' to '.join(dict.fromkeys(ends))}" if ends else ""
+    return Answer(title(read), advice.recommendation, number, " ".join(_compared(advice)),
                   f"On the same path, with its options: sudo ./analyze advise {budget(advice)}"
                   if advice.seconds_more else "", details=tuple(details), tables=tuple(_tables(advice)))

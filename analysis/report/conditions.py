@@ -159,7 +159,7 @@ def hooks(data: Data) -> Table:
 
 def warnings(data: Data) -> Table:
     """A row a kind of warning, with the range of its numbers and in how many runs."""
-    codes = data.runs.select(pl.col("warnings").drop_nulls().str.split(";")).explode("warnings").filter(
+    codes = data.runs.select(pl.col("warnings").drop_nulls().str.split(";").list.unique()).explode("warnings").filter(
         pl.col("warnings") != "")["warnings"].value_counts(sort=True)
     known, rows = data.details.warnings, []
     for row in codes.sort("count", "warnings", descending=[True, False]).to_dicts():

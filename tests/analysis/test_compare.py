@@ -85,6 +85,14 @@ def test_messages_in_flight_that_follow_the_size_are_a_setting():
     assert "inflight" in compare.compare(asked, asked).differences[0].cell
 
 
+@pytest.mark.parametrize("other", [{"workload": None}, {"complete": False, "link": None}])
+def test_what_is_no_whole_load_makes_no_set_another(other):
+    a, b = runs(), runs().with_columns(link=pl.lit("veth"))
+    beside = a.head(1).with_columns(pl.lit(value).cast(a.schema[name]).alias(name) for name, value in other.items())
+    found = compare.compare(pl.concat([a, beside]), b)
+    assert len(found.differences) == 6 and [change.setting for change in found.changes] == ["link"]
+
+
 def test_settings_of_loads_that_only_one_has_are_no_change():
     def waking(frame):
         return frame.with_columns(rcvlowat_bytes=pl.col("message_bytes"))

@@ -52,6 +52,13 @@ def test_stages_are_means_of_all_sends():
     assert {row[1:] for row in found.iter_rows()} == {("copy", 100.0, 50.0), ("wait", 1.25, 50.0)}
 
 
+def test_a_run_that_is_there_twice_counts_once():
+    record = divided(stream(), ("sendto", 10, 500, {"copy": 1000}))
+    once, twice = watched(record), watched(record, record)
+    assert stages.per_send(twice.stages).equals(stages.per_send(once.stages))
+    assert twice.hooks.equals(once.hooks) and twice.unmeasured.equals(once.unmeasured)
+
+
 def test_folded_stacks_hold_all_time_and_cannot_be_broken():
     record = divided(stream(), ("send;to\n 1", 10, 500, {"copy": 1000, "blocked": 70, "pin": 0}))
     record["load"]["variant"], record["load"]["message_bytes"] = "two;copy", 64

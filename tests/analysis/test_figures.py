@@ -10,7 +10,7 @@ import pytest
 
 import made
 import planted
-from analysis.figures import FIGURES, kernel_time, lines, save
+from analysis.figures import FIGURES, kernel_time, lines, over, save
 from analysis.figures.base import BESIDE, NARROW, WIDE, Data, Drawn, NotDrawn
 from analysis.figures.cells import cells, sending
 
@@ -212,6 +212,11 @@ def x_axes(node):
         for item in node:
             yield from x_axes(item)
 
+
+
+def test_messages_whose_size_is_no_multiple_of_their_fields_are_no_records():
+    rows = [{**row, "fields": fields, "field_size_bytes": None} for fields in (3, 5, 7) for row in planted.sends(repeats=5)]
+    assert over.of_records(planted.data(rows)).is_empty()
 
 
 def test_messages_of_one_number_of_fields_are_no_records(whole):

@@ -52,6 +52,17 @@ def test_two_samples_by_the_distribution_of_mann_and_whitney(n, m):
     assert found == pytest.approx(expected, rel=1e-9 if max(n, m) <= judge.LARGEST else 0.05)
 
 
+@pytest.mark.parametrize("n, m", ((5, 500), (3, 800), (10, 250)))
+def test_a_few_and_very_many_are_judged_by_all_their_differences(n, m):
+    random = np.random.default_rng(n)
+    held = []
+    for _ in range(40):
+        found = judge.judge_one(judge.unpaired(np.exp(random.normal(0.5, 0.1, n)), np.exp(random.normal(0, 0.1, m))))
+        assert found.low <= found.value <= found.high
+        held.append(found.low <= math.exp(0.5) <= found.high)
+    assert np.mean(held) >= 0.8
+
+
 @pytest.mark.parametrize("family, pairs, of_two", ((1, 6, 4), (2, 7, 5), (8, 9, 6), (24, 10, 7), (48, 11, 7)))
 def test_fewest_repeats(family, pairs, of_two):
     step = judge.ALPHA / family

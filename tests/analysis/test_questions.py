@@ -42,6 +42,14 @@ def test_numbers_of_threads_are_pooled_where_too_few_repeats_decide_alone():
     assert not [row for row in answer.tables[0].rows if row[answer.tables[0].header.index("verdict")] in DECIDED]
 
 
+def test_pooled_cells_are_in_order_though_one_number_of_threads_lacks_a_size():
+    rows = [row for row in planted.sends(repeats=5) if row["threads"] > 1 or row["message_bytes"] != 4096]
+    found = summary.compare(planted.data(rows).sending, ["setting", "threads", "message_bytes"], "variant",
+                            [("onecopy", "twocopy")], "throughput_bps")
+    sizes = [one.cell["message_bytes"] for one in summary.pooled(found, "threads")]
+    assert sizes == sorted(sizes) and 4096 in sizes
+
+
 def test_numbers_of_threads_that_contradict_each_other_are_not_pooled():
     rows = planted.sends()
     for row in rows:
@@ -157,6 +165,19 @@ def test_servers_say_who_waited_and_what_binds_them_all():
     answer = servers.why(planted.data(rows))
     assert re.search(r"Threaded waits for a CPU 97\.0 % .*, (iterative|select) 0\.1 %|0\.08 %", answer.answer), answer
     assert "bound by the same work" in answer.why
+
+
+def test_what_was_not_measured_of_servers_is_not_alike():
+    rows = [{**row, "sender_waited_share": 0.6 if row["server_model"] == "threaded" else None} for row in planted.servers()]
+    assert "not measured for all" in servers.why(planted.data(rows)).answer
+
+
+def test_quick_answers_do_not_hide_connections_without_one():
+    rows = [{**row, "unanswered": 500, "listen_overflows": 900} for row in planted.servers()]
+    assert re.search(r"took a second; but [\d,]+ overflows .* connections without an answer",
+                     servers.slow(planted.data(rows)).answer)
+    unknown = [{**row, "answer_p99_ns": 2e9, **dict.fromkeys(name for name, _ in servers.COUNTS)} for row in rows]
+    assert "were not counted" in servers.slow(planted.data(unknown)).answer
 
 
 def test_slow_answers_say_what_they_were():

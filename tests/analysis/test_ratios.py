@@ -25,11 +25,16 @@ def ratios(frame):
     return summary.compare(sending(frame), ["setting", "message_bytes"], "variant", [("a", "b")], "throughput_bps")
 
 
-def test_a_disturbed_run_is_not_replaced_by_one_of_another_day():
-    """Both days are the same for a and b, the second twice the first; on the first b was disturbed."""
-    days = [made.sweep({"a": flat(day), "b": flat(day)}, SIZES, repeats=7, noise=0).with_columns(
-        pl.col("started") + pl.duration(days=day)) for day in (1, 2)]
-    days[0] = days[0].with_columns(disturbed=pl.when(pl.col("variant") == "b").then(pl.lit("others")))
+@pytest.mark.parametrize("seeds, then", [
+    ((None, None), {"disturbed": "others"}), ((3, 4), {"disturbed": "others"}), ((3, 4), {"complete": False}), ((3, 4), None)])
+def test_a_run_that_does_not_count_is_not_replaced_by_one_of_another_day(seeds, then):
+    """Both days are the same for a and b, the second twice the first; on the first b was disturbed, failed, or
+    was not run."""
+    days = [made.sweep({"a": flat(day), "b": flat(day)}, SIZES, repeats=7, noise=0, seed=1).with_columns(
+        pl.col("started") + pl.duration(days=day), seed=pl.lit(seed, pl.Int64)) for day, seed in zip((1, 2), seeds)]
+    of_b = pl.col("variant") == "b"
+    days[0] = days[0].filter(~of_b) if then is None else days[0].with_columns(
+        pl.when(of_b).then(pl.lit(value)).otherwise(pl.col(name)).alias(name) for name, value in then.items())
     found = ratios(pl.concat(days))
     assert [(c.judgment.n, c.judgment.low, c.judgment.high) for c in found] == [(7, 1.0, 1.0)] * 4
 

@@ -122,7 +122,9 @@ def why(data: Data) -> Answer:
     uncounted = common.NO_PMU.format(common.again(runs)) if runs["sender_cycles"].is_null().all() else ""
     ratios = compare(runs, KEYS, "server_model", [(m, list(cpu)[0]) for m in list(cpu)[1:]],
                             "server_cpu_ms_per_answer", -1) if cpu else []
-    return Answer(question, f"{'; '.join(said)}." if said else "Their run-queue delays are alike.",
+    measured = len(waits) == runs["server_model"].n_unique()
+    return Answer(question, f"{'; '.join(said)}." if said else "Their run-queue delays are alike." if measured else
+                  "Run-queue delays were not measured for all of them.",
                   f"CPU time per answer {common.extremes(ratios, lambda c: f'{_where(c.cell)} ({c.a} / {c.b})')}"
                   if ratios else "", words.sentence(why_), few or uncounted)
 
@@ -142,7 +144,8 @@ def slow(data: Data) -> Answer:
     number = f"slowest p99 {words.number(worst / 1e6)} ms" if worst is not None else ""
     none = [what for column, what in known if not runs[column].sum()]
     if not late.height:
-        return Answer(question, "None: no run's slowest hundredth of answers took a second.", number,
+        first = "No answer was timed" if worst is None else "None: no run's slowest hundredth of answers took a second"
+        return Answer(question, f"{first}{'; but ' if some else ''}{', '.join(some)}.", number,
                       f"No {', no '.join(none)}." if none else "")
     phases = ", ".join(f"{phase} {words.number(late[f'{phase}_p99_ns'].median() / 1e6)} ms"
                        for phase in ("connect", "accept", "work") if late[f"{phase}_p99_ns"].count())
@@ -152,7 +155,8 @@ def slow(data: Data) -> Answer:
     why_ = [f"p99 of each phase there: {phases}"] if phases else []
     why_ += [f"the server waited for a CPU {words.percent(round(waited, 4))} of the time"] if waited else []
     why_ += [f"none of: {', '.join(none)}"] if none else []
-    what = ", ".join(some) or "nothing was dropped or retransmitted, they waited"
+    what = ", ".join(some) or ("nothing was dropped or retransmitted, they waited" if known else
+                               "drops and retransmissions were not counted")
     return Answer(question, f"{said}: {what}.",
                   number, words.sentence(why_),
                   common.again(runs, "--backlog 4096") if runs["listen_overflows"].sum() else "", judge.WORSE)
