@@ -34,7 +34,7 @@ static int fail_peer(const struct peer *p, int err, const char *why, struct fail
 /* The peer was not reached, or answered nothing, or with another version. */
 static int explain(const struct peer *p, const struct wire_message *m, int err, struct failure *f)
 {
-	if (err == -EPROTO)
+	if (err == -EPROTO && m) /* connect() can fail so, too */
 		return failure__set(
 			f, STATUS_FAILED, err,
 			"--peer %s: it speaks version %u, this program %u: install the same "
@@ -202,7 +202,7 @@ static const char *believe(struct agent *a, const struct wire_message *m)
 	if (!q->number || q->number != a->asked.number || q->type != (a->asked.type | WIRE_REPLY))
 		return "answers";
 	a->asked.number = 0;
-	if (a->asked.type == REQUEST_CPU_TIME && !is_later(a, q->values))
+	if (a->asked.type == REQUEST_CPU_TIME && (q->err || !is_later(a, q->values)))
 		return "processor time";
 	return NULL;
 }
@@ -234,7 +234,10 @@ static void ask(struct request *q, void *agent)
 	else if (q->type != REQUEST_STATE)
 		a->asked = m.q;
 	while (a->asked.number && !a->f->status)
-		hear(a, &m);
+		if (now_ns() - a->said_ns < TIMEOUT_MS * 1000000ULL)
+			hear(a, &m);
+		else /* it says other things meanwhile */
+			explain(a->peer, &m, -ETIMEDOUT, a->f);
 	memcpy(q->values, m.q.values, sizeof(q->values));
 	q->err = a->f->status ? -EPIPE : m.q.err;
 }
@@ -254,7 +257,8 @@ void peer__serve(const struct peer *p, const struct receiver_process *r, struct 
 			ask(&m.q, &a);
 		else if (n > 0 && events[1].revents)
 			hear(&a, &m);
-		else if (n > 0 && events[0].revents)
+		/* Not only in a pause of what the peer says. */
+		if (n > 0 && events[0].revents && !f->status)
 			goes_on = child__answer(r->channel, ask, &a);
 	}
 }

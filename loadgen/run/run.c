@@ -86,6 +86,7 @@ static void give_up_if_stopped(struct run *run, struct patience *w, struct failu
 		return;
 	failure__set(f, STATUS_FAILED, -ETIMEDOUT, "the %s process was stopped by a signal",
 		     run->other.name);
+	run->other.silent = true;
 	stop(run, w);
 	give_up(run, w, "");
 }

@@ -461,7 +461,7 @@ static uint64_t count(struct run *run, struct result *r)
 			end_ns = w->end_ns;
 	}
 	r->zerocopy = s->ops->flags & SEND_ZEROCOPY;
-	memcpy(r->peer, s->peer.machine, sizeof(r->peer));
+	memcpy(r->peer, s->peer.machine, sizeof(s->peer.machine));
 	r->messages = r->sent.messages;
 	r->bytes = r->sent.bytes;
 	r->errors = r->sent.errors;

@@ -180,9 +180,10 @@ static int read_completion(struct sender *s)
 /* The message to send next; INFLIGHT_NONE: none until something completes. */
 static uint32_t next_message(struct zerocopy *z)
 {
+	if (!inflight__has_room(z->inflight))
+		return INFLIGHT_NONE;
 	if (!z->reuse_early)
-		return inflight__has_room(z->inflight) ? inflight__take_message(z->inflight)
-						       : INFLIGHT_NONE;
+		return inflight__take_message(z->inflight);
 	return inflight__count(z->inflight) < z->depth ? z->early : INFLIGHT_NONE;
 }
 

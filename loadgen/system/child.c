@@ -201,7 +201,7 @@ int child__request(struct child *c, struct request *q, int timeout_ms)
 	int err;
 
 	pthread_mutex_lock(&c->asking);
-	err = exchange(c, q, timeout_ms);
+	err = c->silent ? -ETIMEDOUT : exchange(c, q, timeout_ms);
 	pthread_mutex_unlock(&c->asking);
 	return err;
 }

@@ -77,6 +77,7 @@ struct child {
 	size_t shared_bytes;
 	pthread_mutex_t asking; /* guards the conversation and its number */
 	uint32_t number;
+	_Atomic bool silent; /* it is stopped: each request would wait in vain */
 };
 
 /*

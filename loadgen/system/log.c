@@ -65,10 +65,11 @@ void log__line(const char *format, ...)
 	size_t size = strlen(text);
 	va_list args;
 
-	begin_second();
 	va_start(args, format);
-	vsnprintf(text + size, sizeof(text) - size - 1, format, args);
+	vsnprintf(text + size, sizeof(text) - size - 1, format,
+		  args); /* %m first: writing changes it */
 	va_end(args);
+	begin_second();
 	strcat(text, "\n");
 	if (lines++ >= LINES_MAX || !write_line(text, strlen(text)))
 		left_out++;

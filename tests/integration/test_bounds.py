@@ -87,13 +87,16 @@ def pending(pid, number):
     return any(int(mask, 16) >> number - 1 & 1 for mask in masks)
 
 
-def test_a_receiver_that_was_stopped_ends_the_run():
-    with Child([LOADGEN, "--variant", "twocopy", "--duration", "60", "--warmup", "0"],
+@pytest.mark.parametrize("options", [(), ("--rcvlowat", "64K", "--threads", "16")])
+def test_a_receiver_that_was_stopped_ends_the_run(options):
+    """Each thread would ask it for something at its end."""
+    with Child([LOADGEN, "--variant", "twocopy", "--duration", "60", "--warmup", "0", *options],
                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                text=True) as job:
         assert eventually(lambda: sends(job.pid))
         os.kill(only(descend(job.pid, 1)), signal.SIGSTOP)
-        _, err = job.communicate(timeout=PATIENCE_S)
+        with in_time(0):
+            _, err = job.communicate(timeout=PATIENCE_S)
     assert job.returncode == 1 and "receiver process was stopped by a signal" in err
 
 

@@ -2,6 +2,7 @@
 """What a stranger does to loadgen serve, and what a false receiver tells its sender."""
 
 import contextlib
+import errno
 import itertools
 import os
 import re
@@ -335,6 +336,12 @@ def later_than_it_is(peer, kind, number, slot, value):
     return [tell(kind, number, slot, next(TIMES) * 3_600_000_000, 0)]
 
 
+def failing(peer, kind, number, slot, value):
+    if kind != CPU_TIME:
+        return honest(peer, kind, number, slot, value)
+    return [(kind, number, slot, -errno.EPIPE, *[0] * 7)]
+
+
 def test_an_honest_one_is_believed():
     with Liar(honest) as there:
         assert measure(there.peer, "--messages", 50, "--variant", "onecopy")["received_bytes"] == 50 << 14
@@ -346,6 +353,7 @@ def test_an_honest_one_is_believed():
     (of(STATE, 1 << 40, 7), "impossible numbers"),
     (of(STATE, 1 << 20, 0, 1 << 20), "impossible numbers"),
     (later_than_it_is, "impossible processor time"),
+    (failing, "impossible processor time"),
     (twice, "impossible answers"),
     (lambda *args: [(1 << 31,) * 3 + (5,) + (0,) * 7], "impossible answers"),
 ])

@@ -205,6 +205,20 @@ static void sockets_are_summed_and_bounded(void **state)
 	json_object_put(o);
 }
 
+static void a_count_of_the_kernel_may_wrap_around(void **state)
+{
+	struct tcp_state before = {.info = {.tcpi_total_retrans = UINT32_MAX}},
+			 after = {.info = {.tcpi_total_retrans = 2}};
+	struct tcp_sockets all = {0};
+	struct json_object *o;
+
+	(void)state;
+	tcp_sockets__add_socket(&all, &before, &after);
+	o = tcp_sockets__json(&all);
+	assert_int_equal(count_of(o, "retransmits"), 3);
+	json_object_put(o);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -216,6 +230,7 @@ int main(void)
 		cmocka_unit_test(every_model_is_complete),
 		cmocka_unit_test(protocol_counters_are_differences),
 		cmocka_unit_test(sockets_are_summed_and_bounded),
+		cmocka_unit_test(a_count_of_the_kernel_may_wrap_around),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
