@@ -126,33 +126,24 @@ static int make_file(struct memory *m, const struct load *load, struct failure *
 		   : 0;
 }
 
-/* Whole huge pages, which also begin at one. */
-static int map_huge(struct memory *m)
+/* At a multiple of so many bytes, which are whole pages: reserves more, and gives back what is
+ * over. */
+static int map_at(struct memory *m, size_t align)
 {
-	size_t room = m->bytes + HUGE_PAGE;
-	char *p = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	size_t before;
+	int how = MAP_FIXED | (m->fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED);
+	size_t room = m->bytes + align, before;
+	char *p = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (p == MAP_FAILED)
 		return -errno;
-	before = round_up((uintptr_t)p, HUGE_PAGE) - (uintptr_t)p;
+	before = round_up((uintptr_t)p, align) - (uintptr_t)p;
 	if (before)
 		munmap(p, before);
-	if (room - before - m->bytes)
-		munmap(p + before + m->bytes, room - before - m->bytes);
+	if (align - before)
+		munmap(p + before + m->bytes, align - before);
 	m->base = p + before;
-	return madvise(m->base, m->bytes, MADV_HUGEPAGE) ? -errno : 0;
-}
-
-static int map_plain(struct memory *m)
-{
-	int how = m->fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
-	void *p = mmap(NULL, m->bytes, PROT_READ | PROT_WRITE, how, m->fd, 0);
-
-	if (p == MAP_FAILED)
-		return -errno;
-	m->base = p;
-	return 0;
+	return mmap(m->base, m->bytes, PROT_READ | PROT_WRITE, how, m->fd, 0) == MAP_FAILED ? -errno
+											    : 0;
 }
 
 static int require_huge(const struct memory *m, int err, struct failure *f)
@@ -172,13 +163,16 @@ int memory__map(struct memory *m, size_t bytes, const struct load *load, bool fi
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	bool huge = load->huge_pages && !file;
+	size_t align = huge ? HUGE_PAGE : load->align > page ? load->align : page;
 	int err = 0;
 
 	*m = (struct memory){.bytes = round_up(bytes, huge ? HUGE_PAGE : page), .fd = -1};
 	if (file)
 		err = make_file(m, load, f);
 	if (!err)
-		err = huge ? map_huge(m) : map_plain(m);
+		err = map_at(m, align);
+	if (!err && huge && madvise(m->base, m->bytes, MADV_HUGEPAGE))
+		err = -errno;
 	if (!err)
 		memset(m->base, 0, m->bytes);
 	if (huge && !f->status)

@@ -215,6 +215,23 @@ static void memory_is_summed_as_it_is_taken(void **state)
 	assert_true(pool__need(&load) >= 16 * 8 * (2 << 20));
 }
 
+static void mapped_memory_is_aligned(void **state)
+{
+	struct failure f = {0};
+	struct memory m;
+
+	(void)state;
+	for (size_t align = 4096; align <= 2 << 20; align *= 2)
+		for (int file = 0; file < 2; file++) {
+			struct load load = {.align = align};
+
+			assert_int_equal(memory__map(&m, 100, &load, file, &f), 0);
+			assert_int_equal((uintptr_t)m.base % align, 0);
+			assert_int_equal(m.base[0] | m.base[m.bytes - 1], 0);
+			memory__unmap(&m);
+		}
+}
+
 static void messages_are_due_at_the_rate_for_years(void **state)
 {
 	const uint64_t second = 1000000000ULL;
@@ -241,6 +258,7 @@ int main(void)
 		cmocka_unit_test(fields_lie_apart_as_asked),
 		cmocka_unit_test(memory_is_limited_by_control_groups),
 		cmocka_unit_test(memory_is_summed_as_it_is_taken),
+		cmocka_unit_test(mapped_memory_is_aligned),
 		cmocka_unit_test(messages_are_due_at_the_rate_for_years),
 	};
 
