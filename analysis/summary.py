@@ -104,30 +104,30 @@ class Comparison:
     def verdict(self) -> str:
         return self.judgment.verdict
 
-    def sample(self, better: int = 1, grain: float = 0.0) -> judge.Sample:
-        return judge.paired(self.logs, better, grain, [int(block.partition(".")[0]) for block in self.blocks],
-                            self.first_look)
+    def sample(self, better: int = 1) -> judge.Sample:
+        return judge.paired(self.logs, better, repeats=[int(block.partition(".")[0]) for block in self.blocks],
+                            first_look=self.first_look)
 
 
 def _with_field_size(cell: dict) -> dict:
     return cell | ({"field_size_bytes": cell["message_bytes"] / cell["fields"]} if cell.get("fields") else {})
 
 
-def _judged(found: list[Comparison], better: int = 1, grain: float = 0.0) -> list[Comparison]:
+def _judged(found: list[Comparison], better: int = 1) -> list[Comparison]:
     """The comparisons with their judgments; a pair's along a row are one family."""
     families = [(c.a, c.b, row) for c, row in zip(found, judge.rows([_with_field_size(c.cell) for c in found]))]
-    judged = judge.judge_rows([c.sample(better, grain) for c in found], families)
+    judged = judge.judge_rows([c.sample(better) for c in found], families)
     return [dataclasses.replace(c, judgment=one) for c, one in zip(found, judged)]
 
 
 def compare(runs: pl.DataFrame, keys: list[str], column: str, pairs: list[tuple], metric: str,
-            better: int = 1, grain: float = 0.0) -> list[Comparison]:
+            better: int = 1) -> list[Comparison]:
     """The pairs (a, b) of values of a column compared in every cell (keys) that has both; a pair's along a
-    row are one family. better: 1 more is, -1 less is. grain: see judge.Sample."""
+    row are one family. better: 1 more is, -1 less is."""
     return _judged([
         Comparison({key: row[key] for key in keys}, a, b, None, tuple(judge.ratio_logs(zip(row["a"], row["b"]))),
                    tuple(row[BLOCK]), interval.median(row["a"]), interval.median(row["b"]), row["first_look"])
-        for a, b in pairs for row in paired_runs(runs, keys, column, a, b, metric).to_dicts()], better, grain)
+        for a, b in pairs for row in paired_runs(runs, keys, column, a, b, metric).to_dicts()], better)
 
 
 def pooled(found: list[Comparison], over: str) -> list[Comparison]:
