@@ -58,9 +58,9 @@ def serving(runs: pl.DataFrame) -> pl.DataFrame:
         & pl.col("connections").is_not_null()))
 
 
-def send_spans(runs: pl.DataFrame) -> list[str]:
-    """The spans of sends' times, the most frequent first. Only times with the same span are compared."""
-    return runs["send_span"].drop_nulls().value_counts(sort=True)["send_span"].to_list()
+def spans(runs: pl.DataFrame, column: str) -> list[str]:
+    """The spans of times, the most frequent first. Only times with the same span are compared."""
+    return runs[column].drop_nulls().value_counts(sort=True)[column].to_list()
 
 
 def spread(values: list[int], most: int) -> list[int]:

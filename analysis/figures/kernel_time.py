@@ -7,7 +7,7 @@ import polars as pl
 from analysis import stages
 from analysis.figures import labels, lines, style
 from analysis.figures.base import Data, Drawn, Figure, NotDrawn
-from analysis.figures.cells import cells, send_spans, shared_setting, spread
+from analysis.figures.cells import cells, shared_setting, spans, spread
 from analysis.figures.over import SIZE, Metric, draw_over, size_text, threads_text
 
 TITLE = "Kernel time of a send"
@@ -100,7 +100,7 @@ def _chart(found: pl.DataFrame, named: dict[str, str], panels: list[str],
 def draw(data: Data, width: int) -> Drawn | NotDrawn:
     ids = data.details.stages["run_id"].unique().implode()
     runs = data.sending.filter(pl.col("send_span").is_not_null() & pl.col("run_id").is_in(ids))
-    span, *others = send_spans(data.sending if runs.is_empty() else runs) or [None]
+    span, *others = spans(data.sending if runs.is_empty() else runs, "send_span") or [None]
     not_drawn = (f"not drawn: times of the span {', '.join(others)}",) if others else ()
     if runs.is_empty():
         return draw_over(Data(data.runs.filter(pl.col("send_span").eq_missing(pl.lit(span)))), SIZE, TITLE, [MEAN],

@@ -10,7 +10,7 @@ import polars as pl
 from analysis import sweeps
 from analysis.figures import labels, lines, style
 from analysis.figures.base import Data, Drawn, Figure, NotDrawn
-from analysis.figures.cells import cells, shared_setting, with_setting
+from analysis.figures.cells import cells, shared_setting, spans, with_setting
 
 LEVELS = {"l1d": "L1 data cache", "llc": "last-level cache"}
 MEMORY = "memory_bytes_per_byte"
@@ -175,8 +175,14 @@ def draw_latency(data: Data, width: int) -> Drawn | NotDrawn:
     metrics = [Metric("message_p50_ns", "p50 of a message (µs)", 1e-3),
                Metric("message_p99_ns", "p99 of a message (µs)", 1e-3)]
     timed = by_size(data).filter(pl.col("message_p50_ns").is_not_null())
+    span, *others = spans(timed, "message_span") or [None]
+    if others:
+        timed = timed.filter(pl.col("message_span") == span)
+        data = Data(data.runs.filter(pl.col("message_span") == span))
+    told = (f"span {span}; not drawn: times of the span {', '.join(others)}",) if others else ()
     over, what = (THREADS, "sending threads") if timed["threads"].n_unique() > 1 else (SIZE, "message size")
-    return draw_over(data, over, f"Time of a message by {what}", metrics, "no run timed its messages", width)
+    return draw_over(data, over, f"Time of a message by {what}", metrics, "no run timed its messages", width,
+                     told)
 
 
 def _figure(name: str, over: Over, title: str, why_not: str, *metrics: Metric) -> Figure:

@@ -219,6 +219,14 @@ def test_messages_whose_size_is_no_multiple_of_their_fields_are_no_records():
     assert over.of_records(planted.data(rows)).is_empty()
 
 
+def test_times_of_two_spans_are_not_in_one_figure():
+    rows = [{**row, "message_p50_ns": 1000.0, "message_span": span}
+            for span, repeats in (("message", 6), ("message_due", 5)) for row in planted.sends(repeats=repeats)]
+    drawn = FIGURE["latency"].draw(planted.data(rows), WIDE)
+    assert {value["n"] for value in values_of(drawn) if "n" in value} == {6}
+    assert "message_due" in " ".join(save.spec(drawn.chart)["title"]["subtitle"])
+
+
 def test_messages_of_one_number_of_fields_are_no_records(whole):
     assert isinstance(FIGURE["records"].draw(whole, WIDE), NotDrawn)
 

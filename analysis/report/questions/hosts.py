@@ -32,8 +32,8 @@ def _told(one: Outlier) -> str:
 
 def _rule(count: int) -> str:
     return (f"A host is an outlier where it is away from the median of the {count} hosts by more than "
-            f"{outliers.limit(count):g} robust standard deviations ({outliers.NORMAL_MAD} times the median "
-            f"absolute deviation), and by {100 * hosts.LEAST_SHARE:.0f} points of copied sends or "
+            f"{outliers.limit(count):g} robust standard deviations, more where fewer hosts are measured "
+            f"({outliers.NORMAL_MAD} times the median absolute deviation), and by {100 * hosts.LEAST_SHARE:.0f} points of copied sends or "
             f"{hosts.LEAST_FACTOR:g} times of the others' time or throughput; as a sender.")
 
 
