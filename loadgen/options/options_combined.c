@@ -144,6 +144,13 @@ const char *load__impossible(const struct load *load, char *why, size_t room)
 	else if (load->workload == WORKLOAD_REQUEST && load->rcvlowat > load->message_bytes)
 		refuse(&r, "--rcvlowat %zu is more than an answer of %zu bytes: give less",
 		       load->rcvlowat, load->message_bytes);
+	/* The sender waits for the receiver to read, which waits for more. */
+	else if (!m && variants__find(load->variant)->flags & SEND_BORROWS && !load->reuse_early &&
+		 load->rcvlowat > load->inflight * load->message_bytes)
+		refuse(&r,
+		       "--rcvlowat %zu is more than --variant %s has in flight: give less, or more "
+		       "--inflight",
+		       load->rcvlowat, load->variant);
 	else if (!m && load->fields > load->message_bytes)
 		refuse(&r,
 		       "--fields %u: more than the %zu bytes of a message, give at most --fields "

@@ -19,6 +19,7 @@ PROCINFO = ["--workload", "procinfo"]
     ([*REQUEST, "--socket", "more", "--variant", "onecopy"], "--socket more"),
     ([*REQUEST, "--variant", "null"], "--variant null"),
     ([*REQUEST, "--rcvlowat", "1M", "--size", "4K"], "--rcvlowat"),
+    (["--variant", "sendfile", "--rcvlowat", "2M"], "more --inflight"),
     ([*REQUEST, *PEER], "--peer"),
     ([*PEER, "--variant", "splice"], "--variant splice with --peer"),
     ([*PEER, "--variant", "sendfile"], "--variant sendfile with --peer"),
