@@ -72,7 +72,7 @@ def test_folded_stacks_hold_all_time_and_cannot_be_broken():
 
 def test_hooks_and_warnings_are_counted_by_run():
     record = changed(stream(), warnings=[{"code": "a", "text": "b"}] * 2)
-    details = watched(record, record)
+    details = watched(record, {**record, "run": {**record["run"], "repeat": 2}})
     assert details.warnings.rows() == [("a", "b", 2)]
     sending = details.hooks.row(by_predicate=pl.col("name") == "send", named=True)
     assert sending["runs"] == 2 and sending["status"] == "attached"
