@@ -10,6 +10,8 @@ from typing import Iterable, Iterator
 
 import polars as pl
 
+from analysis import hosts
+from analysis.columns import COLUMNS
 from analysis.model import Run
 from analysis.records import Record
 from analysis.tables.timeline import LANES
@@ -64,6 +66,9 @@ def timelines(run: Run) -> list[tuple]:
             if event.lane in LANES and event.what and event.at_ns is not None]
 
 
+_IDENTITY = [column.read for column in COLUMNS if column.name in hosts.IDENTITY]
+
+
 class Collector:
     """watch() hands records on; details() is what they held."""
 
@@ -75,15 +80,14 @@ class Collector:
     def watch(self, records: Iterable[Record]) -> Iterator[Record]:
         """The same records."""
         for record in records:
-            self._keep(record.data)
+            identity = tuple(read(record) for read in _IDENTITY)
+            if identity not in self._seen:  # else it is in another file, too
+                self._seen.add(identity)
+                self._keep(record.data)
             yield record
 
     def _keep(self, run: Run) -> None:
         name = run.run.id or ""
-        identity = name, run.run.cell, run.run.repeat, run.started, run.host.kernel  # as hosts.IDENTITY
-        if identity in self._seen:  # in another file, too
-            return
-        self._seen.add(identity)
         self._rows["stages"] += [(name, *row) for row in stages(run)]
         self._rows["stacks"] += [(name, stack.stage, ";".join(stack.functions), stack.samples)
                                  for stack in (run.profile and run.profile.stacks) or ()

@@ -76,7 +76,7 @@ def answer(read: Read) -> Answer:
     advice = read.advice
     details = [_rests_on(advice), *(_limits(advice.path) if advice.path else []),
                *(f"Not shown: {one}" for one in _not_shown(advice))]
-    # That which decides; what is less than 1 of the one is more than 1 of the other.
+    # Of one metric, the one that decides: better is below 1 for CPU time and above 1 for throughput.
     metric = next((a.metric for one in METRICS for a in advice.answers for r in a.ratios
                    if a.metric == one and r.verdict in (BETTER, WORSE)), next(iter(METRICS)))
     known = sorted((r for a in advice.answers if a.metric == metric for r in a.ratios), key=lambda r: r.effect)

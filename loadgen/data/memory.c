@@ -126,8 +126,7 @@ static int make_file(struct memory *m, const struct load *load, struct failure *
 		   : 0;
 }
 
-/* At a multiple of so many bytes, which are whole pages: reserves more, and gives back what is
- * over. */
+/* Maps it at a multiple of align, which is whole pages: reserves more, and gives back the rest. */
 static int map_at(struct memory *m, size_t align)
 {
 	int how = MAP_FIXED | (m->fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED);

@@ -65,9 +65,9 @@ void log__line(const char *format, ...)
 	size_t size = strlen(text);
 	va_list args;
 
+	/* Before begin_second(), which may write and so change %m. */
 	va_start(args, format);
-	vsnprintf(text + size, sizeof(text) - size - 1, format,
-		  args); /* %m first: writing changes it */
+	vsnprintf(text + size, sizeof(text) - size - 1, format, args);
 	va_end(args);
 	begin_second();
 	strcat(text, "\n");

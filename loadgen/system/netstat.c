@@ -155,10 +155,9 @@ void tcp_sockets__add_socket(struct tcp_sockets *all, const struct tcp_state *be
 {
 	for (size_t i = 0; i < MEMBERS; i++) {
 		uint64_t value = member_of(after, i), *over = &all->values[i];
-
 		uint64_t growth = value - member_of(before, i);
 
-		/* The kernel's may wrap around. */
+		/* Counts of 32 bits may wrap around. */
 		if (members[i].how == GROWTH)
 			*over += members[i].size == sizeof(uint32_t) ? (uint32_t)growth : growth;
 		else if (members[i].how == MEAN)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PAGE = ROOT / "docs/support.md"
-BEGIN, END = "<!-- made by make lab-report -->\n", "<!-- end of what make lab-report made -->\n"
+BEGIN, END = "<!-- made by make lab-report -->\n", "<!-- end of the table of make lab-report -->\n"
 
 COLUMNS = ["hook", "mechanism", "symbol", "status", "reason"]
 CELLS = {"attached": "yes", "may miss": "may miss", "unavailable": "no"}

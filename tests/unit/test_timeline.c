@@ -43,8 +43,7 @@ int bpf_map__fd(const struct bpf_map *map)
 	return -1;
 }
 
-/* An interrupt takes its place in the ring before the event that it interrupts, whose clock is
- * earlier. */
+/* An interrupt takes its place in the ring before the event that it interrupts. */
 static void test_first_event_of_the_ring_is_not_the_earliest(void **state)
 {
 	struct timeline_event softirq = {.time = 1000, .kind = EVENT_SOFTIRQ_BEGIN},

@@ -20,8 +20,10 @@ struct front;
  * files are missing, or other users may write to them.
  */
 int front__start(struct front **out, struct failure *failure);
-/* If this process is root: may only root, or who called sudo, write to the script's files? 0 or
- * -errno. */
+/*
+ * If this process is root: checks that no other users than those of front__start() may write to the
+ * script and the files beside it. 0 or -errno.
+ */
 int front__check(const char *script, struct failure *f);
 
 /* Sends a line and frees it; NULL means no memory. 0 or -errno: -EPIPE: the front has ended. */
