@@ -176,7 +176,11 @@ static __always_inline bool is_in_syscall(struct pt_regs *regs, enum call_kind k
 /* The task's io_uring context; NULL: none, or the kernel has no io_uring. */
 #define IO_URING_OF(task, read) \
 	(bpf_core_field_exists(((struct task_struct *)0)->io_uring) ? read(task, io_uring) : NULL)
-#define DIRECT_READ(from, member) ((from)->member)
+/*
+ * The task pointer itself is trusted: for each pointer read by it, verifiers search all types of the
+ * kernel by name, several times.
+ */
+#define TASK_READ(task, member) (reads_typed ? TYPED(task)->member : (task)->member)
 
 /*
  * The syscall of a thread that is not a worker of io_uring and sends on this socket. If the thread
@@ -194,7 +198,7 @@ static __always_inline enum call_kind current_syscall(struct sock *sk)
 		task = bpf_get_current_task_btf();
 		regs = (struct pt_regs *)bpf_task_pt_regs(task);
 		kind = call_kind(regs->SYSCALL_MEMBER);
-		uses_io_uring = IO_URING_OF(task, DIRECT_READ);
+		uses_io_uring = IO_URING_OF(task, TASK_READ);
 	} else {
 		task = (void *)bpf_get_current_task();
 		regs = stack_regs();
