@@ -79,10 +79,10 @@ static __always_inline __u32 timeline__ports(struct sock *sk, bool sends)
 /* No socket's address. */
 #define TIMELINE_GONE 1
 
-static __always_inline bool timeline__chooses(struct sock *sk)
+static __always_inline bool timeline__chooses(struct sock *sk, __u32 ports)
 {
-	__u32 zero = 0, ports = timeline__ports(sk, true);
 	__u64 sock = (__u64)sk;
+	__u32 zero = 0;
 
 	if (!timeline_sends)
 		return !timeline_done;
@@ -105,17 +105,18 @@ static __always_inline bool timeline__chooses(struct sock *sk)
 /* A send begins, of so many bytes. */
 static __always_inline void timeline__begin(struct thread *thread, struct sock *sk, __u64 size)
 {
-	__u32 seq;
+	__u32 ports, seq;
 
 	if (!timeline)
 		return;
-	thread->in_timeline = timeline__chooses(sk);
+	ports = timeline__ports(sk, true);
+	thread->in_timeline = timeline__chooses(sk, ports);
 	if (!thread->in_timeline)
 		return;
 	seq = READ((struct tcp_sock *)sk, write_seq);
 	__sync_fetch_and_add(&timeline_part.sends, 1);
 	timeline_part.end_seq = seq + size;
-	timeline__emit(EVENT_SEND, thread->sock, timeline__ports(sk, true), size, seq);
+	timeline__emit(EVENT_SEND, thread->sock, ports, size, seq);
 }
 
 /* It has an id, and may complete before it returns. */
