@@ -177,8 +177,8 @@ static __always_inline bool is_in_syscall(struct pt_regs *regs, enum call_kind k
 #define IO_URING_OF(task, read) \
 	(bpf_core_field_exists(((struct task_struct *)0)->io_uring) ? read(task, io_uring) : NULL)
 /*
- * The task pointer itself is trusted: for each pointer read by it, verifiers search all types of the
- * kernel by name, several times.
+ * The task pointer itself is trusted: for each pointer read by it, verifiers search all types of
+ * the kernel by name, several times.
  */
 #define TASK_READ(task, member) (reads_typed ? TYPED(task)->member : (task)->member)
 
