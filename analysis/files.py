@@ -17,14 +17,14 @@ def replace(path: str | os.PathLike, fill: Callable[[BinaryIO], object]) -> None
     """Has fill write the file's content; an old one stays until the new one is whole.
 
     What is no regular file, such as a pipe, is written at once. A symbolic link, which another may
-    have put there, is not followed, but the kernel's own are, such as /dev/stdout. Raises OSError,
-    and whatever fill does.
+    have put there, is not followed, but the kernel's own are, such as /dev/stdout, and stay links.
+    Raises OSError, and whatever fill does.
     """
     place = pathlib.Path(path)
     kernels = (pathlib.Path("/dev"), pathlib.Path("/proc/self/fd").resolve())
     if place.is_symlink() and place.parent.resolve() not in kernels:
         raise OSError(errno.ELOOP, "it is a symbolic link: name the file itself", str(place))
-    if place.exists() and not stat.S_ISREG(place.stat().st_mode):
+    if place.is_symlink() or place.exists() and not stat.S_ISREG(place.stat().st_mode):
         with open(_descriptor(place), "wb") as file:
             fill(file)
         return
@@ -44,7 +44,10 @@ def replace(path: str | os.PathLike, fill: Callable[[BinaryIO], object]) -> None
 
 
 def _descriptor(place):
-    """Of what is there. A FIFO is not waited for."""
+    """Of what is there. A FIFO is not waited for. /dev/stdout and /dev/fd/N are open already."""
+    target = pathlib.Path(os.readlink(place)) if place.is_symlink() and place.parent.name == "dev" else place
+    if place.is_symlink() and target.name.isdecimal():
+        return os.dup(int(target.name))
     try:
         descriptor = os.open(place, os.O_WRONLY | os.O_NONBLOCK)
     except OSError as error:

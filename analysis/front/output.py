@@ -105,14 +105,15 @@ class LineFile:
 
     def replace(self, data):
         """Writes data in place of what a regular file had; that stays until they are whole, where its
-        folder takes another file. Raises OSError.
+        folder takes another file. Standard output, and what else is open already, gets them after what
+        it has. Raises OSError.
         """
-        if self.fd is not None and stat.S_ISREG(os.fstat(self.fd).st_mode):
-            if self.path != "-" and not _is_kernels(self.path):
-                from files import replace  # imported late: most runs do not need it
-                with contextlib.suppress(PermissionError):
-                    replace(self.path, lambda file: file.write(data))
-                    return
+        mine = self.fd is not None and self.path != "-" and not _is_kernels(self.path)
+        if mine and stat.S_ISREG(os.fstat(self.fd).st_mode):
+            from files import replace  # imported late: most runs do not need it
+            with contextlib.suppress(PermissionError):
+                replace(self.path, lambda file: file.write(data))
+                return
             os.ftruncate(self.fd, 0)
         self.add(data)
 

@@ -165,6 +165,15 @@ def test_no_symbolic_link_is_followed(tmp_path, options):
     assert done.returncode == 0 and done.stdout.startswith("source,"), done.stderr
 
 
+def test_what_is_open_already_gets_text_after_what_it_has(tmp_path):
+    """/dev/stdout is such a link, too, but a defect here would take it from the whole machine."""
+    runs, out = write(tmp_path / "runs.jsonl", samples()[:2]), tmp_path / "out"
+    out.write_text("old\n")
+    with out.open("a") as file:
+        done = analysis("table", runs, "--csv", "/dev/fd/1", stdout=file)
+    assert done.returncode == 0 and out.read_text().startswith("old\nsource,"), done.stderr
+
+
 @given(text=st.text())
 def test_csv_holds_nothing_that_a_spreadsheet_would_run(text):
     frame = pl.concat([table.empty(), pl.DataFrame([{"run_id": text, "cell": "=cmd()", "repeat": -1}],

@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from conftest import MECHANISMS, Receiver, analyze, check, completes, needs_bpf, only, records, run, veth_pair
+from conftest import ANALYZE, MECHANISMS, Receiver, analyze, check, completes, needs_bpf, only, records, run, veth_pair
 
 pytestmark = needs_bpf
 
@@ -171,6 +171,17 @@ def test_folded_stacks_add_up(tmp_path):
             record["profile"]["samples"]
     assert any(frames.startswith("zerocopy;sendmsg MSG_ZEROCOPY;") for frames, _, _ in lines)
     assert all(all(frames.split(";")) for frames, _, _ in lines), "a frame without a name"
+
+
+def test_standard_output_keeps_what_it_has(tmp_path):
+    path = tmp_path / "out"
+    path.write_text("before\n")
+    with path.open("a") as file:
+        done = subprocess.run([ANALYZE, "--variant", "twocopy", "--messages", "20000", "--profile", "--folded", "-"],
+                              stdout=file, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    first, *stacks = path.read_text().splitlines()
+    assert first == "before" and stacks and all(line.rpartition(" ")[2].isdigit() for line in stacks)
 
 
 @pytest.mark.parametrize("options,status,word", [
