@@ -56,7 +56,7 @@ static __always_inline void delivered(struct zsock *s, struct sk_buff *skb,
 				      const struct sighting *seen, const struct cause_key *key,
 				      __u32 counter, bool by_tap)
 {
-	__u16 bits = counter | (is_tapped(READ(skb, dev)) ? CAUSE_BIT_TAPPED : 0);
+	__u16 bits = counter | (is_tapped(READ(skb, dev), false) ? CAUSE_BIT_TAPPED : 0);
 
 	rx_pending__remember(number_of(skb), seen, bits, by_tap);
 	if (!sighting__goes_on(s, seen, key, 0))

@@ -7,7 +7,8 @@
 #include "rx_pending.bpf.h"
 #include "taps.bpf.h"
 
-#define SKBTX_ANY_SW_TSTAMP	(1 << 0 | 1 << 1 | 1 << 6) /* HW, SW, SCHED */
+#define SKBTX_HW_TSTAMP		(1 << 0)
+#define SKBTX_ANY_SW_TSTAMP	(1 << 1 | 1 << 6) /* SW, SCHED */
 #define SOF_TIMESTAMPING_TX_ACK (1 << 9)
 #define SOF_TIMESTAMPING_TSONLY (1 << 11)
 #define IFF_BRIDGE_PORT		(1 << 9) /* of priv_flags */
@@ -242,15 +243,18 @@ static __always_inline bool is_tun(struct net_device *dev)
 	return kind[0] == 't' && kind[1] == 'u' && kind[2] == 'n' && !kind[3];
 }
 
-/* Is a timestamp requested that the kernel returns with the packet? It copies the packet for it. */
-static __always_inline bool is_timestamped(struct sk_buff *skb)
+/*
+ * Is a timestamp requested that is returned with the packet, of which the kernel then makes a copy?
+ * A virtual device, which has no parent, makes no hardware timestamps.
+ */
+static __always_inline bool is_timestamped(struct sk_buff *skb, struct net_device *dev)
 {
-	__u32 flags = READ(skb, sk, sk_tsflags);
+	__u32 flags = READ(skb, sk, sk_tsflags), wanted = READ(skb_shared(skb), tx_flags);
 
 	if (flags & SOF_TIMESTAMPING_TSONLY)
 		return false;
-	return flags & SOF_TIMESTAMPING_TX_ACK ||
-	       READ(skb_shared(skb), tx_flags) & SKBTX_ANY_SW_TSTAMP;
+	return flags & SOF_TIMESTAMPING_TX_ACK || wanted & SKBTX_ANY_SW_TSTAMP ||
+	       (wanted & SKBTX_HW_TSTAMP && READ(dev, dev.parent));
 }
 
 /* Uncopied data that reach a device on a bus leave this machine. Virtual devices have no parent. */
@@ -267,11 +271,11 @@ int BPF_PROG(packet_sent, struct sk_buff *skb, struct net_device *dev)
 	leaves = sees_exit && READ(dev, dev.parent);
 	s = infers_copies || leaves ? sighted(skb, &seen) : NULL;
 	if (s && infers_copies) {
-		if (is_tapped(dev))
+		if (is_tapped(dev, true))
 			assume(s, &seen, CAUSE_PACKET_TAP, dev, CAUSE_BIT_ASSUMED);
 		if (is_tun(dev))
 			assume(s, &seen, CAUSE_TUN, dev, CAUSE_BIT_ASSUMED);
-		if (is_timestamped(skb))
+		if (is_timestamped(skb, dev))
 			assume(s, &seen, CAUSE_TIMESTAMP, dev, CAUSE_BIT_ASSUMED);
 	}
 	if (s && leaves)
@@ -296,7 +300,7 @@ int BPF_PROG(path_received, struct sk_buff *skb)
 		assume(s, &seen, CAUSE_LOOPBACK, dev, CAUSE_BIT_ASSUMED);
 		return 0;
 	}
-	tapped = is_tapped(dev);
+	tapped = is_tapped(dev, false);
 	/* A bridge forwards the packet, or hands it in again as received by the bridge itself. */
 	if (READ_BITFIELD(dev, priv_flags) & IFF_BRIDGE_PORT) {
 		if (tapped)

@@ -38,18 +38,33 @@ static __always_inline bool optmem_exhausted(struct sock *sk)
 	return limit && (__u32)READ(sk, sk_omem_alloc.counter) + size > limit;
 }
 
+struct user_namespace___level {
+	int level;
+} __attribute__((preserve_access_index));
+
+struct cred___owned {
+	struct user_namespace___level *user_ns;
+} __attribute__((preserve_access_index));
+
+/* capable(CAP_IPC_LOCK): a user namespace's own capabilities do not count. */
+static __always_inline bool may_lock(struct cred *cred)
+{
+	__u64 capabilities = 0;
+
+	/* Before 6.3 the capabilities were an array of two words. */
+	bpf_probe_read_kernel(&capabilities, sizeof(capabilities),
+			      (void *)cred + bpf_core_field_offset(struct cred, cap_effective));
+	return capabilities >> CAP_IPC_LOCK & 1 && !READ((struct cred___owned *)cred, user_ns, level);
+}
+
 /* The check of mm_account_pinned_pages(). */
 static __always_inline bool memlock_exhausted(__u64 bytes)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	__u64 limit = READ(task, signal, rlim[RLIMIT_MEMLOCK].rlim_cur);
-	__u64 locked = READ(task, cred, user, locked_vm.counter), capabilities = 0;
-	struct cred *cred = (void *)READ(task, cred);
+	__u64 locked = READ(task, cred, user, locked_vm.counter);
 
-	/* Before 6.3 the capabilities were an array of two words. */
-	bpf_probe_read_kernel(&capabilities, sizeof(capabilities),
-			      (void *)cred + bpf_core_field_offset(struct cred, cap_effective));
-	return limit != RLIM_INFINITY && !(capabilities >> CAP_IPC_LOCK & 1) &&
+	return limit != RLIM_INFINITY && !may_lock((void *)READ(task, cred)) &&
 	       locked + pages_of(bytes) > limit >> page_shift;
 }
 

@@ -13,11 +13,8 @@
 const volatile bool times_by_tracepoint = false;
 /* May a send connect its socket? A load's connections are open before its window. */
 const volatile bool sends_connect = true;
-/*
- * 1 if a socket may have another protocol over TCP, or one other than TCP. Not in .bss, which is
- * emptied between windows.
- */
-volatile __u32 others_seen = 1;
+/* Address of tcp_sendmsg; 0 where the kernel hides it. */
+const volatile __u64 tcp_sendmsg_address = 0;
 
 /*
  * Counts sends that are not measured, so that the report can say they exist: MPTCP's, whose
@@ -158,14 +155,30 @@ static __noinline void length_end(struct thread *thread, struct sock *sk, int re
 	count_untimed((__u64)sk, ret);
 }
 
+struct proto___sends {
+	void *sendmsg;
+} __attribute__((preserve_access_index));
+
+struct sock_common___sends {
+	struct proto___sends *skc_prot;
+} __attribute__((preserve_access_index));
+
+/* Does tcp_sendmsg make this TCP socket's sends? kTLS has its own function, and so have sockmaps. */
+static __always_inline bool by_tcp_sendmsg(struct sock *sk)
+{
+	if (!tcp_sendmsg_address)
+		return !READ((struct inet_connection_sock *)sk, icsk_ulp_ops);
+	return (__u64)READ((struct sock_common___sends *)sk, skc_prot, sendmsg) ==
+	       tcp_sendmsg_address;
+}
+
 /*
- * Sends of another protocol over TCP (kTLS) do not call tcp_sendmsg. Where that is hooked, they are
- * counted here, untimed. Sends that do call it were counted at their return, just before this:
- * returned names their socket.
+ * Where tcp_sendmsg is hooked, sends that do not call it are counted here, untimed. Those that do
+ * were counted at their return, just before this: returned names their socket.
  */
 static __noinline void length_over_tcp(struct sock *sk, int ret)
 {
-	struct thread *thread = thread__in_slot();
+	struct thread *thread = thread__returning();
 
 	if (thread && thread->returned == (__u64)sk) {
 		thread->returned = 0;
@@ -176,7 +189,7 @@ static __noinline void length_over_tcp(struct sock *sk, int ret)
 		return;
 	if (!is_tcp(sk))
 		count_other(sk, ret);
-	else if (READ((struct inet_connection_sock *)sk, icsk_ulp_ops))
+	else if (!by_tcp_sendmsg(sk))
 		count_untimed((__u64)sk, ret);
 }
 
@@ -190,7 +203,7 @@ int BPF_PROG(send_length, struct sock *sk, int ret)
 	struct thread *thread;
 
 	if (!times_by_tracepoint) {
-		if (others_seen)
+		if (!is_bystander())
 			length_over_tcp(sk, ret);
 		return 0;
 	}
@@ -202,12 +215,6 @@ int BPF_PROG(send_length, struct sock *sk, int ret)
 		length_end(thread, sk, ret);
 	return 0;
 }
-
-/*
- * A socket gets another protocol over TCP, mostly kTLS: from now on length_over_tcp() looks at
- * sends.
- */
-ON_ENTRY(ulp, "tcp_set_ulp", others_seen = 1)
 
 /* A send begins that is not io_uring's: see message_begin(). */
 static __always_inline void call_begin(struct thread *thread, struct sock *sk, enum call_kind kind,

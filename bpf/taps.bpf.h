@@ -18,28 +18,51 @@ struct net___with_taps {
 	struct list_head ptype_all;
 } __attribute__((preserve_access_index));
 
-static __always_inline bool has_entries(struct list_head *list)
+struct packet_type___tap {
+	bool ignore_outgoing;
+	struct list_head list;
+} __attribute__((preserve_access_index));
+
+#define TAPS_MAX 4
+
+/*
+ * Does a packet socket of the list get what goes out, or what comes in? PACKET_IGNORE_OUTGOING is
+ * for one that does not want what goes out; the fifth of a list is not asked.
+ */
+static __noinline bool has_taps(struct list_head *list, bool outgoing)
 {
-	return READ(list, next) != list;
+	struct list_head *at = list;
+	struct packet_type___tap *tap;
+	int i;
+
+	for (i = 0; i < TAPS_MAX; i++) {
+		at = READ(at, next);
+		if (at == list)
+			return false;
+		tap = (void *)at - bpf_core_field_offset(tap->list);
+		if (!outgoing || !READ(tap, ignore_outgoing))
+			return true;
+	}
+	return true;
 }
 
 /* Is a packet socket open on all devices? */
-static __always_inline bool all_tapped(struct net___with_taps *net)
+static __always_inline bool all_tapped(struct net___with_taps *net, bool outgoing)
 {
 	struct net_hotdata___with_taps *hot = (void *)net_hotdata_address;
 
 	if (bpf_core_field_exists(net->ptype_all) &&
-	    has_entries((void *)net + bpf_core_field_offset(net->ptype_all)))
+	    has_taps((void *)net + bpf_core_field_offset(net->ptype_all), outgoing))
 		return true;
 	if (bpf_core_field_exists(hot->ptype_all) && hot &&
-	    has_entries((void *)hot + bpf_core_field_offset(hot->ptype_all)))
+	    has_taps((void *)hot + bpf_core_field_offset(hot->ptype_all), outgoing))
 		return true;
-	return ptype_all_address && has_entries((struct list_head *)ptype_all_address);
+	return ptype_all_address && has_taps((struct list_head *)ptype_all_address, outgoing);
 }
 
 /* Is a packet socket open on this device? */
-static __always_inline bool is_tapped(struct net_device *dev)
+static __always_inline bool is_tapped(struct net_device *dev, bool outgoing)
 {
-	return has_entries((void *)dev + bpf_core_field_offset(dev->ptype_all)) ||
-	       all_tapped((void *)READ(dev, nd_net.net));
+	return has_taps((void *)dev + bpf_core_field_offset(dev->ptype_all), outgoing) ||
+	       all_tapped((void *)READ(dev, nd_net.net), outgoing);
 }

@@ -117,6 +117,7 @@ SITES = (
     Site("__skb_tstamp_tx", None, "COPIER_UBUFS", "ANY", "TIMESTAMP"),
     Site("tun_net_xmit", None, SENT, "ANY", "TUN"),
     # Since "net: move skb_orphan_frags_rx() to the local delivery" only taps get it there.
+    Site("deliver_skb", "dev_queue_xmit_nit", "COPIER_UBUFS", "ANY", "PACKET_TAP"),
     Site("deliver_skb", None, "COPIER_UBUFS", "LOOPBACK", "LOOPBACK"),
     Site("deliver_skb", None, "COPIER_UBUFS", "ANY", "LOCAL_DELIVERY", by_tap=True),
     Site("__netif_receive_skb_core", None, "COPIER_UBUFS", "LOOPBACK", "LOOPBACK"),

@@ -115,6 +115,20 @@ def test_ktls_makes_records_of_a_send(mechanism):
     assert losses(record) == NOTHING_LOST
 
 
+@pytest.mark.parametrize("mechanism", SEND_MECHANISMS)
+def test_sends_of_a_sockmap_count_once(mechanism):
+    """Service meshes put the sockets of their pods into one. tcp_sendmsg does not make these sends."""
+    with Receiver() as receiver:
+        result = analyze("--json", "-", "--mechanism", mechanism, "--", PROGRAMS / "peer", "--port",
+                         receiver.port, "--sockmap", "--plain", "--size", 4096, "--sends", 20)
+    own, record = map(json.loads, result.stdout.splitlines()[-2:])
+    if hook(check(record), "kTLS send")["status"] == "unavailable":
+        pytest.skip("this kernel has no hook of sends that bypass tcp_sendmsg")
+    row = only(record["calls"])
+    assert (row["sends"], row["bytes"]) == (own["sends"], own["bytes"]) == (20, 20 * 4096)
+    assert losses(record) == NOTHING_LOST
+
+
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_sends_that_a_mechanism_does_not_see(mechanism, tmp_path):
     """Then no sentence denies that there were any, and a warning stands before the figures."""

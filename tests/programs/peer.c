@@ -16,6 +16,7 @@
  */
 #include "common.h"
 
+#include <linux/bpf.h>
 #include <linux/errqueue.h>
 #include <linux/net_tstamp.h>
 #include <linux/sock_diag.h>
@@ -24,6 +25,7 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -36,7 +38,7 @@ enum way { BY_SEND, BY_SENDMSG, BY_SENDMMSG, BY_WRITE, BY_WRITEV, WAYS };
 static const char *const way_names[] = {"send", "sendmsg", "sendmmsg", "write", "writev"};
 
 struct config {
-	bool steps, plain, without_option, tls, now, fast_open, defer;
+	bool steps, plain, without_option, tls, sockmap, now, fast_open, defer;
 	const char *address, *device, *md5;
 	unsigned short port;
 	unsigned long sends, size, batch, inflight, connections, parts, buffer;
@@ -72,6 +74,39 @@ static void encrypt(int fd)
 		die("kTLS");
 }
 
+static int bpf(enum bpf_cmd command, union bpf_attr *attr)
+{
+	long result = syscall(SYS_bpf, command, attr, sizeof(*attr));
+
+	if (result < 0)
+		die("bpf");
+	return (int)result;
+}
+
+/* From now on a BPF program decides of each message whether it is sent; it says yes. */
+static void put_into_sockmap(int fd)
+{
+	const struct bpf_insn pass[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = SK_PASS},
+		{.code = BPF_JMP | BPF_EXIT}};
+	__u32 zero = 0;
+	int map = bpf(BPF_MAP_CREATE, &(union bpf_attr){.map_type = BPF_MAP_TYPE_SOCKMAP,
+							.key_size = 4,
+							.value_size = 4,
+							.max_entries = 1});
+	int program = bpf(BPF_PROG_LOAD, &(union bpf_attr){.prog_type = BPF_PROG_TYPE_SK_MSG,
+							   .insns = (__u64)pass,
+							   .insn_cnt = 2,
+							   .license = (__u64) "GPL"});
+
+	bpf(BPF_PROG_ATTACH, &(union bpf_attr){.target_fd = (__u32)map,
+					       .attach_bpf_fd = (__u32)program,
+					       .attach_type = BPF_SK_MSG_VERDICT});
+	bpf(BPF_MAP_UPDATE_ELEM, &(union bpf_attr){.map_fd = (__u32)map,
+						   .key = (__u64)&zero,
+						   .value = (__u64)&fd});
+}
+
 static int open_connection(const struct config *c, const struct sockaddr_storage *to,
 			   socklen_t length)
 {
@@ -96,6 +131,8 @@ static int open_connection(const struct config *c, const struct sockaddr_storage
 		die("connect");
 	if (c->tls)
 		encrypt(fd);
+	if (c->sockmap)
+		put_into_sockmap(fd);
 	if (c->timestamps &&
 	    setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPING, &c->timestamps, sizeof(c->timestamps)))
 		die("SO_TIMESTAMPING");
@@ -378,6 +415,7 @@ static const struct argp_option list[] = {
 	{"timestamps", 't', "HOW", 0, "have the kernel tell when: data or tsonly", 0},
 	{"device", 'd', "NAME", 0, "bind to it", 0},
 	{"tls", 'l', NULL, 0, "have the kernel encrypt (kTLS)", 0},
+	{"sockmap", 'k', NULL, 0, "ask a BPF program of each message (sk_msg)", 0},
 	{"md5", '5', "ADDRESS", 0, "sign what goes to it and comes from it (TCP-MD5)", 0},
 	{"fast-open", 'f', NULL, 0, "connect by the first send (MSG_FASTOPEN)", 0},
 	{"defer", 'D', NULL, 0, "connect when there are data (TCP_FASTOPEN_CONNECT)", 0},
@@ -458,6 +496,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'l':
 		c->tls = true;
+		return 0;
+	case 'k':
+		c->sockmap = true;
 		return 0;
 	case '5':
 		c->md5 = arg;

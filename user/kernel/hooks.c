@@ -106,14 +106,9 @@ static const struct hook hooks[HOOK_COUNT] = {
 	},
 	[HOOK_SEND_OVER] = {
 		.name = "kTLS send",
-		.purpose = "bytes and errors of kTLS sends, which bypass tcp_sendmsg",
+		.purpose = "bytes and errors of kTLS and sockmap sends, which bypass tcp_sendmsg",
 		.observed_only = true,
 		.options = {
-			/* send_length looks at sends only from the first kTLS socket on. */
-			{MECHANISM_FENTRY, .programs = {"ulp_fentry", "send_length"},
-			 .functions = {"tcp_set_ulp"}, .tracepoints = {{"sock_send_length", 2}}},
-			{MECHANISM_KPROBE, .programs = {"ulp_kprobe", "send_length"},
-			 .functions = {"tcp_set_ulp"}, .tracepoints = {{"sock_send_length", 2}}},
 			{MECHANISM_TRACEPOINT, .programs = {"send_length"},
 			 .tracepoints = {{"sock_send_length", 2}}},
 		},

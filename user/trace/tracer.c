@@ -48,8 +48,6 @@ static int load_only_planned(struct sendpath *skel, const struct plan *plan)
 	return err;
 }
 
-#define KTLS_MODULE "/sys/module/tls"
-
 unsigned int tracer__sockets_allocated(unsigned long long memory, size_t socket_bytes)
 {
 	unsigned long long fit = memory / MEMORY_PART / socket_bytes;
@@ -142,6 +140,8 @@ static void set_addresses(struct sendpath *skel, const struct features *features
 
 	if (features__code(features, "sock_ofree", &range))
 		skel->rodata->sock_ofree_address = range.from;
+	if (features__code(features, "tcp_sendmsg", &range))
+		skel->rodata->tcp_sendmsg_address = range.from;
 	skel->rodata->counted_in_queue = completion && completion->by_queue;
 	skel->rodata->counts_references = completion && completion->by_reference;
 	if (skel->rodata->counted_in_queue)
@@ -186,7 +186,6 @@ static void set_parts(struct sendpath *skel, const struct plan *plan)
 {
 	const struct hook_option *send = plan->entries[HOOK_SEND].option;
 	const struct hook_option *copy = plan->entries[HOOK_SKB_COPY].option;
-	const struct hook_option *over = plan->entries[HOOK_SEND_OVER].option;
 
 	skel->rodata->times_by_tracepoint = send && send->counts_at_end;
 	skel->rodata->follows_completions = plan->entries[HOOK_COMPLETION].option;
@@ -194,7 +193,6 @@ static void set_parts(struct sendpath *skel, const struct plan *plan)
 	skel->rodata->infers_copies = copy && copy->by_path;
 	skel->rodata->counts_packets = plan->entries[HOOK_PACKET].option;
 	skel->rodata->sees_exit = plan->entries[HOOK_DEVICE_EXIT].option;
-	skel->data->others_seen = !(over && over->functions[0]);
 }
 
 static struct bpf_link *attach_to(const struct bpf_program *program, const char *symbol)
@@ -465,9 +463,6 @@ int tracer__attach_programs(struct tracer *t, struct plan *plan, struct failure 
 	if (!err && t->setup.profile)
 		err = profile__attach(&t->profile, t->skel->progs.profile_sample, t->setup.profile,
 				      f);
-	/* kTLS sockets may exist already. */
-	if (!access(KTLS_MODULE, F_OK))
-		t->skel->data->others_seen = 1;
 	t->attached_as = *plan;
 	return err;
 }
