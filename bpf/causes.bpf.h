@@ -9,8 +9,7 @@
 #include "timeline.bpf.h"
 
 #define SKBFL_ZEROCOPY_ENABLE 1
-#define SKBTX_DEV_ZEROCOPY    8 /* of tx_flags */
-#define NETIF_F_SG	      (1ULL << 0)
+#define SKBTX_DEV_ZEROCOPY    8					  /* of tx_flags */
 #define NETIF_F_CSUM	      (1ULL << 1 | 1ULL << 3 | 1ULL << 4) /* IP, HW, IPV6 */
 #define IFF_LOOPBACK	      0x8
 #define CAUSE_BIT_ASSUMED     0x8000 /* counts only if the completion is flagged */

@@ -54,7 +54,8 @@ static __always_inline bool may_lock(struct cred *cred)
 	/* Before 6.3 the capabilities were an array of two words. */
 	bpf_probe_read_kernel(&capabilities, sizeof(capabilities),
 			      (void *)cred + bpf_core_field_offset(struct cred, cap_effective));
-	return capabilities >> CAP_IPC_LOCK & 1 && !READ((struct cred___owned *)cred, user_ns, level);
+	return capabilities >> CAP_IPC_LOCK & 1 &&
+	       !READ((struct cred___owned *)cred, user_ns, level);
 }
 
 /* The check of mm_account_pinned_pages(). */

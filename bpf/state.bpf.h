@@ -11,6 +11,7 @@
 
 #define MSG_ZEROCOPY	 0x4000000
 #define MSG_SPLICE_PAGES 0x8000000 /* of sendfile and splice, since Linux 6.5 */
+#define NETIF_F_SG	 (1ULL << 0)
 #define IPPROTO_TCP	 6
 #define AF_INET		 2
 #define AF_INET6	 10

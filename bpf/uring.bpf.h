@@ -55,6 +55,8 @@ static __noinline __u64 notification__begin_send(__u64 key, struct sock *sk,
 	if (bpf_map_lookup_elem(&notifications, &key))
 		return key;
 	fresh.owner = *owner;
+	/* Such a route gets copies, without a call to the notification. */
+	fresh.copied = !(READ(sk, sk_route_caps) & NETIF_F_SG);
 	groups__make_room(owner, sk);
 	notification__make(key, &fresh);
 	return key;

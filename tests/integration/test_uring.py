@@ -8,7 +8,7 @@ import re
 import pytest
 
 from conftest import (CALLS, NOTHING_LOST, PROGRAMS, SEND_MECHANISMS, Receiver, analyze, check, hook,
-                      losses, needs_bpf, only, reason, run)
+                      losses, needs_bpf, only, reason, run, veth_pair)
 from test_interval import lines
 
 ADDRESS = os.environ.get("SENDPATH_PEER", "127.0.0.1")
@@ -99,6 +99,22 @@ def test_copies_that_nobody_asked_about(mechanism):
         assert "IORING_SEND_ZC_REPORT_USAGE" in why["reason"]
     else:
         assert uring["copied"] == peer["copied"] == expected_copies(uring["completions"])
+
+
+@pytest.mark.parametrize("mechanism", SEND_MECHANISMS)
+def test_a_route_without_scatter_gather_copies_at_once(mechanism):
+    """No packet ever has the pages, so none gives them back copied. TCP-MD5 forbids what forces
+    scatter-gather on."""
+    with veth_pair() as (near, far, address):
+        assert run(*near, "ethtool", "-K", "near0", "sg", "off").returncode == 0
+        with Receiver(address, far, "--md5", "198.18.7.1") as receiver:
+            result = analyze("--json", "-", "--mechanism", mechanism, "--", *near, PROGRAMS / "uring",
+                             "--address", address, "--port", receiver.port, "--md5", address,
+                             "--sends", 50, "--report")
+    own, record = map(json.loads, result.stdout.splitlines())
+    uring = check(record)["zerocopy"]["io_uring"]
+    if not missed_some(record):
+        assert own["copied"] == 50 and uring["copied"] == uring["completions"] >= 50
 
 
 @pytest.mark.parametrize("mechanism", SEND_MECHANISMS)

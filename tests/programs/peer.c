@@ -102,9 +102,8 @@ static void put_into_sockmap(int fd)
 	bpf(BPF_PROG_ATTACH, &(union bpf_attr){.target_fd = (__u32)map,
 					       .attach_bpf_fd = (__u32)program,
 					       .attach_type = BPF_SK_MSG_VERDICT});
-	bpf(BPF_MAP_UPDATE_ELEM, &(union bpf_attr){.map_fd = (__u32)map,
-						   .key = (__u64)&zero,
-						   .value = (__u64)&fd});
+	bpf(BPF_MAP_UPDATE_ELEM,
+	    &(union bpf_attr){.map_fd = (__u32)map, .key = (__u64)&zero, .value = (__u64)&fd});
 }
 
 static int open_connection(const struct config *c, const struct sockaddr_storage *to,

@@ -28,7 +28,7 @@
 #define USAGE_ZC_COPIED	     (1U << 31)
 
 struct config {
-	const char *address;
+	const char *address, *md5;
 	unsigned short port;
 	unsigned long sends, size;
 	unsigned int operation; /* IORING_OP_ */
@@ -236,7 +236,11 @@ static int connect_to(const struct config *c)
 	socklen_t length = endpoint(c->address, c->port, &to);
 	int fd = socket(to.ss_family, SOCK_STREAM, 0), one = 1;
 
-	if (fd < 0 || connect(fd, (struct sockaddr *)&to, length))
+	if (fd < 0)
+		die("socket");
+	if (c->md5)
+		sign(fd, c->md5);
+	if (connect(fd, (struct sockaddr *)&to, length))
 		die("connect");
 	if (c->option && setsockopt(fd, SOL_SOCKET, SO_ZEROCOPY, &one, sizeof(one)))
 		die("SO_ZEROCOPY");
@@ -331,6 +335,7 @@ static const struct argp_option list[] = {
 	{"flag", 'f', NULL, 0, "with SO_ZEROCOPY and MSG_ZEROCOPY, as by sendmsg()", 0},
 	{"linked", 'l', "N", 0, "link so many sends to a read that another syscall sets off", 0},
 	{"wake", 'k', "NAME", 0, "that is: write (default), sendto, sendmsg or sendmmsg", 0},
+	{"md5", '5', "ADDRESS", 0, "sign what goes to it and comes from it (TCP-MD5)", 0},
 	{"probe", 'P', NULL, 0, "only see whether the kernel can do it", 0},
 	{0},
 };
@@ -391,6 +396,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'k':
 		c->wake = arg;
+		return 0;
+	case '5':
+		c->md5 = arg;
 		return 0;
 	case 'P':
 		c->probe = true;

@@ -312,6 +312,7 @@ struct io_notif_data {
 	struct ubuf_info uarg;
 	struct io_notif_data *head;
 	bool zc_report;
+	bool zc_used;
 	bool zc_copied;
 } __attribute__((preserve_access_index));
 
