@@ -245,6 +245,18 @@ static __always_inline bool may_be_assumed(const struct zsock *s,
 	return s->assumed || id_before(s->freed_to, ee->ee_data + 1);
 }
 
+/* Each ubuf is queued once, but the tail is reported again when what is before it is read. */
+static __always_inline void notified(struct zsock *s, const struct sock_extended_err *ee)
+{
+	__u32 to = ee->ee_data + 1;
+
+	if (s->notified_to == to || __sync_lock_test_and_set(&s->notified_to, to) == to)
+		return;
+	timeline__of_ids(EVENT_NOTIFIED, s->sock, ee->ee_info, to - ee->ee_info, 0, ee->ee_code);
+	if (still_counts() && window__sends(s, ee->ee_data, to))
+		COUNT(ubufs_done, 1);
+}
+
 /*
  * A notification was queued, or coalesced with the tail. The tail's flag counts for all of its
  * sends until notification_freed corrects it.
@@ -256,11 +268,7 @@ static __always_inline int queued(struct sock *sk, bool by_reference)
 
 	if (!s || !last_notification(sk, &ee))
 		return 0;
-	timeline__of_ids(EVENT_NOTIFIED, s->sock, ee.ee_info, ee.ee_data - ee.ee_info + 1, 0,
-			 ee.ee_code);
-	/* Each ubuf is reported once, unless the connection failed. */
-	if (still_counts() && window__sends(s, ee.ee_data, ee.ee_data + 1) && !READ(sk, sk_err))
-		COUNT(ubufs_done, 1);
+	notified(s, &ee);
 	advance(s, &ee, by_reference);
 	if (may_be_assumed(s, &ee))
 		correct_flags(s, &ee, true);

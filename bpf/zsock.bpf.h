@@ -78,6 +78,7 @@ struct zsock {
 	__u32 is_shared;   /* other processes' sends took ids, too */
 	__u32 shared_from; /* from this id on, shared_ids has the window's */
 	__u32 corrections_left;
+	__u32 notified_to;	/* one past the ids of the queue's tail when it was last reported */
 	__u32 claiming;		/* CPUs that count sends which they claimed */
 	struct group_key owner; /* group that completions are charged to: see groups.bpf.h */
 	__u64 device;		/* of its route when owner was set */
@@ -416,7 +417,7 @@ __noinline int zsock__watch(__u64 sock, __u32 id)
 	 * before.
 	 */
 	fresh->counted_to = last_notification(sk, &ee) ? ee.ee_data + 1 : id - LONG_BEFORE;
-	fresh->first = fresh->next = fresh->freed_to = id;
+	fresh->first = fresh->next = fresh->freed_to = fresh->notified_to = id;
 	/*
 	 * Sockets with one address never have the same number, though two CPUs may draw one at
 	 * once.

@@ -326,6 +326,18 @@ def test_timestamps_alone_copy_nothing(tmp_path, mechanism):
     assert_causes(seen.record, {})
 
 
+def test_notifications_behind_timestamps_count_once(tmp_path, mechanism):
+    """Each read of what is before them has the kernel report the last one again."""
+    with receiver("127.0.0.1") as there, Observed(tmp_path, mechanism, there.sender(
+            "--steps", "--inflight", 1000, "--timestamps", "tsonly")) as seen:
+        for _ in range(20):
+            seen.step("send 1")
+            seen.step("settle")
+        seen.step("drain")
+    ranges = seen.record["zerocopy"]["notifications"]["ranges"]
+    assert ranges is None or seen.counts["notifications"] <= ranges <= 20
+
+
 @cards
 def test_no_scatter_gather(tmp_path, mechanism):
     """All is copied, whatever the application is told."""
