@@ -376,6 +376,9 @@ __noinline __u32 zerocopy_returned(__u64 sock, __s64 ret)
 	if (!follows_completions)
 		return flags;
 	failed = thread->tracked && ret <= 0;
+	/* The kernel adds to the ubuf what was requested, and takes nothing back. */
+	if (thread->tracked && ret < (long)thread->size)
+		COUNT(unsized_completions, 1);
 	if (thread->followed && ret > (long)thread->size)
 		COUNT(unsized, 1); /* it had more iovecs than were read */
 	if (!thread->tracked && !(flags & SEND_IGNORED) && ret > 0)

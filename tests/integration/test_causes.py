@@ -326,6 +326,15 @@ def test_timestamps_alone_copy_nothing(tmp_path, mechanism):
     assert_causes(seen.record, {})
 
 
+def test_bytes_that_were_not_accepted_are_not_copied(tmp_path, mechanism):
+    """The kernel's own sum has all that a send requested."""
+    seen = observe(tmp_path, mechanism, 30, ["--now", "--size", 4 << 20, "--inflight", 1000], "127.0.0.1",
+                   unread=True)
+    zerocopy = seen.record["zerocopy"]
+    assert zerocopy["bytes"] == seen.counts["bytes"] < seen.counts["sends"] * (4 << 20)
+    assert zerocopy["bytes_copied"] is None or zerocopy["bytes_copied"] <= zerocopy["bytes"]
+
+
 def test_notifications_behind_timestamps_count_once(tmp_path, mechanism):
     """Each read of what is before them has the kernel report the last one again."""
     with receiver("127.0.0.1") as there, Observed(tmp_path, mechanism, there.sender(
