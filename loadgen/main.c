@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <fcntl.h>
+#include <libgen.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,18 +69,64 @@ static error_t check_single(const struct load_options *o, struct argp_state *sta
 		    : 0;
 }
 
-/* Checked before the run; an existing file is kept until the result is written. */
-static error_t open_json(struct arguments *a, struct argp_state *state)
+/* /dev/stdout and /dev/fd/1 are symbolic links that only the kernel can set. */
+static bool is_kernels(const char *path)
 {
-	int err = a->json ? program__reach_output(a->json, 0, &a->json_fd) : 0;
+	char *copy = strdup(path), *folder = copy ? realpath(dirname(copy), NULL) : NULL;
+	char *descriptors = realpath("/proc/self/fd", NULL);
+	bool is = folder &&
+		  (!strcmp(folder, "/dev") || (descriptors && !strcmp(folder, descriptors)));
 
-	return err ? program__refuse(
-			     state, "--json %s: %s", a->json,
-			     err == -ELOOP
-				     ? "it is a symbolic link; remove it, or choose another name"
-			     : err == -ENXIO ? "nobody reads from it: start its reader first"
-					     : strerror(-err))
-		   : 0;
+	free(descriptors);
+	free(folder);
+	free(copy);
+	return is;
+}
+
+/*
+ * Follows no symbolic link in the last component, which another user may have put there, except the
+ * kernel's own. Does not wait for the reader of a FIFO. Returns -errno on failure.
+ */
+static int open_output(const char *path, int flags)
+{
+	int fd, links = is_kernels(path) ? 0 : O_NOFOLLOW;
+
+	/*
+	 * Not reopened: that would need the permission of sudo's caller, and the new descriptor
+	 * would have its own offset.
+	 */
+	if (!strcmp(path, "-") || !strcmp(path, "/dev/stdout"))
+		return STDOUT_FILENO;
+	fd = open(path, flags | O_WRONLY | O_CLOEXEC | O_NONBLOCK | links, 0666);
+	if (fd < 0)
+		return -errno;
+	fcntl(fd, F_SETFL, 0);
+	return fd;
+}
+
+/*
+ * Before the run, so that nothing is measured in vain. An existing file is kept until the result is
+ * written. A new one is created for a moment only, so that no empty file is left: json_fd is then
+ * negative.
+ */
+static error_t check_json(struct arguments *a, struct argp_state *state)
+{
+	int fd = a->json_fd = open_output(a->json, 0);
+
+	if (fd == -ENOENT) {
+		fd = open_output(a->json, O_CREAT | O_EXCL);
+		if (fd >= 0) {
+			close(fd);
+			unlink(a->json);
+		}
+	}
+	if (fd >= 0)
+		return 0;
+	return program__refuse(state, "--json %s: %s", a->json,
+			       fd == -ELOOP ? "it is a symbolic link; remove it, or choose another "
+					      "name"
+			       : fd == -ENXIO ? "nobody reads from it: start its reader first"
+					      : strerror(-fd));
 }
 
 static error_t parse_word(int key, char *arg, struct argp_state *state)
@@ -107,7 +154,7 @@ static error_t parse_word(int key, char *arg, struct argp_state *state)
 		return program__refuse(state, "%s: not an option; --help=all lists them", arg);
 	case ARGP_KEY_SUCCESS:
 		err = check_single(&a->load, state);
-		return err ? err : open_json(a, state);
+		return err || !a->json ? err : check_json(a, state);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -135,7 +182,7 @@ static int write_json(struct arguments *a, const char *line, struct failure *f)
 	int err;
 
 	if (fresh)
-		a->json_fd = program__open_output(a->json, O_CREAT);
+		a->json_fd = open_output(a->json, O_CREAT);
 	err = a->json_fd < 0 ? a->json_fd : empty(a->json_fd);
 	if (!err)
 		err = program__write_all(a->json_fd, line, strlen(line));
