@@ -171,10 +171,6 @@ static int set_up(struct worker *w)
 	err = !w->sender.state ? -ENOMEM
 	      : w->ops->setup  ? w->ops->setup(&w->sender, w->run->load)
 			       : 0;
-	if (err) {
-		free(w->sender.state);
-		w->sender.state = NULL;
-	}
 	/*
 	 * Not poll(): it would return at once while completions wait in the error queue, which the
 	 * variant reads only when it sends.
@@ -197,10 +193,9 @@ static void *run_worker(void *worker)
 	while (barrier__wait(&w->run->barrier, &w->sender.failure))
 		if (!err)
 			run_phase(w);
-	if (!err && w->ops->teardown)
+	if (w->sender.state && w->ops->teardown)
 		w->ops->teardown(&w->sender);
-	if (!err)
-		free(w->sender.state);
+	free(w->sender.state);
 	return NULL;
 }
 

@@ -81,8 +81,6 @@ int pool__create(struct pool *p, struct sender *s, const struct load *load, uint
 				  &s->failure);
 	if (!err)
 		err = make_messages(p, s, load, count, room);
-	if (err)
-		pool__destroy(p);
 	return err;
 }
 
@@ -92,8 +90,6 @@ void pool__destroy(struct pool *p)
 		message__destroy(&p->messages[i]);
 	free(p->messages);
 	memory__unmap(&p->memory);
-	p->messages = NULL;
-	p->count = 0;
 }
 
 const struct memory *pool__memory(const struct pool *p, const struct sender *s)

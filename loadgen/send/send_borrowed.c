@@ -32,16 +32,10 @@ static int borrowed_setup(struct sender *s, const struct load *load)
 {
 	struct borrowed *l = s->state;
 	uint32_t depth = pool__depth(load);
-	int err;
 
 	l->reuse_early = load->reuse_early;
 	l->ends = calloc(depth, sizeof(*l->ends));
-	if (!l->ends)
-		return -ENOMEM;
-	err = pool__create(&l->pool, s, load, depth);
-	if (err)
-		free(l->ends);
-	return err;
+	return l->ends ? pool__create(&l->pool, s, load, depth) : -ENOMEM;
 }
 
 static void borrowed_teardown(struct sender *s)
@@ -113,7 +107,7 @@ struct pipeline {
 static int open_pipe(struct sender *s, const struct load *load)
 {
 	struct pipeline *p = s->state;
-	int ends[2], err;
+	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC))
 		return failure__set(
@@ -123,20 +117,17 @@ static int open_pipe(struct sender *s, const struct load *load)
 	p->out = ends[0];
 	p->in = ends[1];
 	fcntl(p->in, F_SETPIPE_SZ, POOL_PIPE_BYTES);
-	err = borrowed_setup(s, load);
-	if (err) {
-		close(p->in);
-		close(p->out);
-	}
-	return err;
+	return borrowed_setup(s, load);
 }
 
 static void close_pipe(struct sender *s)
 {
 	struct pipeline *p = s->state;
 
-	close(p->in);
-	close(p->out);
+	if (p->in) { /* there was a pipe */
+		close(p->in);
+		close(p->out);
+	}
 	borrowed_teardown(s);
 }
 

@@ -27,13 +27,9 @@ void copied__teardown(struct sender *s)
 static int set_up_flat(struct sender *s, const struct load *load)
 {
 	struct copied *c = s->state;
-	int err;
 
 	c->buffer = malloc(load->message_bytes);
-	err = c->buffer ? copied__setup(s, load) : -ENOMEM;
-	if (err)
-		free(c->buffer);
-	return err;
+	return c->buffer ? copied__setup(s, load) : -ENOMEM;
 }
 
 static always_inline void gather(char *to, const struct message *m)

@@ -56,8 +56,6 @@ static int setup(struct sender *s, const struct load *load)
 	err = z->inflight ? pool__create(&z->pool, s, load, pool__depth(load)) : -ENOMEM;
 	if (!err && z->reuse_early)
 		z->early = inflight__take_message(z->inflight);
-	if (err)
-		teardown(s);
 	return err;
 }
 
