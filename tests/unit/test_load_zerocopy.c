@@ -36,7 +36,7 @@ static void a_message_is_free_when_all_its_sends_are_complete(void **state)
 	assert_int_equal(inflight__complete(l, 1, 1), 0);
 	assert_int_equal(inflight__take_message(l), 0);
 	assert_int_equal(inflight__count(l), 0);
-	inflight__destroy(l);
+	free(l);
 }
 
 static void what_was_freed_last_comes_first(void **state)
@@ -52,7 +52,7 @@ static void what_was_freed_last_comes_first(void **state)
 	assert_int_equal(inflight__complete(l, 1, 1), 0);
 	assert_int_equal(inflight__take_message(l), 1);
 	assert_int_equal(inflight__take_message(l), 3);
-	inflight__destroy(l);
+	free(l);
 }
 
 static void numbers_wrap_and_come_out_of_order(void **state)
@@ -71,7 +71,7 @@ static void numbers_wrap_and_come_out_of_order(void **state)
 	assert_int_equal(inflight__take_message(l), INFLIGHT_NONE);
 	assert_int_equal(inflight__complete(l, UINT32_MAX - 2, 2), 0); /* six, across the wrap */
 	assert_int_equal(inflight__count(l), 0);
-	inflight__destroy(l);
+	free(l);
 }
 
 static void completions_of_what_was_not_sent_are_refused(void **state)
@@ -90,7 +90,7 @@ static void completions_of_what_was_not_sent_are_refused(void **state)
 	assert_int_equal(inflight__complete(l, 11, 11), 0);
 	assert_int_equal(inflight__complete(l, 11, 11), -EPROTO);
 	assert_int_equal(inflight__complete(l, 10, 10), 0);
-	inflight__destroy(l);
+	free(l);
 }
 
 static void a_full_table_says_so(void **state)
@@ -109,7 +109,7 @@ static void a_full_table_says_so(void **state)
 	assert_false(inflight__has_room(l));
 	assert_int_equal(inflight__complete(l, UINT32_MAX, UINT32_MAX), 0);
 	assert_true(inflight__has_room(l));
-	inflight__destroy(l);
+	free(l);
 }
 
 static struct msghdr error_message(int level, int type, const struct sock_extended_err *e)
