@@ -76,8 +76,6 @@ struct json_object *hist__json(const struct hist *h, const char *span)
 {
 	struct json_object *o = json_object_new_object();
 
-	if (!o)
-		return NULL;
 	json__add_text(o, "span", span);
 	json__add_count(o, "count", h->count);
 	json__add_count(o, "sum", h->sum);

@@ -52,8 +52,6 @@ static struct json_object *zerocopy_json(const struct result *r)
 	const struct zerocopy_counts *z = &r->sent.zerocopy;
 	struct json_object *o = r->zerocopy ? json_object_new_object() : NULL;
 
-	if (!o)
-		return NULL;
 	json__add_count(o, "requests", z->requests);
 	json__add_count(o, "completions", z->completions);
 	json__add_known(o, "copied", !r->sent.copied_unknown, z->copied);
@@ -67,8 +65,6 @@ static struct json_object *rate_json(const struct result *r)
 {
 	struct json_object *o = r->load->rate ? json_object_new_object() : NULL;
 
-	if (!o)
-		return NULL;
 	json__add_count(o, "due", r->sent.due);
 	json__add_count(o, "unsent", r->sent.due - r->sent.messages);
 	return o;
@@ -84,27 +80,22 @@ static struct json_object *receiver_json(const struct result *r)
 {
 	struct json_object *o = r->receiver_known ? json_object_new_object() : NULL;
 
-	if (o)
-		add_cpu(o, true, r->receiver);
+	add_cpu(o, true, r->receiver);
 	return o;
 }
 
 static struct json_object *verify_json(const struct result *r)
 {
-	struct json_object *o = r->load->verify ? json_object_new_object() : NULL, *first = NULL;
+	struct json_object *o = r->load->verify ? json_object_new_object() : NULL;
+	struct json_object *first = r->bad ? json_object_new_object() : NULL;
 
-	if (!o)
-		return NULL;
 	json__add_count(o, "bytes_checked", r->checked);
 	json__add_count(o, "bad_bytes", r->bad);
-	if (r->bad) {
-		first = json_object_new_object();
-		json__add_count(first, "connection", r->bad_connection);
-		json__add_count(first, "message", r->first_bad.message);
-		json__add_count(first, "offset", r->first_bad.offset);
-		json__add_count(first, "expected", r->first_bad.expected);
-		json__add_count(first, "got", r->first_bad.got);
-	}
+	json__add_count(first, "connection", r->bad_connection);
+	json__add_count(first, "message", r->first_bad.message);
+	json__add_count(first, "offset", r->first_bad.offset);
+	json__add_count(first, "expected", r->first_bad.expected);
+	json__add_count(first, "got", r->first_bad.got);
 	json__add(o, "first", first);
 	return o;
 }
@@ -114,8 +105,6 @@ static struct json_object *serving_json(const struct result *r)
 	const struct visits *v = &r->visits;
 	struct json_object *o = !r->ops->sends ? json_object_new_object() : NULL;
 
-	if (!o)
-		return NULL;
 	json__add_count(o, "started", v->started);
 	json__add_count(o, "answered", v->answered);
 	json__add_count(o, "unfinished", v->unfinished);
@@ -134,8 +123,7 @@ static struct json_object *tcp_json(const struct result *r)
 {
 	struct json_object *o = netstat__json(&r->netstat_before, &r->netstat_after);
 
-	if (o)
-		json__add(o, "sending", tcp_sockets__json(&r->sockets));
+	json__add(o, "sending", tcp_sockets__json(&r->sockets));
 	return o;
 }
 
@@ -143,8 +131,6 @@ static struct json_object *pinning_json(const struct result *r)
 {
 	struct json_object *o = r->cpus.split ? json_object_new_object() : NULL;
 
-	if (!o)
-		return NULL;
 	json__add(o, "sender", cpus__json(&r->cpus.sender));
 	json__add(o, "receiver", cpus__json(&r->cpus.receiver));
 	return o;
@@ -182,8 +168,6 @@ struct json_object *result__json(const struct result *r)
 {
 	struct json_object *o = json_object_new_object();
 
-	if (!o)
-		return NULL;
 	add_sent(o, r);
 	json__add(o, "errors", errors_json(r));
 	json__add(o, "zerocopy", zerocopy_json(r));
