@@ -56,8 +56,5 @@ const struct send_ops *variants__find(const char *name);
 /* Probes the kernel. 0, or a negative errno with the variant's name and the reason. */
 int variants__probe(const char *name, char *why, size_t room);
 
-/*
- * In send_uring.c: does this kernel's io_uring have the operation? 0, or a negative errno with the
- * reason.
- */
-int ring__probe(int operation, const char *what, char *why, size_t room);
+/* In send_uring.c: probes for a variant that needs io_uring. */
+int ring__probe(const struct send_ops *ops, char *why, size_t room);

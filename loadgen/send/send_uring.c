@@ -50,19 +50,20 @@ static void close_ring(struct io_uring *ring)
 		io_uring_queue_exit(ring);
 }
 
-int ring__probe(int operation, const char *what, char *why, size_t room)
+int ring__probe(const struct send_ops *ops, char *why, size_t room)
 {
 	struct io_uring_probe *probe;
 	struct io_uring ring;
 	int err = io_uring_queue_init(1, &ring, 0);
 
 	if (err) {
-		snprintf(why, room, "%s", explain(err));
+		snprintf(why, room, "--variant %s: %s", ops->name, explain(err));
 		return err;
 	}
 	probe = io_uring_get_probe_ring(&ring);
-	if (!probe || !io_uring_opcode_supported(probe, operation)) {
-		snprintf(why, room, "this kernel's io_uring has no %s", what);
+	if (!probe || !io_uring_opcode_supported(probe, ops->operation)) {
+		snprintf(why, room, "--variant %s: this kernel's io_uring has no %s", ops->name,
+			 ops->needs);
 		err = -EOPNOTSUPP;
 	}
 	if (probe)
