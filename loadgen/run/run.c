@@ -261,7 +261,8 @@ static int conduct(struct run *run, struct result *r, struct failure *f)
 		return err;
 	/* A driver's STOP ended the warm-up alone; Ctrl-C ends all there is. */
 	run->stopped = run->control->signal;
-	run->control->message.port = (__u16)run->listener.port;
+	r->port = listener__port_of(&run->listener.address);
+	run->control->message.port = (__u16)r->port;
 	err = control__say(run->control, CONTROL_PARKED, "", f);
 	if (!err)
 		err = control__await(run->control, CONTROL_GO, &stopped, f);
@@ -273,7 +274,6 @@ static int conduct(struct run *run, struct result *r, struct failure *f)
 		err = control__say(run->control, CONTROL_PARKED, "", f);
 	if (!err)
 		err = control__await(run->control, CONTROL_FINISH, &ignored, f);
-	r->port = run->listener.port;
 	return err;
 }
 

@@ -135,7 +135,7 @@ int serve__main(int argc, char **argv)
 	}
 	log__begin();
 	mallopt(M_MMAP_THRESHOLD, RETURNED_MIN);
-	listener__name(&l.address, l.length, name);
+	listener__name(&l.address, name);
 	printf("listening on %s\n", name);
 	fflush(stdout);
 	err = session__serve(l.fd, control.fd, &o.limits, &key);
