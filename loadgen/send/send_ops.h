@@ -18,6 +18,7 @@ struct sender;
 #define SEND_FLAGLESS  (1u << 5) /* its system call takes no flags such as MSG_MORE */
 #define SEND_REGISTERS (1u << 6) /* can send from registered buffers */
 #define SEND_BORROWS   (1u << 7) /* the kernel borrows pages until the receiver has them (pool.h) */
+#define SEND_NO_FIELDS (SEND_NOTHING | SEND_FILE)
 
 struct send_ops {
 	const char *name;

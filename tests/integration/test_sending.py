@@ -389,6 +389,8 @@ def test_a_buffer_that_is_cut_is_an_error():
 
 @pytest.mark.parametrize("args, words", [
     (["--variant", "splice", "--registered"], ["--registered", "uring_zc"]),
+    (["--variant", "sendfile", "--huge-pages"], ["--huge-pages", "sendfile"]),
+    (["--variant", "null", "--huge-pages"], ["--huge-pages", "null"]),
     (["--variant", "write", "--socket", "more"], ["--socket more", "write"]),
     (["--working-set", "1K"], ["--working-set 1024", "16384"]),
     (["--pick", "random"], ["--pick random", "--working-set"]),

@@ -26,7 +26,6 @@ static const char *const messages[] = {
 	"--pick=random",
 	"--seed=9",
 	"--align=4096",
-	"--huge-pages",
 	"--file-dir=/tmp",
 	"--rate=1000",
 	"--socket=nodelay,sndbuf=1048576,rcvbuf=1048576,congestion=fifteen_letters,device=veth0",
@@ -39,8 +38,8 @@ static const char *const messages[] = {
 };
 
 static const char *const borrowed[] = {
-	"--variant=uring_zc", "--registered", "--reuse-early",		"--verify",
-	"--socket=more",      "--link=veth",  "--duration=2.000000000",
+	"--variant=uring_zc", "--registered",  "--reuse-early", "--verify",
+	"--huge-pages",	      "--socket=more", "--link=veth",	"--duration=2.000000000",
 };
 
 static const char *const elsewhere[] = {"--variant=onecopy", "--peer=there:5000",

@@ -228,13 +228,16 @@ static void what_a_variant_lacks_is_refused_or_left_out(void **state)
 	assert_int_equal(read_options(&o, "reuse-early", "", NULL), -EINVAL);
 	assert_non_null(strstr(why, "--verify"));
 	assert_int_equal(read_options(&o, "variant", "writev", "socket", "more", NULL), -EINVAL);
+	assert_int_equal(read_options(&o, "variant", "sendfile,null", "huge-pages", "", NULL),
+			 -EINVAL);
 	assert_int_equal(read_options(&o, "variant", "every", "registered", "", "reuse-early", "",
-				      "verify", "", NULL),
+				      "verify", "", "huge-pages", "", NULL),
 			 0);
 	for (size_t i = 0; i < o.variants.count; i++) {
 		struct load l = cell_of(&o, i, 0, 0);
 
 		assert_int_equal(l.registered, !strcmp(l.variant, "uring_zc"));
+		assert_int_equal(l.huge_pages, !!strcmp(l.variant, "sendfile"));
 		if (!strcmp(l.variant, "onecopy"))
 			assert_false(l.reuse_early);
 		if (!strcmp(l.variant, "splice"))
