@@ -188,6 +188,7 @@ static int warm_up(struct run *run, struct failure *f)
 
 	if (!err)
 		err = wait_for_phase(run, PHASE_FOREVER, f);
+	control__catch_signals(run->control);
 	failure__adopt(f, &run->barrier.failure);
 	if (!err && !f->status && run->load->warmup_s > 0 && !run->stopped) {
 		deadline = now_ns() + (uint64_t)(run->load->warmup_s * 1e9);

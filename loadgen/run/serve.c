@@ -106,6 +106,7 @@ static int open_all(struct serve_options *o, struct listener *l, struct control 
 		err = raise_files("serve", DESCRIPTORS_MIN, "", f);
 	if (!err)
 		err = control__open(control, -1, f);
+	control__catch_signals(control);
 	if (!err)
 		err = listener__open(l, &o->load.load, f);
 	if (!err)

@@ -373,6 +373,17 @@ def test_interrupted(tmp_path, variant, sig):
     assert not alive(receiver)
 
 
+@pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_while_it_sets_up(sig):
+    """It takes time to fill so much memory."""
+    p = start("--working-set", "512M", "--duration", 20)
+    receiver = child_of(p.pid)
+    p.send_signal(sig)
+    assert p.communicate(timeout=PATIENCE_S) == ("", "")
+    assert p.returncode == -sig
+    assert eventually(lambda: not alive(receiver))
+
+
 def test_receiver_that_stalls_for_good_does_not_hold_a_timed_run():
     p = start("--warmup", 0, "--variant", "onecopy", "--duration", "1", "--size", "64K")
     receiver = sending(p)

@@ -259,6 +259,16 @@ def test_peer_that_is_none(answer, words):
     assert there.peer in result.stderr
 
 
+@pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_while_it_connects(tmp_path, sig):
+    with Impostor(None) as there, sending(there.peer, "--json", tmp_path / "app.json") as job:
+        assert eventually(lambda: there.kept)
+        job.send_signal(sig)
+        assert job.communicate(timeout=PATIENCE_S) == ("", "")
+        assert job.returncode == -sig
+    assert not list(tmp_path.iterdir())
+
+
 def test_nobody_there():
     with socket.create_server(("127.0.0.1", 0)) as free:
         peer = f"127.0.0.1:{free.getsockname()[1]}"
