@@ -9,6 +9,7 @@
 #include "loadgen/options/rows.h"
 #include "loadgen/send/send_ops.h"
 #include "loadgen/serving/server.h"
+#include "loadgen/system/listener.h"
 
 static bool ends_by_time(const struct load *l)
 {
@@ -109,12 +110,10 @@ static int set_peer(struct load *l, const char *value, struct refusal *r)
 
 static int set_address(struct load *l, const char *value, struct refusal *r)
 {
-	struct addrinfo hints = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM};
-	struct addrinfo *found;
+	struct listener any;
 
-	if (getaddrinfo(value, NULL, &hints, &found))
+	if (listener__resolve(&any, value, NULL, AI_NUMERICHOST))
 		return refuse_value(r, "give an IPv4 or IPv6 address, such as 127.0.0.1 or ::1");
-	freeaddrinfo(found);
 	l->address = value;
 	return 0;
 }

@@ -103,27 +103,41 @@ int peer__greet(struct peer *p, int fd, const struct load *load, struct failure 
 }
 
 /* A receiver with many pending connections may close one that had no time to identify itself. */
-int peer__open(struct peer *p, struct listener *l, const struct load *load, struct failure *f)
+static int open_at(struct peer *p, struct listener *l, const struct load *load, struct failure *f)
 {
 	struct load plain = *load; /* socket options are for the connections of the load */
 	struct failure why = {0};
-	char host[256], port[8];
-	int err = units__endpoint(load->peer, host, sizeof(host), port);
+	int err = -EPIPE;
 
-	*p = (struct peer){.name = load->peer};
-	*l = (struct listener){.fd = -1};
 	plain.socket = (struct socket_options){0};
-	if (err)
-		return fail_peer(p, f, err, "give HOST:PORT");
-	err = listener__resolve(l, host, port, 0);
-	if (err)
-		return fail_peer(p, f, -EINVAL, "%s", gai_strerror(err));
-	for (int i = 0; i < TRIES && (!i || err == -EPIPE); i++) {
+	for (int i = 0; i < TRIES && err == -EPIPE; i++) {
 		listener__close(l);
 		*f = (struct failure){0};
 		l->fd = listener__connect(l, &plain, &why);
 		err = l->fd < 0 ? explain(p, NULL, l->fd, f) : peer__greet(p, l->fd, load, f);
 	}
+	return err;
+}
+
+/* A host may listen at one of its addresses only. */
+int peer__open(struct peer *p, struct listener *l, const struct load *load, struct failure *f)
+{
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *all;
+	char host[256], port[8];
+	int err;
+
+	*p = (struct peer){.name = load->peer};
+	*l = (struct listener){.fd = -1};
+	units__endpoint(load->peer, host, sizeof(host), port); /* the option was checked */
+	err = getaddrinfo(host, port, &hints, &all);
+	if (err)
+		return fail_peer(p, f, -EINVAL, "%s", gai_strerror(err));
+	for (struct addrinfo *at = all; at && l->fd < 0; at = at->ai_next) {
+		memcpy(&l->address, at->ai_addr, at->ai_addrlen);
+		l->length = at->ai_addrlen;
+		err = open_at(p, l, load, f);
+	}
+	freeaddrinfo(all);
 	return err;
 }
 

@@ -175,6 +175,20 @@ def test_ipv6():
         assert measure(there.peer, "--messages", 50)["messages"] == 50
 
 
+def test_each_address_of_a_peer_is_tried(tmp_path):
+    """The first that a resolver gives is of IPv6, where nobody listens."""
+    (tmp_path / "hosts").write_text("::1 there\n127.0.0.1 there\n")
+    enter = ("unshare", "-m", "sh", "-c", 'mount --bind "$0" /etc/hosts && exec "$@"', tmp_path / "hosts")
+    found = run(*enter, "getent", "ahosts", "there")
+    if not found.stdout.startswith("::1 "):
+        pytest.skip(f"no name has two addresses here: {found.stderr or found.stdout}")
+    with Serve() as there:
+        done = run(*enter, LOADGEN, "--peer", f"there:{there.port}", "--messages", 50)
+        assert done.returncode == 0, done.stderr
+    done = run(*enter, LOADGEN, "--peer", f"there:{there.port}")
+    assert done.returncode == 1 and f"--peer there:{there.port}: Connection refused" in done.stderr
+
+
 def test_listens_on_loopback_unless_told_otherwise():
     with Serve() as there:
         listed = run("ss", "-Hltn", f"sport = :{there.port}")
