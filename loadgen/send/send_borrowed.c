@@ -5,7 +5,6 @@
  * copies, and the pages must not be written to before the receiver has read them.
  */
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/sendfile.h>
 #include <unistd.h>
 
@@ -22,7 +21,6 @@
  */
 struct borrowed {
 	struct pool pool;
-	uint64_t *ends; /* of each message: the connection's total bytes after it was sent */
 	uint64_t total; /* bytes sent since the connection began */
 	bool reuse_early;
 };
@@ -31,11 +29,9 @@ struct borrowed {
 static int borrowed_setup(struct sender *s, const struct load *load)
 {
 	struct borrowed *l = s->state;
-	uint32_t depth = pool__depth(load);
 
 	l->reuse_early = load->reuse_early;
-	l->ends = calloc(depth, sizeof(*l->ends));
-	return l->ends ? pool__create(&l->pool, s, load, depth) : -ENOMEM;
+	return pool__create(&l->pool, s, load, pool__depth(load));
 }
 
 static void borrowed_teardown(struct sender *s)
@@ -43,13 +39,16 @@ static void borrowed_teardown(struct sender *s)
 	struct borrowed *l = s->state;
 
 	pool__destroy(&l->pool);
-	free(l->ends);
 }
 
-/* Returns when the next message may be written to. -EPIPE if it never may. */
+/*
+ * Returns when the next message may be written to: the receiver has everything but the messages
+ * that were sent since. -EPIPE if it never may.
+ */
 static inline int await_receiver(struct borrowed *l, struct sender *s)
 {
-	uint64_t end = l->ends[l->pool.turn];
+	uint64_t since = (l->pool.count - 1) * pool__next(&l->pool)->bytes;
+	uint64_t end = l->total > since ? l->total - since : 0;
 
 	if (l->reuse_early || atomic_load(&s->slot->received) >= end)
 		return 0;
@@ -60,7 +59,6 @@ static inline int await_receiver(struct borrowed *l, struct sender *s)
 static inline void note_sent(struct borrowed *l)
 {
 	l->total += pool__next(&l->pool)->bytes;
-	l->ends[l->pool.turn] = l->total;
 	pool__advance(&l->pool);
 }
 
