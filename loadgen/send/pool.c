@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <stdlib.h>
-#include <string.h>
 
 #include "loadgen/load.h"
 #include "loadgen/send/pool.h"
