@@ -228,8 +228,6 @@ static int window(struct run *run, struct result *r, struct failure *f)
 	}
 	*(sends ? &r->sender : &r->receiver) = since(own, cpu_time__own());
 	netstat__read(&r->netstat_after, elsewhere);
-	if (run->ops->close)
-		run->ops->close(run, r);
 	err = child__cpu_time(&run->other, &now);
 	if (err == -EPIPE) /* checked before the workers' failures, which it explains */
 		child__explain_death(&run->other, &r->failure);

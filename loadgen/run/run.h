@@ -46,12 +46,8 @@ struct run_ops {
 	/* Lets what remains after the end finish by itself. May be NULL. */
 	bool (*delivered)(struct run *run);
 
-	/*
-	 * Before and after the window: open and close may be NULL; count is called when it has
-	 * ended.
-	 */
+	/* Before and after the window; open may be NULL. */
 	void (*open)(struct run *run);
-	void (*close)(struct run *run, struct result *r);
 	uint64_t (*count)(struct run *run, struct result *r);
 	/* Checks the counts for contradictions. May be NULL. */
 	void (*check)(const struct run *run, struct result *r);

@@ -386,15 +386,6 @@ static void open_window(struct run *run)
 	((struct stream *)run->state)->checked_before = checked(run);
 }
 
-static void close_window(struct run *run, struct result *r)
-{
-	struct tcp_state now;
-
-	for_each_worker (w, run)
-		if (!tcp_state__read(w->sender.fd, &now))
-			tcp_sockets__add_socket(&r->sockets, &w->opened, &now);
-}
-
 /* The result of the receiver's check of every byte. Wrong bytes are a failure. */
 static void verify(const struct run *run, struct result *r)
 {
@@ -436,6 +427,10 @@ static void verify(const struct run *run, struct result *r)
 
 static void add_worker(struct result *r, const struct worker *w)
 {
+	struct tcp_state now;
+
+	if (!tcp_state__read(w->sender.fd, &now))
+		tcp_sockets__add_socket(&r->sockets, &w->opened, &now);
 	add_counters(&r->sent, &w->sender.sent, offsetof(struct sent, latency));
 	hist__merge(&r->sent.latency, &w->sender.sent.latency);
 	r->sent.copied_unknown |= w->sender.sent.copied_unknown;
@@ -490,7 +485,6 @@ const struct run_ops run_stream = {
 	.received = received,
 	.delivered = delivered,
 	.open = open_window,
-	.close = close_window,
 	.count = count,
 	.check = verify,
 	.print = result__print_stream,
