@@ -211,16 +211,13 @@ static int report(struct arguments *a, struct control *control, const struct res
 }
 
 /* Reports the failure, to the driver or on stderr. */
-static int conclude(const struct arguments *a, struct control *control, const struct failure *f,
-		    int told)
+static int conclude(const struct arguments *a, struct control *control, const struct failure *f)
 {
 	struct failure ignored = {0};
 
-	if (!f->status)
-		return 0;
-	if (a->control < 0)
+	if (f->status && a->control < 0) {
 		program__complain("%s", f->text);
-	else if (!told) {
+	} else if (f->status) {
 		control->message.status = f->status;
 		control__say(control, CONTROL_ERROR, f->text, &ignored);
 	}
@@ -257,16 +254,16 @@ static int run(struct arguments *a, struct control *control, struct failure *f)
 	static struct result r; /* too large for a stack */
 	struct load load = load_options__nth(&a->load, 0);
 	char why[256];
-	int told = 0;
 
 	if (!give_up_privilege(&load, a->json, f) && load.variant &&
 	    variants__probe(load.variant, why, sizeof(why)))
 		failure__set(f, STATUS_SYSTEM, -EOPNOTSUPP, "%s", why);
-	else if (!f->status && !run__execute(&load, control, &r, f)) {
-		told = !report(a, control, &r, f);
+	else if (!f->status && !run__execute(&load, control, &r, f) && !report(a, control, &r, f)) {
+		if (control->driven) /* the driver has the result, and the failure in it */
+			return r.failure.status;
 		failure__adopt(f, &r.failure);
 	}
-	return conclude(a, control, f, told);
+	return conclude(a, control, f);
 }
 
 /* A shell must see which signal ended the program. */
