@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The resolver: which mechanism a hook gets on which kernel. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "tests/unit/unit.h"
 
-#include <cmocka.h>
+#include <string.h>
 
 #include "user/kernel/plan.h"
 
@@ -164,7 +160,6 @@ static void test_best_mechanism_wins(void **state)
 	struct plan plan;
 	enum hook_id id;
 
-	(void)state;
 	assert_true(resolve(&plan, &full, MECHANISM_NONE, PLAN_OBSERVATION | PLAN_STAGES));
 	assert_int_equal(plan__mechanism(&plan), MECHANISM_FENTRY);
 	for (id = 0; id < HOOK_COUNT; id++)
@@ -178,7 +173,6 @@ static void test_forced_tracepoint_takes_the_cheap_pair(void **state)
 {
 	struct plan plan;
 
-	(void)state;
 	assert_true(resolve(&plan, &full, MECHANISM_TRACEPOINT, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_SEND].option->span, "tcp_sendmsg_locked..return");
 	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol,
@@ -192,7 +186,6 @@ static void test_forced_fentry_keeps_hooks_that_only_tracepoints_have(void **sta
 {
 	struct plan plan;
 
-	(void)state;
 	assert_true(resolve(&plan, &full, MECHANISM_FENTRY, PLAN_ZEROCOPY_LOAD));
 	assert_int_equal(plan.entries[HOOK_RECEIVER_COPY].option->mechanism, MECHANISM_TRACEPOINT);
 }
@@ -203,7 +196,6 @@ static void test_forced_fentry_lets_other_hooks_fall_back(void **state)
 	struct features inlined = full;
 	struct plan plan;
 
-	(void)state;
 	replace_function(&inlined, "__msg_zerocopy_callback", "");
 	assert_true(resolve(&plan, &inlined, MECHANISM_FENTRY, PLAN_ZEROCOPY_LOAD));
 	assert_int_equal(plan__mechanism(&plan), MECHANISM_FENTRY);
@@ -215,7 +207,6 @@ static void test_forced_fentry_fails_where_it_is_refused(void **state)
 {
 	struct plan plan;
 
-	(void)state;
 	assert_false(resolve(&plan, &locked, MECHANISM_FENTRY, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_SEND].reason, "fentry refused by the test");
 	assert_int_equal(plan__mechanism(&plan), MECHANISM_NONE);
@@ -225,7 +216,6 @@ static void test_locked_kernel_falls_back_and_says_what_it_misses(void **state)
 {
 	struct plan plan;
 
-	(void)state;
 	assert_true(resolve(&plan, &locked, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_SEND].option->span, "syscall");
 	assert_non_null(strstr(plan.entries[HOOK_SEND].reason, "sees sendto"));
@@ -239,7 +229,6 @@ static void test_hidden_addresses_cost_the_exact_flag(void **state)
 	struct features hidden = full;
 	struct plan plan;
 
-	(void)state;
 	hidden.hides_code = true;
 	assert_true(resolve(&plan, &hidden, MECHANISM_TRACEPOINT, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol, "inet_sk_error_report");
@@ -254,7 +243,6 @@ static void test_references_tell_where_the_last_one_is_not_to_be_had(void **stat
 	struct features kernel = full;
 	struct plan plan;
 
-	(void)state;
 	replace_function(&kernel, "__msg_zerocopy_callback", "msg_zerocopy_complete");
 	kernel.preempts = true;
 	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
@@ -270,7 +258,6 @@ static void test_nothing_there_gives_every_reason(void **state)
 	static const struct features empty = {.hides_code = true};
 	struct plan plan;
 
-	(void)state;
 	assert_false(resolve(&plan, &empty, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_SEND].reason,
 			    "this kernel has no function tcp_sendmsg; "
@@ -285,7 +272,6 @@ static void test_a_second_way_in(void **state)
 	const char *symbol;
 	struct plan plan;
 
-	(void)state;
 	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
 	assert_false(plan.entries[HOOK_SEND].also);
 	assert_null(plan_entry__program(&plan.entries[HOOK_SEND], 2, &symbol));
@@ -309,7 +295,6 @@ static void test_completions_of_io_uring_need_its_zero_copy(void **state)
 	struct features kernel = full;
 	struct plan plan;
 
-	(void)state;
 	kernel.fentry_refused = kernel.kprobe_refused = "refused by the test";
 	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
 	assert_int_equal(plan.entries[HOOK_URING].option->mechanism, MECHANISM_TRACEPOINT);
@@ -323,7 +308,6 @@ static void test_copying_loads_do_without_zerocopy_hooks(void **state)
 {
 	struct plan plan;
 
-	(void)state;
 	assert_true(resolve(&plan, &full, MECHANISM_NONE, PLAN_COPYING_LOAD));
 	assert_int_equal(plan.entries[HOOK_COMPLETION].status, HOOK_DISABLED);
 	assert_int_equal(plan.entries[HOOK_SKB_COPY].status, HOOK_DISABLED);
@@ -336,7 +320,6 @@ static void test_sends_over_tcp_are_looked_for_where_they_may_be(void **state)
 {
 	struct plan plan;
 
-	(void)state;
 	assert_true(resolve(&plan, &full, MECHANISM_FENTRY, PLAN_OBSERVATION));
 	assert_int_equal(plan.entries[HOOK_SEND_OVER].status, HOOK_PLANNED);
 	assert_true(resolve(&plan, &full, MECHANISM_FENTRY, PLAN_ZEROCOPY_LOAD));
@@ -350,7 +333,6 @@ static void test_kprobes_stand_in_for_refused_tracing_programs(void **state)
 	struct features kernel = full;
 	struct plan plan;
 
-	(void)state;
 	kernel.fentry_refused = "refused";
 	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_int_equal(plan__mechanism(&plan), MECHANISM_KPROBE);
@@ -371,7 +353,6 @@ static void test_a_preemptible_kernel_gets_kprobes_where_threads_run(void **stat
 	struct features kernel = full;
 	struct plan plan;
 
-	(void)state;
 	kernel.preempts = kernel.graph = true;
 	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_int_equal(plan__mechanism(&plan), MECHANISM_KPROBE);
@@ -393,7 +374,6 @@ static void test_forced_kprobe_never_uses_fentry(void **state)
 	struct plan plan;
 	enum hook_id id;
 
-	(void)state;
 	assert_true(resolve(&plan, &full, MECHANISM_KPROBE, PLAN_OBSERVATION | PLAN_STAGES));
 	assert_int_equal(plan__mechanism(&plan), MECHANISM_KPROBE);
 	for (id = 0; id < HOOK_COUNT; id++)
@@ -406,7 +386,6 @@ static void test_stages_are_hooked_when_asked_for(void **state)
 	struct plan plan;
 	enum hook_id id;
 
-	(void)state;
 	assert_true(resolve(&plan, &full, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	for (id = 0; id < HOOK_COUNT; id++)
 		if (hook__get(id)->stages_only)
@@ -426,7 +405,6 @@ static void test_packets_are_told_by_the_port_of_a_load(void **state)
 {
 	struct plan plan;
 
-	(void)state;
 	assert_true(resolve(&plan, &full, MECHANISM_NONE, PLAN_COPYING_LOAD | PLAN_PACKETS));
 	assert_int_equal(plan.entries[HOOK_PACKET].status, HOOK_PLANNED);
 	assert_true(resolve(&plan, &full, MECHANISM_NONE, PLAN_COPYING_LOAD));
@@ -440,7 +418,6 @@ static void test_none_turns_every_hook_off(void **state)
 	struct plan plan;
 	enum hook_id id;
 
-	(void)state;
 	assert_true(resolve(&plan, &full, MECHANISM_OFF, PLAN_ZEROCOPY_LOAD));
 	assert_int_equal(plan__mechanism(&plan), MECHANISM_OFF);
 	for (id = 0; id < HOOK_COUNT; id++) {
@@ -454,7 +431,6 @@ static void test_a_function_is_found_by_its_older_name(void **state)
 	struct features kernel = full;
 	struct plan plan;
 
-	(void)state;
 	replace_function(&kernel, "__msg_zerocopy_callback", "sock_zerocopy_callback");
 	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol, "sock_zerocopy_callback");
@@ -468,7 +444,6 @@ static void test_ids_come_with_the_sends(void **state)
 	struct features kernel = full;
 	struct plan plan;
 
-	(void)state;
 	assert_true(resolve(&plan, &kernel, MECHANISM_TRACEPOINT, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_SEND_ID].symbol, "tcp_sendmsg_locked");
 	assert_string_equal(plan.entries[HOOK_SEND_ID].reason, "");
@@ -488,7 +463,6 @@ static void test_reading_is_timed_by_functions_alone(void **state)
 {
 	struct plan plan;
 
-	(void)state;
 	assert_true(resolve(&plan, &full, MECHANISM_TRACEPOINT, PLAN_ZEROCOPY_LOAD));
 	assert_int_equal(plan.entries[HOOK_ERROR_READ].status, HOOK_UNAVAILABLE);
 	assert_string_equal(plan.entries[HOOK_ERROR_READ].reason, "no tracepoint sees it");
@@ -504,7 +478,6 @@ static void test_a_variant_beside_the_function_is_said(void **state)
 	struct features kernel = full;
 	struct plan plan;
 
-	(void)state;
 	add_variant(&kernel, "tcp_sendmsg", "tcp_sendmsg.constprop.0");
 	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_SEND].symbol, "tcp_sendmsg");
@@ -518,7 +491,6 @@ static void test_a_variant_instead_of_the_function_is_refused_by_name(void **sta
 	struct features kernel = full;
 	struct plan plan;
 
-	(void)state;
 	replace_function(&kernel, "skb_copy", "");
 	add_variant(&kernel, "skb_copy", "skb_copy.isra.0");
 	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
@@ -532,7 +504,6 @@ static void test_a_renamed_function_with_its_own_arguments_is_found(void **state
 	struct features kernel = full;
 	struct plan plan;
 
-	(void)state;
 	replace_function(&kernel, "skb_copy", "");
 	add_variant(&kernel, "skb_copy", "skb_copy.llvm.1234567");
 	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
@@ -546,7 +517,6 @@ static void test_one_way_alone(void **state)
 	struct plan plan;
 	enum hook_id id;
 
-	(void)state;
 	assert_true(plan__options(&plan, &facts, HOOK_SEND, HOOK_SEND + 1, 0));
 	assert_ptr_equal(plan.entries[HOOK_SEND].option, &hook__get(HOOK_SEND)->options[0]);
 	for (id = HOOK_SEND + 1; id < HOOK_COUNT; id++)
@@ -557,7 +527,6 @@ static void test_mechanisms_have_names(void **state)
 {
 	enum mechanism m;
 
-	(void)state;
 	for (m = MECHANISM_FENTRY; m <= MECHANISM_OFF; m++)
 		assert_int_equal(mechanism_parse(mechanism_name(m)), m);
 	assert_int_equal(mechanism_parse("uprobe"), MECHANISM_NONE);
@@ -571,7 +540,6 @@ static void test_table_is_sound(void **state)
 	enum hook_id id;
 	size_t i;
 
-	(void)state;
 	for (id = 0; id < HOOK_COUNT; id++) {
 		assert_non_null(hook__get(id)->name);
 		assert_non_null(hook__get(id)->purpose);

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What the analyzer tells the load generator: all of a load, and nothing lost. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h> /* needs the above */
+#include "tests/unit/unit.h"
 
 #include <argp.h>
 #include <string.h>
@@ -92,7 +87,6 @@ static void survives(const char *const *given, size_t count)
 
 static void every_option_of_a_load_is_told(void **state)
 {
-	(void)state;
 	survives(messages, COUNT(messages));
 	survives(borrowed, COUNT(borrowed));
 	survives(elsewhere, COUNT(elsewhere));
@@ -110,7 +104,6 @@ static void no_option_is_forgotten_here(void **state)
 		   {elsewhere, COUNT(elsewhere)},
 		   {served, COUNT(served)}};
 
-	(void)state;
 	for (const struct argp_option *o = load_argp.options; o->name || o->doc; o++) {
 		bool found = !o->name || !strcmp(o->name, "field-size");
 

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h> /* needs the above */
+#include "tests/unit/unit.h"
 
 #include <errno.h>
 #include <string.h>
@@ -42,7 +37,6 @@ static void nothing_given_is_a_load(void **state)
 	struct load_options o;
 	struct load l;
 
-	(void)state;
 	assert_int_equal(read_options(&o, NULL), 0);
 	l = cell_of(&o, 0, 0, 0);
 	assert_string_equal(l.variant, "zerocopy");
@@ -62,7 +56,6 @@ static unsigned int inflight(const char *size)
 
 static void as_much_is_in_flight_of_small_messages_as_of_large_ones(void **state)
 {
-	(void)state;
 	assert_int_equal(inflight("64"), 1024);
 	assert_int_equal(inflight("4K"), 256);
 	assert_int_equal(inflight("32K"), 32);
@@ -74,7 +67,6 @@ static void lists_make_a_grid(void **state)
 	struct load_options o;
 	struct load l;
 
-	(void)state;
 	assert_int_equal(
 		read_options(&o, "variant", "all", "size", "256,4K,64K", "threads", "1,2,4", NULL),
 		0);
@@ -95,7 +87,6 @@ static void links_are_what_varies_last(void **state)
 	struct load_options o;
 	struct load l;
 
-	(void)state;
 	assert_int_equal(
 		read_options(&o, "variant", "twocopy,onecopy", "link", "loopback,veth", NULL), 0);
 	assert_int_equal(load_options__cells(&o), 4);
@@ -116,7 +107,6 @@ static void two_of_size_fields_and_field_size_say_the_third(void **state)
 {
 	struct load_options o;
 
-	(void)state;
 	assert_int_equal(read_options(&o, "fields", "4", "field-size", "1K", NULL), 0);
 	assert_int_equal(cell_of(&o, 0, 0, 0).message_bytes, 4096);
 	assert_int_equal(read_options(&o, "field-size", "100", NULL), 0);
@@ -140,7 +130,6 @@ static void refuses(const char *words, const char *name, const char *value)
 
 static void impossible_values_are_refused_by_name(void **state)
 {
-	(void)state;
 	refuses("--variant threecopy: unknown; there are twocopy, onecopy, zerocopy, null",
 		"variant", "threecopy");
 	refuses("--size", "size", "0");
@@ -169,7 +158,6 @@ static void contradictions_are_refused(void **state)
 {
 	struct load_options o;
 
-	(void)state;
 	assert_int_equal(read_options(&o, "size", "4K", "fields", "8", "field-size", "1K", NULL),
 			 -EINVAL);
 	assert_int_equal(read_options(&o, "size", "4K", "field-size", "1000", NULL), -EINVAL);
@@ -186,7 +174,6 @@ static void what_is_sent_from_when_and_on_what_socket(void **state)
 	struct load_options o;
 	struct load l;
 
-	(void)state;
 	assert_int_equal(read_options(&o, "working-set", "1G", "pick", "random", "seed", "7",
 				      "align", "4K", "rate", "500", "socket",
 				      "nodelay,sndbuf=64K,congestion=reno,device=lo", NULL),
@@ -223,7 +210,6 @@ static void what_a_variant_lacks_is_refused_or_left_out(void **state)
 {
 	struct load_options o;
 
-	(void)state;
 	assert_int_equal(read_options(&o, "registered", "", NULL), -EINVAL);
 	assert_int_equal(read_options(&o, "reuse-early", "", NULL), -EINVAL);
 	assert_non_null(strstr(why, "--verify"));
@@ -250,7 +236,6 @@ static void lists_have_an_end(void **state)
 	struct load_options o;
 	char list[3 * (LIST_MAX + 1)] = "1";
 
-	(void)state;
 	for (int i = 1; i < LIST_MAX; i++)
 		strcat(list, ",1");
 	assert_int_equal(read_options(&o, "threads", list, NULL), 0);
@@ -263,7 +248,6 @@ static void processors_are_split_in_halves(void **state)
 	struct cpus c;
 	cpu_set_t allowed;
 
-	(void)state;
 	CPU_ZERO(&allowed);
 	CPU_SET(3, &allowed);
 	cpus__split(&c, &allowed);

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The pure parts of many connections: processes, options, the protocol's counters. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h> /* needs the above */
+#include "tests/unit/unit.h"
 
 #include <errno.h>
 #include <json-c/json.h>
@@ -30,7 +25,6 @@ static void a_name_may_hold_anything(void **state)
 {
 	struct procinfo p;
 
-	(void)state;
 	assert_int_equal(parse("42 (a) b (c)", &p), 0);
 	assert_int_equal(p.pid, 42);
 	assert_string_equal(p.name, "a) b (c");
@@ -50,7 +44,6 @@ static void the_most_cpu_time_comes_first(void **state)
 	char text[PROCINFO_TEXT];
 	size_t count = 0, length;
 
-	(void)state;
 	for (int i = 0; i < 5; i++) {
 		struct procinfo p = {.pid = i, .name = "x\n", .user = times[i]};
 
@@ -85,7 +78,6 @@ static void models_vary_before_connections(void **state)
 	struct load_options o;
 	struct load l;
 
-	(void)state;
 	assert_int_equal(read_options(&o, "workload", "procinfo", "server-model", "all", NULL), 0);
 	assert_int_equal(load_options__cells(&o), 3 * serve_model_count);
 	l = load_options__nth(&o, 1);
@@ -104,7 +96,6 @@ static void select_is_refused_by_name_and_left_out_of_all(void **state)
 	struct load_options o;
 	struct load l;
 
-	(void)state;
 	assert_int_equal(read_options(&o, "workload", "procinfo", "server-model", "epoll,select",
 				      "connections", "10,2000", NULL),
 			 -EINVAL);
@@ -123,7 +114,6 @@ static void workloads_keep_their_options_apart(void **state)
 {
 	struct load_options o;
 
-	(void)state;
 	assert_int_equal(read_options(&o, "backlog", "5", NULL), -EINVAL);
 	assert_non_null(strstr(why, "--backlog"));
 	assert_int_equal(read_options(&o, "workload", "procinfo", "size", "4K", NULL), -EINVAL);
@@ -133,7 +123,6 @@ static void workloads_keep_their_options_apart(void **state)
 
 static void every_model_is_complete(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < serve_model_count; i++) {
 		const struct serve_model *m = &serve_models[i];
 
@@ -151,7 +140,6 @@ static void protocol_counters_are_differences(void **state)
 	struct netstat before = {.read = true}, after = {.read = true};
 	struct json_object *o, *value;
 
-	(void)state;
 	netstat__parse(&before, "TcpExt: Other ListenDrops TCPSynRetrans\n", "TcpExt: -1 7 100\n");
 	netstat__parse(&after, "TcpExt: Other ListenDrops TCPSynRetrans\n", "TcpExt: -1 9 100\n");
 	netstat__parse(&after, "Tcp: RetransSegs\n", "Udp: 5\n"); /* not a pair */
@@ -189,7 +177,6 @@ static void sockets_are_summed_and_bounded(void **state)
 	struct tcp_sockets all = {0};
 	struct json_object *o;
 
-	(void)state;
 	assert_null(tcp_sockets__json(&all));
 	tcp_sockets__add_socket(&all, &none, &a);
 	tcp_sockets__add_socket(&all, &a, &b);
@@ -212,7 +199,6 @@ static void a_count_of_the_kernel_may_wrap_around(void **state)
 	struct tcp_sockets all = {0};
 	struct json_object *o;
 
-	(void)state;
 	tcp_sockets__add_socket(&all, &before, &after);
 	o = tcp_sockets__json(&all);
 	assert_int_equal(count_of(o, "retransmits"), 3);
