@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "loadgen/options/options.h"
+#include "loadgen/serving/server.h"
 #include "loadgen/system/child.h"
 
 static char why[256];
@@ -261,6 +262,54 @@ static void processors_are_split_in_halves(void **state)
 	assert_int_equal(CPU_COUNT(&c.receiver), 2);
 }
 
+static void models_vary_before_connections(void **state)
+{
+	struct load_options o;
+	struct load l;
+
+	assert_int_equal(read_options(&o, "workload", "procinfo", "server-model", "all", NULL), 0);
+	assert_int_equal(load_options__cells(&o), 3 * serve_model_count);
+	l = load_options__nth(&o, 1);
+	assert_string_equal(l.server_model, "threaded");
+	assert_int_equal(l.connections, 10);
+	l = load_options__nth(&o, serve_model_count);
+	assert_string_equal(l.server_model, "iterative");
+	assert_int_equal(l.connections, 50);
+	assert_int_equal(l.client_model, CLIENT_THREADED);
+	assert_int_equal(read_options(&o, "workload", "procinfo", "connections", "10000", NULL), 0);
+	assert_int_equal(load_options__nth(&o, 0).client_model, CLIENT_EPOLL);
+}
+
+static void select_is_refused_by_name_and_left_out_of_all(void **state)
+{
+	struct load_options o;
+	struct load l;
+
+	assert_int_equal(read_options(&o, "workload", "procinfo", "server-model", "epoll,select",
+				      "connections", "10,2000", NULL),
+			 -EINVAL);
+	assert_non_null(strstr(why, "FD_SETSIZE"));
+	assert_int_equal(read_options(&o, "workload", "procinfo", "server-model", "all",
+				      "connections", "10,2000", NULL),
+			 0);
+	l = load_options__nth(&o, 2);
+	assert_string_equal(l.server_model, "select");
+	assert_null(load__impossible(&l, why, sizeof(why)));
+	l = load_options__nth(&o, serve_model_count + 2);
+	assert_non_null(load__impossible(&l, why, sizeof(why)));
+}
+
+static void workloads_keep_their_options_apart(void **state)
+{
+	struct load_options o;
+
+	assert_int_equal(read_options(&o, "backlog", "5", NULL), -EINVAL);
+	assert_non_null(strstr(why, "--backlog"));
+	assert_int_equal(read_options(&o, "workload", "procinfo", "size", "4K", NULL), -EINVAL);
+	assert_non_null(strstr(why, "--size"));
+	assert_int_equal(read_options(&o, "workload", "none", NULL), -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -275,6 +324,9 @@ int main(void)
 		cmocka_unit_test(what_a_variant_lacks_is_refused_or_left_out),
 		cmocka_unit_test(lists_have_an_end),
 		cmocka_unit_test(processors_are_split_in_halves),
+		cmocka_unit_test(models_vary_before_connections),
+		cmocka_unit_test(select_is_refused_by_name_and_left_out_of_all),
+		cmocka_unit_test(workloads_keep_their_options_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

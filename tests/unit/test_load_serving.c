@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The pure parts of many connections: processes, options, the protocol's counters. */
+/* The pure parts of many connections: processes, models, the protocol's counters. */
 #include "tests/unit/unit.h"
 
 #include <errno.h>
 #include <json-c/json.h>
 #include <string.h>
 
-#include "loadgen/options/options.h"
 #include "loadgen/serving/server.h"
 #include "loadgen/system/netstat.h"
 
@@ -55,70 +54,6 @@ static void the_most_cpu_time_comes_first(void **state)
 	length = procinfo__text(top, count, text);
 	assert_int_equal(length, strlen(text));
 	assert_string_equal(strchr(text, '\n') + 1, "1 x? 0.09 0.00\n");
-}
-
-static char why[256];
-
-static int read_options(struct load_options *o, ...)
-{
-	va_list args;
-	const char *name;
-	int err = 0;
-
-	load_options__init(o);
-	va_start(args, o);
-	while (!err && (name = va_arg(args, const char *)))
-		err = load_options__set(o, name, va_arg(args, const char *), why, sizeof(why));
-	va_end(args);
-	return err ? err : load_options__resolve(o, why, sizeof(why));
-}
-
-static void models_vary_before_connections(void **state)
-{
-	struct load_options o;
-	struct load l;
-
-	assert_int_equal(read_options(&o, "workload", "procinfo", "server-model", "all", NULL), 0);
-	assert_int_equal(load_options__cells(&o), 3 * serve_model_count);
-	l = load_options__nth(&o, 1);
-	assert_string_equal(l.server_model, "threaded");
-	assert_int_equal(l.connections, 10);
-	l = load_options__nth(&o, serve_model_count);
-	assert_string_equal(l.server_model, "iterative");
-	assert_int_equal(l.connections, 50);
-	assert_int_equal(l.client_model, CLIENT_THREADED);
-	assert_int_equal(read_options(&o, "workload", "procinfo", "connections", "10000", NULL), 0);
-	assert_int_equal(load_options__nth(&o, 0).client_model, CLIENT_EPOLL);
-}
-
-static void select_is_refused_by_name_and_left_out_of_all(void **state)
-{
-	struct load_options o;
-	struct load l;
-
-	assert_int_equal(read_options(&o, "workload", "procinfo", "server-model", "epoll,select",
-				      "connections", "10,2000", NULL),
-			 -EINVAL);
-	assert_non_null(strstr(why, "FD_SETSIZE"));
-	assert_int_equal(read_options(&o, "workload", "procinfo", "server-model", "all",
-				      "connections", "10,2000", NULL),
-			 0);
-	l = load_options__nth(&o, 2);
-	assert_string_equal(l.server_model, "select");
-	assert_null(load__impossible(&l, why, sizeof(why)));
-	l = load_options__nth(&o, serve_model_count + 2);
-	assert_non_null(load__impossible(&l, why, sizeof(why)));
-}
-
-static void workloads_keep_their_options_apart(void **state)
-{
-	struct load_options o;
-
-	assert_int_equal(read_options(&o, "backlog", "5", NULL), -EINVAL);
-	assert_non_null(strstr(why, "--backlog"));
-	assert_int_equal(read_options(&o, "workload", "procinfo", "size", "4K", NULL), -EINVAL);
-	assert_non_null(strstr(why, "--size"));
-	assert_int_equal(read_options(&o, "workload", "none", NULL), -EINVAL);
 }
 
 static void every_model_is_complete(void **state)
@@ -210,9 +145,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_name_may_hold_anything),
 		cmocka_unit_test(the_most_cpu_time_comes_first),
-		cmocka_unit_test(models_vary_before_connections),
-		cmocka_unit_test(select_is_refused_by_name_and_left_out_of_all),
-		cmocka_unit_test(workloads_keep_their_options_apart),
 		cmocka_unit_test(every_model_is_complete),
 		cmocka_unit_test(protocol_counters_are_differences),
 		cmocka_unit_test(sockets_are_summed_and_bounded),
