@@ -55,26 +55,29 @@ static inline int await_receiver(struct borrowed *l, struct sender *s)
 	return slot__await(s->slot, end);
 }
 
-/* All of the next message was sent. */
-static inline void note_sent(struct borrowed *l)
-{
-	l->total += pool__next(&l->pool)->bytes;
-	pool__advance(&l->pool);
-}
-
-static always_inline int send_one_of_file(struct sender *s, enum send_mode mode)
+static always_inline int borrowed__send_one(struct sender *s, enum send_mode mode,
+					    int (*send)(struct sender *s, struct message *m))
 {
 	struct borrowed *l = s->state;
 	struct message *m = pool__next(&l->pool);
-	const struct memory *file = pool__memory(&l->pool, s);
-	size_t left = m->bytes;
 	int err = await_receiver(l, s);
-	off_t at;
 
 	if (err)
 		return err;
 	prepare(s, m, mode);
-	at = (char *)m->fields[0].iov_base - file->base;
+	err = send(s, m);
+	l->total += m->bytes;
+	pool__advance(&l->pool);
+	return err;
+}
+
+static int send_file(struct sender *s, struct message *m)
+{
+	struct borrowed *l = s->state;
+	const struct memory *file = pool__memory(&l->pool, s);
+	off_t at = (char *)m->fields[0].iov_base - file->base;
+	size_t left = m->bytes;
+
 	while (left) {
 		ssize_t n = sender__account(s, sendfile(s->fd, file->fd, &at, left));
 
@@ -84,8 +87,12 @@ static always_inline int send_one_of_file(struct sender *s, enum send_mode mode)
 			return (int)n;
 		left -= (size_t)n;
 	}
-	note_sent(l);
 	return 0;
+}
+
+static always_inline int send_one_of_file(struct sender *s, enum send_mode mode)
+{
+	return borrowed__send_one(s, mode, send_file);
 }
 
 SEND_VARIANT(sendfile, send_one_of_file,
@@ -174,16 +181,7 @@ static int send_message(struct sender *s, struct message *m)
 
 static always_inline int send_one(struct sender *s, enum send_mode mode)
 {
-	struct pipeline *p = s->state;
-	struct message *m = pool__next(&p->borrowed.pool);
-	int err = await_receiver(&p->borrowed, s);
-
-	if (err)
-		return err;
-	prepare(s, m, mode);
-	err = send_message(s, m);
-	note_sent(&p->borrowed);
-	return err;
+	return borrowed__send_one(s, mode, send_message);
 }
 
 SEND_VARIANT(splice, send_one, .flags = SEND_SHARES | SEND_BORROWS,
