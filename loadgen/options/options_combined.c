@@ -105,7 +105,6 @@ static int check_pairs(const struct load_options *o, struct refusal *r)
 /* An impossible variant is an error if named, and skipped with a message if from all or every. */
 static int check_cells(const struct load_options *o, struct refusal *r)
 {
-	bool several = o->load.workload == WORKLOAD_PROCINFO ? o->models_all : o->every;
 	bool possible = false;
 
 	for (size_t i = 0; i < load_options__cells(o); i++) {
@@ -113,7 +112,7 @@ static int check_cells(const struct load_options *o, struct refusal *r)
 
 		if (!load__impossible(&load, r->why, r->room))
 			possible = true;
-		else if (!several)
+		else if (!o->every)
 			return -EINVAL;
 	}
 	return possible ? 0 : -EINVAL;

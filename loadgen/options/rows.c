@@ -88,8 +88,8 @@ static bool all_variants(struct load_options *o, const char *value)
 
 static bool all_models(struct load_options *o, const char *value)
 {
-	o->models_all = !strcmp(value, "all");
-	if (!o->models_all)
+	o->every = !strcmp(value, "all");
+	if (!o->every)
 		return false;
 	for (o->models.count = 0; o->models.count < serve_model_count; o->models.count++)
 		o->models.of[o->models.count] = serve_models[o->models.count].name;
