@@ -72,8 +72,8 @@ static struct json_object *rate_json(const struct result *r)
 
 static void add_cpu(struct json_object *o, bool known, struct cpu_time t)
 {
-	add_number(o, "user_s", known, t.user_s, "%.6f");
-	add_number(o, "system_s", known, t.system_s, "%.6f");
+	add_number(o, "user_s", known, (double)t.user_us / 1e6, "%.6f");
+	add_number(o, "system_s", known, (double)t.system_us / 1e6, "%.6f");
 }
 
 static struct json_object *receiver_json(const struct result *r)
@@ -234,10 +234,11 @@ static void print_cpu(const struct result *r, const char *sender, const char *re
 {
 	if (!r->sender_known)
 		return;
-	printf("cpu         %s %.2f s user + %.2f s system", sender, r->sender.user_s,
-	       r->sender.system_s);
+	printf("cpu         %s %.2f s user + %.2f s system", sender,
+	       (double)r->sender.user_us / 1e6, (double)r->sender.system_us / 1e6);
 	if (r->receiver_known)
-		printf(", %s %.2f + %.2f", receiver, r->receiver.user_s, r->receiver.system_s);
+		printf(", %s %.2f + %.2f", receiver, (double)r->receiver.user_us / 1e6,
+		       (double)r->receiver.system_us / 1e6);
 	printf("\n");
 }
 

@@ -141,7 +141,7 @@ static int wait_for_phase(struct run *run, uint64_t deadline_ns, struct failure 
 
 static struct cpu_time since(struct cpu_time then, struct cpu_time now)
 {
-	return (struct cpu_time){now.user_s - then.user_s, now.system_s - then.system_s};
+	return (struct cpu_time){now.user_us - then.user_us, now.system_us - then.system_us};
 }
 
 /* Both processes exist, each on its CPUs; there is no connection and no thread yet. */
