@@ -38,7 +38,6 @@ static void stop(struct run *run, struct patience *w)
 
 static void abandon_dead(struct run *run, struct patience *w, struct failure *f)
 {
-	run->dead = true;
 	child__explain_death(&run->other, f);
 	run->ops->abandon(run);
 	stop(run, w);
@@ -76,7 +75,7 @@ static void give_up_if_stopped(struct run *run, struct patience *w, struct failu
 {
 	uint64_t now = now_ns();
 
-	if (run->dead || !child__is_stopped(&run->other)) {
+	if (!child__is_stopped(&run->other)) {
 		w->stopped_ns = 0;
 		return;
 	}
@@ -116,7 +115,7 @@ static int wait_for_phase(struct run *run, uint64_t deadline_ns, struct failure 
 		[WORKERS] = {.fd = run->barrier.fd, .events = POLLIN},
 		[CONTROL] = {.fd = run->control->fd, .events = POLLIN},
 		/* hang-up only, because workers use the channel */
-		[OTHER] = {.fd = run->dead ? -1 : run->other.channel},
+		[OTHER] = {.fd = run->other.pid ? run->other.channel : -1},
 	};
 
 	for (;;) {

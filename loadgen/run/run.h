@@ -21,7 +21,6 @@ struct run {
 	struct barrier barrier; /* of our threads */
 	struct cpus cpus;
 	bool stopped;	      /* the run was asked to end */
-	bool dead;	      /* the other end has died */
 	const char *given_up; /* why the run did not wait for all sent data; NULL: it did */
 	void *state;	      /* the workload's own */
 };

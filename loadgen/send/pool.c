@@ -93,7 +93,5 @@ void pool__destroy(struct pool *p)
 
 const struct memory *pool__memory(const struct pool *p, const struct sender *s)
 {
-	if (s->dataset)
-		return &s->dataset->memory;
-	return p->memory.base ? &p->memory : NULL;
+	return s->dataset ? &s->dataset->memory : &p->memory;
 }

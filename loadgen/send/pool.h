@@ -33,7 +33,7 @@ double pool__need(const struct load *load);
 int pool__create(struct pool *p, struct sender *s, const struct load *load, uint32_t count);
 void pool__destroy(struct pool *p);
 
-/* The memory that messages are sent from: the pool's own, the data set's, or NULL. */
+/* The memory that messages are sent from: the data set's, or the pool's own if it has any. */
 const struct memory *pool__memory(const struct pool *p, const struct sender *s);
 
 static inline struct message *pool__next(struct pool *p)
