@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """loadgen serve and --peer: a receiver elsewhere, and all that is not one."""
 
+import contextlib
 import errno
 import hmac
 import json
@@ -225,27 +226,18 @@ def ended(s, close=False):
         return why.errno in (errno.ECONNRESET, errno.ENOTCONN)
 
 
-class Impostor:
-    """Listens, and answers a connection with these bytes; None: with silence."""
+class Listening:
+    """Has a thread that listens, and gives each connection to begin()."""
 
-    def __init__(self, answer):
+    def __init__(self):
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.peer = f"127.0.0.1:{self.listener.getsockname()[1]}"
-        self.answer = answer
-        self.kept = []
-        threading.Thread(target=self.serve, daemon=True).start()
+        threading.Thread(target=self.accept, daemon=True).start()
 
-    def serve(self):
-        try:
+    def accept(self):
+        with contextlib.suppress(OSError):
             while True:
-                s, _ = self.listener.accept()
-                self.kept.append(s)
-                if self.answer is not None:
-                    s.recv(MESSAGE.size)
-                    s.sendall(self.answer)
-                    s.shutdown(socket.SHUT_WR)
-        except OSError:
-            pass
+                self.begin(self.listener.accept()[0])
 
     def __enter__(self):
         return self
@@ -253,6 +245,24 @@ class Impostor:
     def __exit__(self, *_):
         self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
+
+
+class Impostor(Listening):
+    """Answers a connection with these bytes; None: with silence."""
+
+    def __init__(self, answer):
+        self.answer, self.kept = answer, []
+        super().__init__()
+
+    def begin(self, s):
+        self.kept.append(s)
+        if self.answer is not None:
+            s.recv(MESSAGE.size)
+            s.sendall(self.answer)
+            s.shutdown(socket.SHUT_WR)
+
+    def __exit__(self, *_):
+        super().__exit__()
         for s in self.kept:
             s.close()
 
