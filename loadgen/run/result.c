@@ -144,12 +144,9 @@ static void add_privilege(struct json_object *o)
 	json__add_count(o, "uid", getuid());
 	if (getrlimit(RLIMIT_MEMLOCK, &limit))
 		return;
-	if (limit.rlim_cur == RLIM_INFINITY) {
-		json__add(o, "memlock_bytes", NULL);
-		json__add(o, "memlock_unlimited", json_object_new_boolean(true));
-	} else {
-		json__add_count(o, "memlock_bytes", limit.rlim_cur);
-	}
+	json__add_known(o, "memlock_bytes", limit.rlim_cur != RLIM_INFINITY, limit.rlim_cur);
+	if (limit.rlim_cur == RLIM_INFINITY)
+		json__add_truth(o, "memlock_unlimited", true);
 }
 
 /* If the other process sends, only the kernel counts its send calls. */

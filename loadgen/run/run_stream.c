@@ -287,12 +287,10 @@ static int connect_all(struct run *run, struct failure *f)
 		err = run->load->peer
 			      ? peer__introduce(&s->peer, fd, s->connected, (uint32_t)port, f)
 			      : receiver__adopt(&run->other, s->connected, (unsigned int)port, f);
-		if (!err && run->load->rcvlowat > 1)
-			receiver__request(&run->other, REQUEST_MARK, s->connected,
-					  run->load->rcvlowat);
 		s->connected++;
 		if (err)
 			return err;
+		set_mark(&s->workers[s->connected - 1], (int)run->load->rcvlowat);
 	}
 	return 0;
 }
