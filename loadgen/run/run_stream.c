@@ -239,24 +239,24 @@ static int fork_receiver(struct run *run, struct failure *f)
 				     &run->cpus, f);
 }
 
-static int own_port(int fd)
+static unsigned int own_port(int fd)
 {
-	struct sockaddr_storage address;
+	struct sockaddr_storage address = {0};
 	socklen_t length = sizeof(address);
 
-	return getsockname(fd, (struct sockaddr *)&address, &length)
-		       ? -errno
-		       : (int)listener__port_of(&address);
+	getsockname(fd, (struct sockaddr *)&address, &length);
+	return listener__port_of(&address);
 }
 
-static void init_worker(struct worker *w, struct run *run, unsigned int index, int fd, int port)
+static void init_worker(struct worker *w, struct run *run, unsigned int index, int fd,
+			unsigned int port)
 {
 	const struct load *load = run->load;
 	struct stream *s = run->state;
 
 	*w = (struct worker){
 		.sender = {.fd = fd,
-			   .connection = (uint32_t)port,
+			   .connection = port,
 			   .slot = &s->slots[index],
 			   .mode = load->working_set		       ? SEND_PICKED
 				   : load->verify || load->reuse_early ? SEND_REFILL
@@ -278,15 +278,15 @@ static int connect_all(struct run *run, struct failure *f)
 
 	while (s->connected < run->load->threads) {
 		int fd = listener__connect(&run->listener, run->load, f);
-		int port, err;
+		unsigned int port;
+		int err;
 
 		if (fd < 0)
 			return fd;
 		port = own_port(fd);
 		init_worker(&s->workers[s->connected], run, s->connected, fd, port);
-		err = run->load->peer
-			      ? peer__introduce(&s->peer, fd, s->connected, (uint32_t)port, f)
-			      : receiver__adopt(&run->other, s->connected, (unsigned int)port, f);
+		err = run->load->peer ? peer__introduce(&s->peer, fd, s->connected, port, f)
+				      : receiver__adopt(&run->other, s->connected, port, f);
 		s->connected++;
 		if (err)
 			return err;
