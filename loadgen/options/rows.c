@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The options of a load, one row each, and the functions that some rows need. Pure. */
-#include <netdb.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -112,7 +111,7 @@ static int set_address(struct load *l, const char *value, struct refusal *r)
 {
 	struct listener any;
 
-	if (listener__resolve(&any, value, NULL, AI_NUMERICHOST))
+	if (listener__resolve(&any, value, NULL))
 		return refuse_value(r, "give an IPv4 or IPv6 address, such as 127.0.0.1 or ::1");
 	l->address = value;
 	return 0;

@@ -67,10 +67,12 @@ bool listener__is_loopback(const struct listener *l)
 	return ntohl(four->sin_addr.s_addr) >> IN_CLASSA_NSHIFT == IN_LOOPBACKNET;
 }
 
-int listener__resolve(struct listener *l, const char *host, const char *port, int flags)
+int listener__resolve(struct listener *l, const char *address, const char *port)
 {
-	struct addrinfo hints = {.ai_flags = flags, .ai_socktype = SOCK_STREAM}, *found;
-	int err = getaddrinfo(host, port, &hints, &found);
+	struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
+				 .ai_socktype = SOCK_STREAM};
+	struct addrinfo *found;
+	int err = getaddrinfo(address, port, &hints, &found);
 
 	if (err)
 		return err;
@@ -220,8 +222,7 @@ int listener__open(struct listener *l, const struct load *load, struct failure *
 
 	*l = (struct listener){.fd = -1};
 	snprintf(port, sizeof(port), "%u", load->port);
-	err = listener__resolve(l, load->address, port,
-				AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE);
+	err = listener__resolve(l, load->address, port);
 	if (err)
 		return failure__set(f, STATUS_USAGE, -EINVAL, "--address %s: %s", load->address,
 				    gai_strerror(err));

@@ -15,8 +15,8 @@ struct listener {
 	socklen_t length;
 };
 
-/* Resolves the address by getaddrinfo(), whose error it returns. */
-int listener__resolve(struct listener *l, const char *host, const char *port, int flags);
+/* Reads an address, and a port or NULL, in numbers. Returns the error of getaddrinfo(). */
+int listener__resolve(struct listener *l, const char *address, const char *port);
 
 /* Opens the listener, perhaps in another namespace: must be called before there are threads. */
 int listener__open(struct listener *l, const struct load *load, struct failure *f);
