@@ -4,21 +4,15 @@
 
 void hist__merge(struct hist *to, const struct hist *from)
 {
-	__u64 count = 0, min;
-	__u32 i;
-
-	for (i = 0; i < HIST_BUCKETS; i++)
-		count += from->buckets[i];
-	if (!count)
+	if (!from->count)
 		return;
-	min = from->buckets[0] ? 0 : from->min;
-	if (!to->count || min < to->min)
-		to->min = min;
+	if (!to->count || from->min < to->min)
+		to->min = from->min;
 	if (from->max > to->max)
 		to->max = from->max;
-	to->count += count;
+	to->count += from->count;
 	to->sum += from->sum;
-	for (i = 0; i < HIST_BUCKETS; i++)
+	for (__u32 i = 0; i < HIST_BUCKETS; i++)
 		to->buckets[i] += from->buckets[i];
 }
 
@@ -31,17 +25,19 @@ __u64 hist__high(const struct hist *h, __u32 i)
 
 void hist__settle(struct hist *h)
 {
-	__u32 low = 0, high = HIST_BUCKETS - 1, i;
+	__u32 low = 0, high = 0;
 
 	h->count = 0;
-	for (i = 0; i < HIST_BUCKETS; i++)
+	for (__u32 i = 0; i < HIST_BUCKETS; i++) {
+		if (!h->buckets[i])
+			continue;
+		if (!h->count)
+			low = i;
+		high = i;
 		h->count += h->buckets[i];
+	}
 	if (!h->count)
 		return;
-	while (low < high && !h->buckets[low])
-		low++;
-	while (high > low && !h->buckets[high])
-		high--;
 	if (h->min < hist_low(low) || h->min > hist__high(h, low))
 		h->min = hist_low(low);
 	if (h->max < hist_low(high))
@@ -80,8 +76,6 @@ struct json_object *hist__json(const struct hist *h, const char *span)
 {
 	struct json_object *o = json_object_new_object();
 
-	if (!o)
-		return NULL;
 	json__add_text(o, "span", span);
 	json__add_count(o, "count", h->count);
 	json__add_count(o, "sum", h->sum);

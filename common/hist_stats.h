@@ -11,7 +11,7 @@
 
 struct json_object;
 
-/* Adds one histogram to another, as if one writer had counted both. */
+/* Adds a complete histogram to another, as if one writer had counted both. */
 void hist__merge(struct hist *to, const struct hist *from);
 
 /*

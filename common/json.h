@@ -7,9 +7,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* Nothing is added to NULL, an object that is left out or for which there was no memory. */
 static inline void json__add(struct json_object *o, const char *key, struct json_object *value)
 {
-	json_object_object_add(o, key, value);
+	if (o)
+		json_object_object_add(o, key, value);
+	else
+		json_object_put(value);
 }
 
 static inline void json__add_known(struct json_object *o, const char *key, bool known,

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include <argp.h>
 #include <fcntl.h>
-#include <libgen.h>
-#include <limits.h>
 #include <nss.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -127,56 +125,6 @@ void program__die_by(int sig)
 	fflush(NULL);
 	signal(sig, SIG_DFL);
 	raise(sig);
-}
-
-/* /dev/stdout and /dev/fd/1 are symbolic links that only the kernel can set. */
-static bool is_kernels(const char *path)
-{
-	char *copy = strdup(path), *folder = copy ? realpath(dirname(copy), NULL) : NULL;
-	char *descriptors = realpath("/proc/self/fd", NULL);
-	bool is = folder &&
-		  (!strcmp(folder, "/dev") || (descriptors && !strcmp(folder, descriptors)));
-
-	free(descriptors);
-	free(folder);
-	free(copy);
-	return is;
-}
-
-int program__open_output(const char *path, int flags)
-{
-	int fd, links = is_kernels(path) ? 0 : O_NOFOLLOW;
-
-	/*
-	 * Not reopened: that would need the permission of sudo's caller, and the new descriptor
-	 * would have its own offset.
-	 */
-	if (!strcmp(path, "/dev/stdout"))
-		fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	else
-		fd = open(path, flags | O_WRONLY | O_CLOEXEC | O_NONBLOCK | links, 0666);
-	if (fd < 0)
-		return -errno;
-	if (strcmp(path, "/dev/stdout")) /* other processes share its flags */
-		fcntl(fd, F_SETFL, flags & O_APPEND);
-	return fd;
-}
-
-int program__reach_output(const char *path, int flags, int *fd)
-{
-	char folder[PATH_MAX];
-
-	*fd = strcmp(path, "-") ? program__open_output(path, flags) : STDOUT_FILENO;
-	if (*fd >= 0)
-		return 0;
-	if (*fd != -ENOENT)
-		return *fd;
-	*fd = -1;
-	if (!*path || path[strlen(path) - 1] == '/')
-		return -EISDIR;
-	if (snprintf(folder, sizeof(folder), "%s", path) >= (int)sizeof(folder))
-		return -ENAMETOOLONG;
-	return access(dirname(folder), W_OK | X_OK) ? -errno : 0;
 }
 
 int program__write_all(int fd, const char *text, size_t size)

@@ -54,20 +54,6 @@ error_t program__refuse(const struct argp_state *state, const char *format, ...)
 /* Ends the program by a signal that it caught, so that a shell sees the signal. */
 void program__die_by(int sig);
 
-/*
- * Opens a file that the user names for output, with or without O_CREAT. Follows no symbolic link in
- * the last component, which another user may have put there, except the kernel's own, such as
- * /dev/stdout. Does not wait for the reader of a FIFO. Returns -errno on failure.
- */
-int program__open_output(const char *path, int flags);
-
-/*
- * Checks that a file can be written, without creating it; "-" is standard output. Returns 0 with
- * its descriptor, or with -1 if the file does not exist and its folder is writable. So nothing is
- * measured in vain, and no empty file is left. Returns -errno on failure.
- */
-int program__reach_output(const char *path, int flags, int *fd);
-
 /* Writes all of the text despite interruptions. 0 or -errno; part of it may be written then. */
 int program__write_all(int fd, const char *text, size_t size);
 

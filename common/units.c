@@ -134,7 +134,6 @@ const char *units__time_text(double ns)
 			   units[unit]);
 }
 
-/* With commas between thousands. */
 const char *units__count_text(unsigned long long count)
 {
 	if (count < 1000)

@@ -43,5 +43,5 @@ const char *units__size_text(size_t bytes);
 /* "3.91 us", "412 ms": three digits and a fitting unit. */
 const char *units__time_text(double ns);
 
-/* "1,234,567" */
+/* "1,234,567": with commas between thousands. */
 const char *units__count_text(unsigned long long count);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <fcntl.h>
-#include <signal.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,18 +68,64 @@ static error_t check_single(const struct load_options *o, struct argp_state *sta
 		    : 0;
 }
 
-/* Checked before the run; an existing file is kept until the result is written. */
-static error_t open_json(struct arguments *a, struct argp_state *state)
+/* /dev/stdout and /dev/fd/1 are symbolic links that only the kernel can set. */
+static bool is_kernels(const char *path)
 {
-	int err = a->json ? program__reach_output(a->json, 0, &a->json_fd) : 0;
+	char *copy = strdup(path), *folder = copy ? realpath(dirname(copy), NULL) : NULL;
+	char *descriptors = realpath("/proc/self/fd", NULL);
+	bool is = folder &&
+		  (!strcmp(folder, "/dev") || (descriptors && !strcmp(folder, descriptors)));
 
-	return err ? program__refuse(
-			     state, "--json %s: %s", a->json,
-			     err == -ELOOP
-				     ? "it is a symbolic link; remove it, or choose another name"
-			     : err == -ENXIO ? "nobody reads from it: start its reader first"
-					     : strerror(-err))
-		   : 0;
+	free(descriptors);
+	free(folder);
+	free(copy);
+	return is;
+}
+
+/*
+ * Follows no symbolic link in the last component, which another user may have put there, except the
+ * kernel's own. Does not wait for the reader of a FIFO. Returns -errno on failure.
+ */
+static int open_output(const char *path, int flags)
+{
+	int fd, links = is_kernels(path) ? 0 : O_NOFOLLOW;
+
+	/*
+	 * Not reopened: that would need the permission of sudo's caller, and the new descriptor
+	 * would have its own offset.
+	 */
+	if (!strcmp(path, "-") || !strcmp(path, "/dev/stdout"))
+		return STDOUT_FILENO;
+	fd = open(path, flags | O_WRONLY | O_CLOEXEC | O_NONBLOCK | links, 0666);
+	if (fd < 0)
+		return -errno;
+	fcntl(fd, F_SETFL, 0);
+	return fd;
+}
+
+/*
+ * Before the run, so that nothing is measured in vain. An existing file is kept until the result is
+ * written. A new one is created for a moment only, so that no empty file is left: json_fd is then
+ * negative.
+ */
+static error_t check_json(struct arguments *a, struct argp_state *state)
+{
+	int fd = a->json_fd = open_output(a->json, 0);
+
+	if (fd == -ENOENT) {
+		fd = open_output(a->json, O_CREAT | O_EXCL);
+		if (fd >= 0) {
+			close(fd);
+			unlink(a->json);
+		}
+	}
+	if (fd >= 0)
+		return 0;
+	return program__refuse(state, "--json %s: %s", a->json,
+			       fd == -ELOOP ? "it is a symbolic link; remove it, or choose another "
+					      "name"
+			       : fd == -ENXIO ? "nobody reads from it: start its reader first"
+					      : strerror(-fd));
 }
 
 static error_t parse_word(int key, char *arg, struct argp_state *state)
@@ -107,7 +153,7 @@ static error_t parse_word(int key, char *arg, struct argp_state *state)
 		return program__refuse(state, "%s: not an option; --help=all lists them", arg);
 	case ARGP_KEY_SUCCESS:
 		err = check_single(&a->load, state);
-		return err ? err : open_json(a, state);
+		return err || !a->json ? err : check_json(a, state);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -135,7 +181,7 @@ static int write_json(struct arguments *a, const char *line, struct failure *f)
 	int err;
 
 	if (fresh)
-		a->json_fd = program__open_output(a->json, O_CREAT);
+		a->json_fd = open_output(a->json, O_CREAT);
 	err = a->json_fd < 0 ? a->json_fd : empty(a->json_fd);
 	if (!err)
 		err = program__write_all(a->json_fd, line, strlen(line));
@@ -165,16 +211,13 @@ static int report(struct arguments *a, struct control *control, const struct res
 }
 
 /* Reports the failure, to the driver or on stderr. */
-static int conclude(const struct arguments *a, struct control *control, const struct failure *f,
-		    int told)
+static int conclude(const struct arguments *a, struct control *control, const struct failure *f)
 {
 	struct failure ignored = {0};
 
-	if (!f->status)
-		return 0;
-	if (a->control < 0)
+	if (f->status && a->control < 0) {
 		program__complain("%s", f->text);
-	else if (!told) {
+	} else if (f->status) {
 		control->message.status = f->status;
 		control__say(control, CONTROL_ERROR, f->text, &ignored);
 	}
@@ -211,16 +254,16 @@ static int run(struct arguments *a, struct control *control, struct failure *f)
 	static struct result r; /* too large for a stack */
 	struct load load = load_options__nth(&a->load, 0);
 	char why[256];
-	int told = 0;
 
 	if (!give_up_privilege(&load, a->json, f) && load.variant &&
 	    variants__probe(load.variant, why, sizeof(why)))
 		failure__set(f, STATUS_SYSTEM, -EOPNOTSUPP, "%s", why);
-	else if (!f->status && !run__execute(&load, control, &r, f)) {
-		told = !report(a, control, &r, f);
+	else if (!f->status && !run__execute(&load, control, &r, f) && !report(a, control, &r, f)) {
+		if (control->driven) /* the driver has the result, and the failure in it */
+			return r.failure.status;
 		failure__adopt(f, &r.failure);
 	}
-	return conclude(a, control, f, told);
+	return conclude(a, control, f);
 }
 
 /* A shell must see which signal ended the program. */

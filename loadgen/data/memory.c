@@ -161,7 +161,7 @@ int memory__map(struct memory *m, size_t bytes, const struct load *load, bool fi
 		struct failure *f)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	bool huge = load->huge_pages && !file;
+	bool huge = load->huge_pages;
 	size_t align = huge ? HUGE_PAGE : load->align > page ? load->align : page;
 	int err = 0;
 

@@ -275,6 +275,7 @@ static void fit(struct load *load)
 {
 	unsigned int flags = variants__find(load->variant)->flags;
 
+	load->huge_pages &= !(flags & SEND_NO_FIELDS);
 	load->registered &= !!(flags & SEND_REGISTERS);
 	load->reuse_early &= !!(flags & SEND_SHARES);
 	if (flags & SEND_FILE)

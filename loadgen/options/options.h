@@ -33,11 +33,10 @@ struct load_options {
 	LOAD_LIST(const char *) models;
 	LOAD_LIST(unsigned int) connections;
 	LOAD_LIST(enum load_link) links;
-	bool given[OPTIONS_MAX]; /* load_options__given() */
-	bool every;		 /* all variants, without those that this kernel lacks */
-	bool models_all;
-	bool load_given;	    /* any option but --duration */
-	const char *stream_given;   /* an option that only streams have, or NULL */
+	bool given[OPTIONS_MAX];  /* load_options__given() */
+	bool every;		  /* all variants or models, without those that are not to be had */
+	bool load_given;	  /* any option but --duration */
+	const char *stream_given; /* an option that only streams have, or NULL */
 	const char *procinfo_given; /* an option that only procinfo has, or NULL */
 };
 

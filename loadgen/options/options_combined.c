@@ -7,11 +7,11 @@
 #include "loadgen/send/send_ops.h"
 #include "loadgen/serving/server.h"
 
-/* The first of the variants that has this flag, or NULL. */
-static const char *find_flag(const struct load_options *o, unsigned int flag)
+/* The first of the variants that has or lacks these flags, or NULL. */
+static const char *find_variant(const struct load_options *o, unsigned int has, unsigned int lacks)
 {
 	for (size_t i = 0; i < o->variants.count; i++)
-		if (variants__find(o->variants.of[i])->flags & flag)
+		if ((variants__find(o->variants.of[i])->flags & (has | lacks)) == has)
 			return o->variants.of[i];
 	return NULL;
 }
@@ -46,9 +46,9 @@ static int check_pairs(const struct load_options *o, struct refusal *r)
 		{request && l->socket.more,
 		 .words = "--socket more: an answer of --workload request would wait for the next, "
 			  "leave one of them out"},
-		{request && find_flag(o, SEND_NOTHING),
+		{request && find_variant(o, SEND_NOTHING, 0),
 		 "--variant %s sends nothing: --workload request needs an answer",
-		 find_flag(o, SEND_NOTHING)},
+		 find_variant(o, SEND_NOTHING, 0)},
 		{l->messages && load_options__given(o, "duration"),
 		 .words = "--messages and --duration both say when to end: leave one out"},
 		{veth && (address || l->peer || l->netns),
@@ -71,19 +71,22 @@ static int check_pairs(const struct load_options *o, struct refusal *r)
 		 l->netns},
 		{l->reuse_early && !l->verify,
 		 .words = "--reuse-early: give --verify too, to see what it does"},
-		{l->reuse_early && !find_flag(o, SEND_SHARES),
+		{l->reuse_early && !find_variant(o, SEND_SHARES, 0),
 		 "--reuse-early: --variant %s returns only when the data are copied, choose a "
 		 "zero-copy variant",
 		 o->variants.of[0]},
-		{l->registered && !find_flag(o, SEND_REGISTERS),
+		{l->registered && !find_variant(o, SEND_REGISTERS, 0),
 		 .words = "--registered: only --variant uring_zc has registered buffers, leave it "
 			  "out"},
 		{l->registered && l->working_set,
 		 .words = "--registered: messages then have memory of their own, leave out "
 			  "--working-set"},
-		{l->file_dir && !find_flag(o, SEND_FILE),
+		{l->huge_pages && !find_variant(o, 0, SEND_NO_FIELDS),
+		 "--huge-pages: --variant %s sends no fields from memory, leave it out",
+		 o->variants.of[0]},
+		{l->file_dir && !find_variant(o, SEND_FILE, 0),
 		 "--file-dir %s: only --variant sendfile sends from a file", l->file_dir},
-		{l->socket.more && find_flag(o, SEND_FLAGLESS),
+		{l->socket.more && find_variant(o, SEND_FLAGLESS, 0),
 		 .words = "--socket more: write, writev and sendfile take no flags: leave out "
 			  "more, or these variants"},
 		{!l->working_set && l->pick == PICK_RANDOM,
@@ -102,7 +105,6 @@ static int check_pairs(const struct load_options *o, struct refusal *r)
 /* An impossible variant is an error if named, and skipped with a message if from all or every. */
 static int check_cells(const struct load_options *o, struct refusal *r)
 {
-	bool several = o->load.workload == WORKLOAD_PROCINFO ? o->models_all : o->every;
 	bool possible = false;
 
 	for (size_t i = 0; i < load_options__cells(o); i++) {
@@ -110,7 +112,7 @@ static int check_cells(const struct load_options *o, struct refusal *r)
 
 		if (!load__impossible(&load, r->why, r->room))
 			possible = true;
-		else if (!several)
+		else if (!o->every)
 			return -EINVAL;
 	}
 	return possible ? 0 : -EINVAL;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The options of a load, one row each, and the functions that some rows need. Pure. */
-#include <netdb.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,6 +8,7 @@
 #include "loadgen/options/rows.h"
 #include "loadgen/send/send_ops.h"
 #include "loadgen/serving/server.h"
+#include "loadgen/system/listener.h"
 
 static bool ends_by_time(const struct load *l)
 {
@@ -87,8 +87,8 @@ static bool all_variants(struct load_options *o, const char *value)
 
 static bool all_models(struct load_options *o, const char *value)
 {
-	o->models_all = !strcmp(value, "all");
-	if (!o->models_all)
+	o->every = !strcmp(value, "all");
+	if (!o->every)
 		return false;
 	for (o->models.count = 0; o->models.count < serve_model_count; o->models.count++)
 		o->models.of[o->models.count] = serve_models[o->models.count].name;
@@ -109,12 +109,10 @@ static int set_peer(struct load *l, const char *value, struct refusal *r)
 
 static int set_address(struct load *l, const char *value, struct refusal *r)
 {
-	struct addrinfo hints = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM};
-	struct addrinfo *found;
+	struct listener any;
 
-	if (getaddrinfo(value, NULL, &hints, &found))
+	if (listener__resolve(&any, value, NULL))
 		return refuse_value(r, "give an IPv4 or IPv6 address, such as 127.0.0.1 or ::1");
-	freeaddrinfo(found);
 	l->address = value;
 	return 0;
 }

@@ -26,33 +26,27 @@ struct agent {
 	uint64_t time_us[2], time_ns; /* the last CPU time that it reported, and when */
 };
 
-static int fail_peer(const struct peer *p, int err, const char *why, struct failure *f)
-{
-	return failure__set(f, STATUS_FAILED, err, "--peer %s: %s", p->name, why);
-}
+#define fail_peer(p, f, err, format, ...) \
+	failure__set(f, STATUS_FAILED, err, "--peer %s: " format, (p)->name, ##__VA_ARGS__)
 
 /* The peer was not reached, or answered nothing, or with another version. */
 static int explain(const struct peer *p, const struct wire_message *m, int err, struct failure *f)
 {
 	if (err == -EPROTO && m) /* connect() can fail so, too */
-		return failure__set(
-			f, STATUS_FAILED, err,
-			"--peer %s: it speaks version %u, this program %u: install the same "
-			"version on both machines",
-			p->name, m->version, WIRE_VERSION);
-	return failure__set(f, STATUS_FAILED, err, "--peer %s: %s: does loadgen serve run there?",
-			    p->name,
-			    err == -ETIMEDOUT ? "it does not answer"
-			    : err == -EPIPE   ? "it closed the connection"
-			    : err == -EBADMSG ? "another program answers there"
-					      : strerror(-err));
+		return fail_peer(p, f, err,
+				 "it speaks version %u, this program %u: install the same version "
+				 "on both machines",
+				 m->version, WIRE_VERSION);
+	return fail_peer(p, f, err, "%s: does loadgen serve run there?",
+			 err == -ETIMEDOUT ? "it does not answer"
+			 : err == -EPIPE   ? "it closed the connection"
+			 : err == -EBADMSG ? "another program answers there"
+					   : strerror(-err));
 }
 
 static int disbelieve(const struct peer *p, const char *what, struct failure *f)
 {
-	return failure__set(f, STATUS_FAILED, -EPROTO,
-			    "--peer %s: it reports impossible %s: is it loadgen serve?", p->name,
-			    what);
+	return fail_peer(p, f, -EPROTO, "it reports impossible %s: is it loadgen serve?", what);
 }
 
 /* Sends a message, signed or not, and reads its reply, signed alike. */
@@ -67,10 +61,10 @@ static int exchange(const struct peer *p, int fd, struct wire_message *said, con
 	if (err)
 		return explain(p, answer, err, f);
 	if (answer->q.err)
-		return failure__set(f, STATUS_FAILED, -ECONNREFUSED, "--peer %s: it refuses: %s",
-				    p->name, safe_text(answer->text, text, sizeof(text)));
+		return fail_peer(p, f, -ECONNREFUSED, "it refuses: %s",
+				 safe_text(answer->text, text, sizeof(text)));
 	if (secret && !wire__is_signed(answer, secret))
-		return fail_peer(p, -EACCES, "it has not proved that it knows the --key", f);
+		return fail_peer(p, f, -EACCES, "it has not proved that it knows the --key");
 	if (answer->q.type != (said->q.type | WIRE_REPLY) || answer->q.slot != said->q.slot)
 		return disbelieve(p, "answers", f);
 	return 0;
@@ -94,12 +88,11 @@ int peer__greet(struct peer *p, int fd, const struct load *load, struct failure 
 	if (!err)
 		err = exchange(p, fd, &control, NULL, &answer, f);
 	if (!err && !key.bytes != !answer.q.values[0])
-		err = fail_peer(
-			p, -EACCES,
-			key.bytes ? "it asks for no key: give it the same --key, or leave --key "
-				    "out here"
-				  : "it asks for a key: give --key FILE, the same as there",
-			f);
+		err = fail_peer(p, f, -EACCES, "%s",
+				key.bytes
+					? "it asks for no key: give it the same --key, or leave "
+					  "--key out here"
+					: "it asks for a key: give --key FILE, the same as there");
 	if (err)
 		return err;
 	wire__agree(&key, &control, &answer, p->secret);
@@ -110,27 +103,41 @@ int peer__greet(struct peer *p, int fd, const struct load *load, struct failure 
 }
 
 /* A receiver with many pending connections may close one that had no time to identify itself. */
-int peer__open(struct peer *p, struct listener *l, const struct load *load, struct failure *f)
+static int open_at(struct peer *p, struct listener *l, const struct load *load, struct failure *f)
 {
 	struct load plain = *load; /* socket options are for the connections of the load */
 	struct failure why = {0};
-	char host[256], port[8];
-	int err = units__endpoint(load->peer, host, sizeof(host), port);
+	int err = -EPIPE;
 
-	*p = (struct peer){.name = load->peer};
-	*l = (struct listener){.fd = -1};
 	plain.socket = (struct socket_options){0};
-	if (err)
-		return fail_peer(p, err, "give HOST:PORT", f);
-	err = listener__resolve(l, host, port, 0);
-	if (err)
-		return fail_peer(p, -EINVAL, gai_strerror(err), f);
-	for (int i = 0; i < TRIES && (!i || err == -EPIPE); i++) {
+	for (int i = 0; i < TRIES && err == -EPIPE; i++) {
 		listener__close(l);
 		*f = (struct failure){0};
 		l->fd = listener__connect(l, &plain, &why);
 		err = l->fd < 0 ? explain(p, NULL, l->fd, f) : peer__greet(p, l->fd, load, f);
 	}
+	return err;
+}
+
+/* A host may listen at one of its addresses only. */
+int peer__open(struct peer *p, struct listener *l, const struct load *load, struct failure *f)
+{
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *all;
+	char host[256], port[8];
+	int err;
+
+	*p = (struct peer){.name = load->peer};
+	*l = (struct listener){.fd = -1};
+	units__endpoint(load->peer, host, sizeof(host), port); /* the option was checked */
+	err = getaddrinfo(host, port, &hints, &all);
+	if (err)
+		return fail_peer(p, f, -EINVAL, "%s", gai_strerror(err));
+	for (struct addrinfo *at = all; at && l->fd < 0; at = at->ai_next) {
+		memcpy(&l->address, at->ai_addr, at->ai_addrlen);
+		l->length = at->ai_addrlen;
+		err = open_at(p, l, load, f);
+	}
+	freeaddrinfo(all);
 	return err;
 }
 

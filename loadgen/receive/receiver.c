@@ -139,18 +139,12 @@ int receiver_process__start(const struct receiver_process *p, int fd, unsigned i
  */
 static int accept_from(int listener, unsigned int port)
 {
-	for (;;) {
-		struct sockaddr_storage peer;
-		socklen_t length = sizeof(peer);
-		int fd = accept4(listener, (struct sockaddr *)&peer, &length, SOCK_CLOEXEC);
+	struct sockaddr_storage peer;
+	int fd;
 
-		if (fd < 0 && errno != EINTR && errno != ECONNABORTED)
-			return -errno;
-		if (fd >= 0 && listener__port_of(&peer) == port)
-			return fd;
-		if (fd >= 0)
-			close(fd);
-	}
+	while ((fd = listener__accept(listener, &peer, 0)) >= 0 && listener__port_of(&peer) != port)
+		close(fd);
+	return fd;
 }
 
 /* A failure here ends the run and this process. */

@@ -132,18 +132,17 @@ static struct caller *make_place(struct server *s, const struct sockaddr_storage
 static void let_in(struct server *s)
 {
 	struct sockaddr_storage address = {0};
-	socklen_t length = sizeof(address);
-	int fd = accept4(s->listener, (struct sockaddr *)&address, &length, SOCK_CLOEXEC);
+	int fd = listener__accept(s->listener, &address, 0);
 	struct caller *c;
 
-	s->full = fd < 0 && errno != EINTR && errno != EAGAIN && errno != ECONNABORTED;
+	s->full = fd < 0 && fd != -EAGAIN;
 	if (s->full)
-		log__line("cannot take a connection: %m");
+		log__line("cannot take a connection: %s", strerror(-fd));
 	if (fd < 0)
 		return;
 	c = make_place(s, &address);
 	*c = (struct caller){.fd = fd, .since_ns = now_ns(), .address = address};
-	listener__name(&address, length, c->name);
+	listener__name(&address, c->name);
 }
 
 static const char *challenge(const struct server *s, struct caller *c)

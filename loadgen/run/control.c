@@ -27,8 +27,6 @@ int control__open(struct control *c, int fd, struct failure *f)
 	signal(SIGPIPE, SIG_IGN);
 	*c = (struct control){.fd = fd, .driven = fd >= 0};
 	if (!c->driven) {
-		/* Blocked before any thread or process exists, so that all inherit it. */
-		sigprocmask(SIG_BLOCK, &stops, NULL);
 		c->fd = signalfd(-1, &stops, SFD_CLOEXEC);
 		return 0;
 	}
@@ -39,6 +37,14 @@ int control__open(struct control *c, int fd, struct failure *f)
 		       ? 0
 		       : failure__set(f, STATUS_USAGE, -ENOTSOCK,
 				      "--control %d: not a SOCK_SEQPACKET socket", fd);
+}
+
+void control__catch_signals(const struct control *c)
+{
+	sigset_t stops = stop_signals();
+
+	if (!c->driven)
+		sigprocmask(SIG_BLOCK, &stops, NULL);
 }
 
 static int read_signal(struct control *c)

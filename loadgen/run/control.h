@@ -62,8 +62,14 @@ struct control {
 	struct control_message message;
 };
 
-/* fd: the driver's socket, or -1. Takes over signal handling. */
+/* fd: the driver's socket, or -1. */
 int control__open(struct control *c, int fd, struct failure *f);
+
+/*
+ * Without a driver, SIGINT and SIGTERM are read from now on. Before, they end the program at once:
+ * while it sets up or connects, there is nothing to report.
+ */
+void control__catch_signals(const struct control *c);
 
 /* Reads one message, or one signal as a STOP. Returns its type or -errno. */
 int control__read(struct control *c, struct failure *f);

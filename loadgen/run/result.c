@@ -52,8 +52,6 @@ static struct json_object *zerocopy_json(const struct result *r)
 	const struct zerocopy_counts *z = &r->sent.zerocopy;
 	struct json_object *o = r->zerocopy ? json_object_new_object() : NULL;
 
-	if (!o)
-		return NULL;
 	json__add_count(o, "requests", z->requests);
 	json__add_count(o, "completions", z->completions);
 	json__add_known(o, "copied", !r->sent.copied_unknown, z->copied);
@@ -67,8 +65,6 @@ static struct json_object *rate_json(const struct result *r)
 {
 	struct json_object *o = r->load->rate ? json_object_new_object() : NULL;
 
-	if (!o)
-		return NULL;
 	json__add_count(o, "due", r->sent.due);
 	json__add_count(o, "unsent", r->sent.due - r->sent.messages);
 	return o;
@@ -76,35 +72,30 @@ static struct json_object *rate_json(const struct result *r)
 
 static void add_cpu(struct json_object *o, bool known, struct cpu_time t)
 {
-	add_number(o, "user_s", known, t.user_s, "%.6f");
-	add_number(o, "system_s", known, t.system_s, "%.6f");
+	add_number(o, "user_s", known, (double)t.user_us / 1e6, "%.6f");
+	add_number(o, "system_s", known, (double)t.system_us / 1e6, "%.6f");
 }
 
 static struct json_object *receiver_json(const struct result *r)
 {
 	struct json_object *o = r->receiver_known ? json_object_new_object() : NULL;
 
-	if (o)
-		add_cpu(o, true, r->receiver);
+	add_cpu(o, true, r->receiver);
 	return o;
 }
 
 static struct json_object *verify_json(const struct result *r)
 {
-	struct json_object *o = r->load->verify ? json_object_new_object() : NULL, *first = NULL;
+	struct json_object *o = r->load->verify ? json_object_new_object() : NULL;
+	struct json_object *first = r->bad ? json_object_new_object() : NULL;
 
-	if (!o)
-		return NULL;
 	json__add_count(o, "bytes_checked", r->checked);
 	json__add_count(o, "bad_bytes", r->bad);
-	if (r->bad) {
-		first = json_object_new_object();
-		json__add_count(first, "connection", r->bad_connection);
-		json__add_count(first, "message", r->first_bad.message);
-		json__add_count(first, "offset", r->first_bad.offset);
-		json__add_count(first, "expected", r->first_bad.expected);
-		json__add_count(first, "got", r->first_bad.got);
-	}
+	json__add_count(first, "connection", r->bad_connection);
+	json__add_count(first, "message", r->first_bad.message);
+	json__add_count(first, "offset", r->first_bad.offset);
+	json__add_count(first, "expected", r->first_bad.expected);
+	json__add_count(first, "got", r->first_bad.got);
 	json__add(o, "first", first);
 	return o;
 }
@@ -114,8 +105,6 @@ static struct json_object *serving_json(const struct result *r)
 	const struct visits *v = &r->visits;
 	struct json_object *o = !r->ops->sends ? json_object_new_object() : NULL;
 
-	if (!o)
-		return NULL;
 	json__add_count(o, "started", v->started);
 	json__add_count(o, "answered", v->answered);
 	json__add_count(o, "unfinished", v->unfinished);
@@ -134,8 +123,7 @@ static struct json_object *tcp_json(const struct result *r)
 {
 	struct json_object *o = netstat__json(&r->netstat_before, &r->netstat_after);
 
-	if (o)
-		json__add(o, "sending", tcp_sockets__json(&r->sockets));
+	json__add(o, "sending", tcp_sockets__json(&r->sockets));
 	return o;
 }
 
@@ -143,8 +131,6 @@ static struct json_object *pinning_json(const struct result *r)
 {
 	struct json_object *o = r->cpus.split ? json_object_new_object() : NULL;
 
-	if (!o)
-		return NULL;
 	json__add(o, "sender", cpus__json(&r->cpus.sender));
 	json__add(o, "receiver", cpus__json(&r->cpus.receiver));
 	return o;
@@ -158,12 +144,9 @@ static void add_privilege(struct json_object *o)
 	json__add_count(o, "uid", getuid());
 	if (getrlimit(RLIMIT_MEMLOCK, &limit))
 		return;
-	if (limit.rlim_cur == RLIM_INFINITY) {
-		json__add(o, "memlock_bytes", NULL);
-		json__add(o, "memlock_unlimited", json_object_new_boolean(true));
-	} else {
-		json__add_count(o, "memlock_bytes", limit.rlim_cur);
-	}
+	json__add_known(o, "memlock_bytes", limit.rlim_cur != RLIM_INFINITY, limit.rlim_cur);
+	if (limit.rlim_cur == RLIM_INFINITY)
+		json__add_truth(o, "memlock_unlimited", true);
 }
 
 /* If the other process sends, only the kernel counts its send calls. */
@@ -182,8 +165,6 @@ struct json_object *result__json(const struct result *r)
 {
 	struct json_object *o = json_object_new_object();
 
-	if (!o)
-		return NULL;
 	add_sent(o, r);
 	json__add(o, "errors", errors_json(r));
 	json__add(o, "zerocopy", zerocopy_json(r));
@@ -250,10 +231,11 @@ static void print_cpu(const struct result *r, const char *sender, const char *re
 {
 	if (!r->sender_known)
 		return;
-	printf("cpu         %s %.2f s user + %.2f s system", sender, r->sender.user_s,
-	       r->sender.system_s);
+	printf("cpu         %s %.2f s user + %.2f s system", sender,
+	       (double)r->sender.user_us / 1e6, (double)r->sender.system_us / 1e6);
 	if (r->receiver_known)
-		printf(", %s %.2f + %.2f", receiver, r->receiver.user_s, r->receiver.system_s);
+		printf(", %s %.2f + %.2f", receiver, (double)r->receiver.user_us / 1e6,
+		       (double)r->receiver.system_us / 1e6);
 	printf("\n");
 }
 

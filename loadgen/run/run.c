@@ -38,7 +38,6 @@ static void stop(struct run *run, struct patience *w)
 
 static void abandon_dead(struct run *run, struct patience *w, struct failure *f)
 {
-	run->dead = true;
 	child__explain_death(&run->other, f);
 	run->ops->abandon(run);
 	stop(run, w);
@@ -76,7 +75,7 @@ static void give_up_if_stopped(struct run *run, struct patience *w, struct failu
 {
 	uint64_t now = now_ns();
 
-	if (run->dead || !child__is_stopped(&run->other)) {
+	if (!child__is_stopped(&run->other)) {
 		w->stopped_ns = 0;
 		return;
 	}
@@ -116,7 +115,7 @@ static int wait_for_phase(struct run *run, uint64_t deadline_ns, struct failure 
 		[WORKERS] = {.fd = run->barrier.fd, .events = POLLIN},
 		[CONTROL] = {.fd = run->control->fd, .events = POLLIN},
 		/* hang-up only, because workers use the channel */
-		[OTHER] = {.fd = run->dead ? -1 : run->other.channel},
+		[OTHER] = {.fd = run->other.pid ? run->other.channel : -1},
 	};
 
 	for (;;) {
@@ -141,7 +140,7 @@ static int wait_for_phase(struct run *run, uint64_t deadline_ns, struct failure 
 
 static struct cpu_time since(struct cpu_time then, struct cpu_time now)
 {
-	return (struct cpu_time){now.user_s - then.user_s, now.system_s - then.system_s};
+	return (struct cpu_time){now.user_us - then.user_us, now.system_us - then.system_us};
 }
 
 /* Both processes exist, each on its CPUs; there is no connection and no thread yet. */
@@ -188,6 +187,7 @@ static int warm_up(struct run *run, struct failure *f)
 
 	if (!err)
 		err = wait_for_phase(run, PHASE_FOREVER, f);
+	control__catch_signals(run->control);
 	failure__adopt(f, &run->barrier.failure);
 	if (!err && !f->status && run->load->warmup_s > 0 && !run->stopped) {
 		deadline = now_ns() + (uint64_t)(run->load->warmup_s * 1e9);
@@ -227,8 +227,6 @@ static int window(struct run *run, struct result *r, struct failure *f)
 	}
 	*(sends ? &r->sender : &r->receiver) = since(own, cpu_time__own());
 	netstat__read(&r->netstat_after, elsewhere);
-	if (run->ops->close)
-		run->ops->close(run, r);
 	err = child__cpu_time(&run->other, &now);
 	if (err == -EPIPE) /* checked before the workers' failures, which it explains */
 		child__explain_death(&run->other, &r->failure);
@@ -261,7 +259,8 @@ static int conduct(struct run *run, struct result *r, struct failure *f)
 		return err;
 	/* A driver's STOP ended the warm-up alone; Ctrl-C ends all there is. */
 	run->stopped = run->control->signal;
-	run->control->message.port = (__u16)run->listener.port;
+	r->port = listener__port_of(&run->listener.address);
+	run->control->message.port = (__u16)r->port;
 	err = control__say(run->control, CONTROL_PARKED, "", f);
 	if (!err)
 		err = control__await(run->control, CONTROL_GO, &stopped, f);
@@ -273,7 +272,6 @@ static int conduct(struct run *run, struct result *r, struct failure *f)
 		err = control__say(run->control, CONTROL_PARKED, "", f);
 	if (!err)
 		err = control__await(run->control, CONTROL_FINISH, &ignored, f);
-	r->port = run->listener.port;
 	return err;
 }
 

@@ -21,7 +21,6 @@ struct run {
 	struct barrier barrier; /* of our threads */
 	struct cpus cpus;
 	bool stopped;	      /* the run was asked to end */
-	bool dead;	      /* the other end has died */
 	const char *given_up; /* why the run did not wait for all sent data; NULL: it did */
 	void *state;	      /* the workload's own */
 };
@@ -46,12 +45,8 @@ struct run_ops {
 	/* Lets what remains after the end finish by itself. May be NULL. */
 	bool (*delivered)(struct run *run);
 
-	/*
-	 * Before and after the window: open and close may be NULL; count is called when it has
-	 * ended.
-	 */
+	/* Before and after the window; open may be NULL. */
 	void (*open)(struct run *run);
-	void (*close)(struct run *run, struct result *r);
 	uint64_t (*count)(struct run *run, struct result *r);
 	/* Checks the counts for contradictions. May be NULL. */
 	void (*check)(const struct run *run, struct result *r);

@@ -25,10 +25,12 @@
 #define DESCRIPTORS  64	  /* descriptors beside those of connections */
 #define STACK_BYTES  (128u << 10)
 
-/* A thread of the client and what it counts. */
+/* A thread of the client, its connections, and what it counts. */
 struct visitor {
 	struct client *client;
-	uint64_t rounds; /* connections per slot in this phase */
+	struct visit *slots; /* one, or with epoll all */
+	unsigned int count, busy;
+	uint64_t left; /* connections to begin in this phase */
 	struct visits visits;
 	struct failure failure;
 };
@@ -38,8 +40,10 @@ struct client {
 	struct server_shared *shared;
 	_Atomic uint64_t deadline_ns; /* of the phase: no connection begins after it */
 	int abort_fd;		      /* readable: abort what is in progress */
+	int epoll;		      /* -1: a thread for each connection, with poll() */
 	_Atomic uint64_t progress_ns; /* when any connection was last answered */
 	struct visitor *visitors;
+	struct visit *slots;
 };
 
 /* One connection in progress. */
@@ -180,7 +184,7 @@ static bool is_lost(const struct visit *v, const struct client *c)
 }
 
 /* Counts the result of a connection and closes it. */
-static void end_visit(struct visit *v, int err, struct visitor *who)
+static void end_visit(struct visitor *who, struct visit *v, int err)
 {
 	if (!err && !is_answer(v))
 		err = -EBADMSG;
@@ -195,18 +199,10 @@ static void end_visit(struct visit *v, int err, struct visitor *who)
 	if (v->fd >= 0)
 		close(v->fd);
 	v->fd = -1;
+	who->busy--;
 }
 
-/* The connections of a thread: one, or with epoll all of them. */
-struct crowd {
-	struct visitor *who;
-	int epoll; /* -1: one connection, with poll() */
-	struct visit *slots;
-	unsigned int count, busy;
-	uint64_t left; /* connections to begin */
-};
-
-static int watch(struct crowd *c, struct visit *v, int op, uint32_t events)
+static int watch(const struct client *c, struct visit *v, int op, uint32_t events)
 {
 	struct epoll_event e = {.events = events, .data.ptr = v};
 
@@ -214,117 +210,85 @@ static int watch(struct crowd *c, struct visit *v, int op, uint32_t events)
 	return c->epoll >= 0 && epoll_ctl(c->epoll, op, v->fd, &e) ? -errno : 0;
 }
 
-static bool may_begin(struct crowd *c)
+static void begin_if_due(struct visitor *who, struct visit *v)
 {
-	return c->left && !c->who->failure.status &&
-	       now_ns() < atomic_load(&c->who->client->deadline_ns);
-}
-
-static void end_one(struct crowd *c, struct visit *v, int err)
-{
-	end_visit(v, err, c->who);
-	c->busy--;
-}
-
-static void begin_one(struct crowd *c, struct visit *v)
-{
+	struct client *c = who->client;
 	int err;
 
-	c->left--;
-	c->busy++;
-	err = begin_visit(v, c->who->client, &c->who->visits);
+	if (!who->left || who->failure.status || now_ns() >= atomic_load(&c->deadline_ns))
+		return;
+	who->left--;
+	who->busy++;
+	err = begin_visit(v, c, &who->visits);
 	if (!err)
 		err = watch(c, v, EPOLL_CTL_ADD, EPOLLOUT);
 	if (err)
-		end_one(c, v, err);
+		end_visit(who, v, err);
 }
 
-static void step(struct crowd *c, struct visit *v)
+static void step(struct visitor *who, struct visit *v)
 {
 	int over = 0;
 
 	if (!v->connected) {
 		over = note_connected(v);
 		if (!over)
-			over = watch(c, v, EPOLL_CTL_MOD, EPOLLIN);
+			over = watch(who->client, v, EPOLL_CTL_MOD, EPOLLIN);
 	} else {
 		over = read_answer(v);
 	}
 	if (!over)
 		return;
-	end_one(c, v, over > 0 ? 0 : over);
-	if (may_begin(c))
-		begin_one(c, v);
+	end_visit(who, v, over > 0 ? 0 : over);
+	begin_if_due(who, v);
 }
 
-static void end_all(struct crowd *c, bool lost_only, int err)
+static void end_all(struct visitor *who, bool lost_only, int err)
 {
-	for (unsigned int i = 0; i < c->count; i++)
-		if (c->slots[i].fd >= 0 && (!lost_only || is_lost(&c->slots[i], c->who->client)))
-			end_one(c, &c->slots[i], err);
+	for (struct visit *v = who->slots; v < who->slots + who->count; v++)
+		if (v->fd >= 0 && (!lost_only || is_lost(v, who->client)))
+			end_visit(who, v, err);
 }
 
-static int await_events(struct crowd *c, struct epoll_event events[EVENTS])
+static int await_events(struct visitor *who, struct epoll_event events[EVENTS])
 {
-	struct pollfd p[] = {{.fd = c->who->client->abort_fd, .events = POLLIN},
-			     {.fd = c->slots->fd, .events = c->slots->events}};
+	const struct client *c = who->client;
+	struct pollfd p[] = {{.fd = c->abort_fd, .events = POLLIN},
+			     {.fd = who->slots->fd, .events = who->slots->events}};
 	int n;
 
 	if (c->epoll >= 0)
 		return epoll_wait(c->epoll, events, EVENTS, LOOK_MS);
 	n = poll(p, 2, LOOK_MS);
-	events[0].data.ptr = p[0].revents ? NULL : c->slots;
+	events[0].data.ptr = p[0].revents ? NULL : who->slots;
 	return n > 0 ? 1 : n;
-}
-
-static void run_crowd(struct crowd *c)
-{
-	struct epoll_event events[EVENTS];
-
-	for (unsigned int i = 0; i < c->count; i++)
-		c->slots[i].fd = -1;
-	for (unsigned int i = 0; i < c->count && may_begin(c); i++)
-		begin_one(c, &c->slots[i]);
-	while (c->busy) {
-		int n = await_events(c, events);
-
-		for (int i = 0; i < n; i++) {
-			if (events[i].data.ptr)
-				step(c, events[i].data.ptr);
-			else
-				end_all(c, false, -ECANCELED);
-			if (!c->busy)
-				return;
-		}
-		if (!n)
-			end_all(c, true, -ETIMEDOUT);
-	}
 }
 
 static void run_phase(struct visitor *who)
 {
-	bool all = who->client->run->load->client_model == CLIENT_EPOLL;
-	struct epoll_event abandon = {.events = EPOLLIN};
-	struct crowd c = {
-		.who = who,
-		.count = all ? who->client->run->load->connections : 1,
-		.epoll = all ? epoll_create1(EPOLL_CLOEXEC) : -1,
-	};
+	struct epoll_event events[EVENTS];
 
-	c.left = who->rounds > UINT64_MAX / c.count ? UINT64_MAX : who->rounds * c.count;
-	c.slots = calloc(c.count, sizeof(*c.slots));
-	if (!c.slots || (all && (c.epoll < 0 || epoll_ctl(c.epoll, EPOLL_CTL_ADD,
-							  who->client->abort_fd, &abandon))))
-		failure__set(&who->failure, STATUS_FAILED, -errno, "cannot watch connections: %s",
-			     strerror(errno));
-	else
-		run_crowd(&c);
-	if (c.epoll >= 0)
-		close(c.epoll);
-	free(c.slots);
+	for (struct visit *v = who->slots; v < who->slots + who->count; v++) {
+		v->fd = -1;
+		begin_if_due(who, v);
+	}
+	while (who->busy) {
+		int n = await_events(who, events);
+
+		for (int i = 0; i < n; i++) {
+			if (events[i].data.ptr)
+				step(who, events[i].data.ptr);
+			else
+				end_all(who, false, -ECANCELED);
+			if (!who->busy)
+				return;
+		}
+		if (!n)
+			end_all(who, true, -ETIMEDOUT);
+	}
 }
 
-/* A client thread: waits at the barrier for phases, and makes at most so many rounds in each. */
+/* A client thread: waits at the barrier for phases. */
 static void *run_visitor(void *visitor)
 {
 	struct visitor *v = visitor;
@@ -353,20 +317,28 @@ static int fork_server(struct run *run, struct failure *f)
 	return err ? err : serving__start(&run->other, &run->listener, run->load, &run->cpus, f);
 }
 
-static int make_client(struct run *run, unsigned int count)
+static int make_client(struct run *run, unsigned int count, bool epoll)
 {
 	struct client *c = run->state = calloc(1, sizeof(*c));
+	unsigned int all = run->load->connections;
+	struct epoll_event abandon = {.events = EPOLLIN};
 
 	if (!c)
 		return -ENOMEM;
 	c->run = run;
 	c->shared = run->other.shared;
 	c->abort_fd = eventfd(0, EFD_CLOEXEC);
-	c->visitors = c->abort_fd < 0 ? NULL : calloc(count, sizeof(*c->visitors));
-	if (!c->visitors)
+	c->epoll = epoll ? epoll_create1(EPOLL_CLOEXEC) : -1;
+	c->visitors = calloc(count, sizeof(*c->visitors));
+	c->slots = calloc(all, sizeof(*c->slots));
+	if (c->abort_fd < 0 || !c->visitors || !c->slots ||
+	    (epoll && epoll_ctl(c->epoll, EPOLL_CTL_ADD, c->abort_fd, &abandon)))
 		return -errno;
-	for (unsigned int i = 0; i < count; i++)
+	for (unsigned int i = 0; i < count; i++) {
 		c->visitors[i].client = c;
+		c->visitors[i].slots = c->slots + i;
+		c->visitors[i].count = all / count;
+	}
 	return listener__own_address(&run->listener, &c->shared->client);
 }
 
@@ -380,7 +352,7 @@ static int connect_client(struct run *run, struct failure *f)
 
 	if (err)
 		return err;
-	err = make_client(run, count);
+	err = make_client(run, count, epoll);
 	if (err)
 		return failure__set(f, STATUS_FAILED, err, "cannot make %u connections: %s",
 				    run->load->connections, strerror(-err));
@@ -399,8 +371,8 @@ static void begin(struct run *run, uint64_t deadline_ns, uint64_t rounds)
 	struct client *c = run->state;
 
 	atomic_store(&c->deadline_ns, deadline_ns);
-	for (unsigned int i = 0; i < run->barrier.count; i++)
-		c->visitors[i].rounds = rounds;
+	for (struct visitor *v = c->visitors; v < c->visitors + run->barrier.count; v++)
+		v->left = rounds > UINT64_MAX / v->count ? UINT64_MAX : rounds * v->count;
 }
 
 /* No more connections begin; those in progress finish. */
@@ -451,7 +423,10 @@ static void put_away(struct run *run)
 		return;
 	if (c->abort_fd >= 0)
 		close(c->abort_fd);
+	if (c->epoll >= 0)
+		close(c->epoll);
 	free(c->visitors);
+	free(c->slots);
 	free(c);
 }
 

@@ -171,10 +171,6 @@ static int set_up(struct worker *w)
 	err = !w->sender.state ? -ENOMEM
 	      : w->ops->setup  ? w->ops->setup(&w->sender, w->run->load)
 			       : 0;
-	if (err) {
-		free(w->sender.state);
-		w->sender.state = NULL;
-	}
 	/*
 	 * Not poll(): it would return at once while completions wait in the error queue, which the
 	 * variant reads only when it sends.
@@ -197,10 +193,9 @@ static void *run_worker(void *worker)
 	while (barrier__wait(&w->run->barrier, &w->sender.failure))
 		if (!err)
 			run_phase(w);
-	if (!err && w->ops->teardown)
+	if (w->sender.state && w->ops->teardown)
 		w->ops->teardown(&w->sender);
-	if (!err)
-		free(w->sender.state);
+	free(w->sender.state);
 	return NULL;
 }
 
@@ -244,24 +239,24 @@ static int fork_receiver(struct run *run, struct failure *f)
 				     &run->cpus, f);
 }
 
-static int own_port(int fd)
+static unsigned int own_port(int fd)
 {
-	struct sockaddr_storage address;
+	struct sockaddr_storage address = {0};
 	socklen_t length = sizeof(address);
 
-	return getsockname(fd, (struct sockaddr *)&address, &length)
-		       ? -errno
-		       : (int)listener__port_of(&address);
+	getsockname(fd, (struct sockaddr *)&address, &length);
+	return listener__port_of(&address);
 }
 
-static void init_worker(struct worker *w, struct run *run, unsigned int index, int fd, int port)
+static void init_worker(struct worker *w, struct run *run, unsigned int index, int fd,
+			unsigned int port)
 {
 	const struct load *load = run->load;
 	struct stream *s = run->state;
 
 	*w = (struct worker){
 		.sender = {.fd = fd,
-			   .connection = (uint32_t)port,
+			   .connection = port,
 			   .slot = &s->slots[index],
 			   .mode = load->working_set		       ? SEND_PICKED
 				   : load->verify || load->reuse_early ? SEND_REFILL
@@ -283,21 +278,19 @@ static int connect_all(struct run *run, struct failure *f)
 
 	while (s->connected < run->load->threads) {
 		int fd = listener__connect(&run->listener, run->load, f);
-		int port, err;
+		unsigned int port;
+		int err;
 
 		if (fd < 0)
 			return fd;
 		port = own_port(fd);
 		init_worker(&s->workers[s->connected], run, s->connected, fd, port);
-		err = run->load->peer
-			      ? peer__introduce(&s->peer, fd, s->connected, (uint32_t)port, f)
-			      : receiver__adopt(&run->other, s->connected, (unsigned int)port, f);
-		if (!err && run->load->rcvlowat > 1)
-			receiver__request(&run->other, REQUEST_MARK, s->connected,
-					  run->load->rcvlowat);
+		err = run->load->peer ? peer__introduce(&s->peer, fd, s->connected, port, f)
+				      : receiver__adopt(&run->other, s->connected, port, f);
 		s->connected++;
 		if (err)
 			return err;
+		set_mark(&s->workers[s->connected - 1], (int)run->load->rcvlowat);
 	}
 	return 0;
 }
@@ -391,15 +384,6 @@ static void open_window(struct run *run)
 	((struct stream *)run->state)->checked_before = checked(run);
 }
 
-static void close_window(struct run *run, struct result *r)
-{
-	struct tcp_state now;
-
-	for_each_worker (w, run)
-		if (!tcp_state__read(w->sender.fd, &now))
-			tcp_sockets__add_socket(&r->sockets, &w->opened, &now);
-}
-
 /* The result of the receiver's check of every byte. Wrong bytes are a failure. */
 static void verify(const struct run *run, struct result *r)
 {
@@ -441,6 +425,10 @@ static void verify(const struct run *run, struct result *r)
 
 static void add_worker(struct result *r, const struct worker *w)
 {
+	struct tcp_state now;
+
+	if (!tcp_state__read(w->sender.fd, &now))
+		tcp_sockets__add_socket(&r->sockets, &w->opened, &now);
 	add_counters(&r->sent, &w->sender.sent, offsetof(struct sent, latency));
 	hist__merge(&r->sent.latency, &w->sender.sent.latency);
 	r->sent.copied_unknown |= w->sender.sent.copied_unknown;
@@ -495,7 +483,6 @@ const struct run_ops run_stream = {
 	.received = received,
 	.delivered = delivered,
 	.open = open_window,
-	.close = close_window,
 	.count = count,
 	.check = verify,
 	.print = result__print_stream,

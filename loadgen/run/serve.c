@@ -106,6 +106,7 @@ static int open_all(struct serve_options *o, struct listener *l, struct control 
 		err = raise_files("serve", DESCRIPTORS_MIN, "", f);
 	if (!err)
 		err = control__open(control, -1, f);
+	control__catch_signals(control);
 	if (!err)
 		err = listener__open(l, &o->load.load, f);
 	if (!err)
@@ -135,7 +136,7 @@ int serve__main(int argc, char **argv)
 	}
 	log__begin();
 	mallopt(M_MMAP_THRESHOLD, RETURNED_MIN);
-	listener__name(&l.address, l.length, name);
+	listener__name(&l.address, name);
 	printf("listening on %s\n", name);
 	fflush(stdout);
 	err = session__serve(l.fd, control.fd, &o.limits, &key);

@@ -13,30 +13,26 @@ struct inflight {
 	uint32_t oldest; /* all lower numbers are complete */
 	uint32_t in_flight;
 	uint32_t mask;
-	uint32_t *owner;   /* number -> its message, or INFLIGHT_NONE */
 	uint32_t *pending; /* message -> its sends in flight, plus 1 while the caller has it */
 	uint32_t *free;	   /* a stack of messages that are not pending */
 	uint32_t free_count;
+	uint32_t owner[]; /* number -> its message, or INFLIGHT_NONE; then the other two */
 };
 
 struct inflight *inflight__create(uint32_t messages, uint32_t first_id)
 {
-	struct inflight *l = calloc(1, sizeof(*l));
+	struct inflight *l;
 	uint32_t size = 1024;
 
-	if (!l)
-		return NULL;
 	while (size < 4 * messages)
 		size *= 2;
+	l = calloc(1, sizeof(*l) + (size + 2 * messages) * sizeof(*l->owner));
+	if (!l)
+		return NULL;
 	l->next = l->oldest = first_id;
 	l->mask = size - 1;
-	l->owner = malloc(size * sizeof(*l->owner));
-	l->pending = calloc(messages, sizeof(*l->pending));
-	l->free = malloc(messages * sizeof(*l->free));
-	if (!l->owner || !l->pending || !l->free) {
-		inflight__destroy(l);
-		return NULL;
-	}
+	l->pending = l->owner + size;
+	l->free = l->pending + messages;
 	for (uint32_t i = 0; i < size; i++)
 		l->owner[i] = INFLIGHT_NONE;
 	while (l->free_count < messages) {
@@ -44,16 +40,6 @@ struct inflight *inflight__create(uint32_t messages, uint32_t first_id)
 		l->free_count++;
 	}
 	return l;
-}
-
-void inflight__destroy(struct inflight *l)
-{
-	if (!l)
-		return;
-	free(l->owner);
-	free(l->pending);
-	free(l->free);
-	free(l);
 }
 
 bool inflight__has_room(const struct inflight *l)

@@ -17,9 +17,8 @@
 
 struct inflight;
 
-/* first_id is 0 for a new socket. NULL when out of memory. */
+/* One allocation, for free(). first_id is 0 for a new socket. NULL when out of memory. */
 struct inflight *inflight__create(uint32_t messages, uint32_t first_id);
-void inflight__destroy(struct inflight *l);
 
 /* The table is full: wait for completions before sending more. */
 bool inflight__has_room(const struct inflight *l);

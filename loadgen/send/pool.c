@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <stdlib.h>
-#include <string.h>
 
 #include "loadgen/load.h"
 #include "loadgen/send/pool.h"
@@ -81,8 +80,6 @@ int pool__create(struct pool *p, struct sender *s, const struct load *load, uint
 				  &s->failure);
 	if (!err)
 		err = make_messages(p, s, load, count, room);
-	if (err)
-		pool__destroy(p);
 	return err;
 }
 
@@ -92,13 +89,9 @@ void pool__destroy(struct pool *p)
 		message__destroy(&p->messages[i]);
 	free(p->messages);
 	memory__unmap(&p->memory);
-	p->messages = NULL;
-	p->count = 0;
 }
 
 const struct memory *pool__memory(const struct pool *p, const struct sender *s)
 {
-	if (s->dataset)
-		return &s->dataset->memory;
-	return p->memory.base ? &p->memory : NULL;
+	return s->dataset ? &s->dataset->memory : &p->memory;
 }

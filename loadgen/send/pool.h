@@ -29,11 +29,11 @@ uint32_t pool__depth(const struct load *load);
 #define POOL_PIPE_BYTES (1u << 20) /* an unprivileged user's limit; a pipe may be smaller */
 double pool__need(const struct load *load);
 
-/* On failure, nothing is left behind, and s->failure has the words. */
+/* Must be destroyed, also on failure, of which s->failure may have the words. */
 int pool__create(struct pool *p, struct sender *s, const struct load *load, uint32_t count);
 void pool__destroy(struct pool *p);
 
-/* The memory that messages are sent from: the pool's own, the data set's, or NULL. */
+/* The memory that messages are sent from: the data set's, or the pool's own if it has any. */
 const struct memory *pool__memory(const struct pool *p, const struct sender *s);
 
 static inline struct message *pool__next(struct pool *p)

@@ -5,7 +5,6 @@
  * copies, and the pages must not be written to before the receiver has read them.
  */
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/sendfile.h>
 #include <unistd.h>
 
@@ -22,7 +21,6 @@
  */
 struct borrowed {
 	struct pool pool;
-	uint64_t *ends; /* of each message: the connection's total bytes after it was sent */
 	uint64_t total; /* bytes sent since the connection began */
 	bool reuse_early;
 };
@@ -31,17 +29,9 @@ struct borrowed {
 static int borrowed_setup(struct sender *s, const struct load *load)
 {
 	struct borrowed *l = s->state;
-	uint32_t depth = pool__depth(load);
-	int err;
 
 	l->reuse_early = load->reuse_early;
-	l->ends = calloc(depth, sizeof(*l->ends));
-	if (!l->ends)
-		return -ENOMEM;
-	err = pool__create(&l->pool, s, load, depth);
-	if (err)
-		free(l->ends);
-	return err;
+	return pool__create(&l->pool, s, load, pool__depth(load));
 }
 
 static void borrowed_teardown(struct sender *s)
@@ -49,40 +39,45 @@ static void borrowed_teardown(struct sender *s)
 	struct borrowed *l = s->state;
 
 	pool__destroy(&l->pool);
-	free(l->ends);
 }
 
-/* Returns when the next message may be written to. -EPIPE if it never may. */
+/*
+ * Returns when the next message may be written to: the receiver has everything but the messages
+ * that were sent since. -EPIPE if it never may.
+ */
 static inline int await_receiver(struct borrowed *l, struct sender *s)
 {
-	uint64_t end = l->ends[l->pool.turn];
+	uint64_t since = (l->pool.count - 1) * pool__next(&l->pool)->bytes;
+	uint64_t end = l->total > since ? l->total - since : 0;
 
 	if (l->reuse_early || atomic_load(&s->slot->received) >= end)
 		return 0;
 	return slot__await(s->slot, end);
 }
 
-/* All of the next message was sent. */
-static inline void note_sent(struct borrowed *l)
-{
-	l->total += pool__next(&l->pool)->bytes;
-	l->ends[l->pool.turn] = l->total;
-	pool__advance(&l->pool);
-}
-
-static always_inline int send_one_of_file(struct sender *s, enum send_mode mode)
+static always_inline int borrowed__send_one(struct sender *s, enum send_mode mode,
+					    int (*send)(struct sender *s, struct message *m))
 {
 	struct borrowed *l = s->state;
 	struct message *m = pool__next(&l->pool);
-	const struct memory *file = pool__memory(&l->pool, s);
-	size_t left = m->bytes;
 	int err = await_receiver(l, s);
-	off_t at;
 
 	if (err)
 		return err;
 	prepare(s, m, mode);
-	at = (char *)m->fields[0].iov_base - file->base;
+	err = send(s, m);
+	l->total += m->bytes;
+	pool__advance(&l->pool);
+	return err;
+}
+
+static int send_file(struct sender *s, struct message *m)
+{
+	struct borrowed *l = s->state;
+	const struct memory *file = pool__memory(&l->pool, s);
+	off_t at = (char *)m->fields[0].iov_base - file->base;
+	size_t left = m->bytes;
+
 	while (left) {
 		ssize_t n = sender__account(s, sendfile(s->fd, file->fd, &at, left));
 
@@ -92,8 +87,12 @@ static always_inline int send_one_of_file(struct sender *s, enum send_mode mode)
 			return (int)n;
 		left -= (size_t)n;
 	}
-	note_sent(l);
 	return 0;
+}
+
+static always_inline int send_one_of_file(struct sender *s, enum send_mode mode)
+{
+	return borrowed__send_one(s, mode, send_file);
 }
 
 SEND_VARIANT(sendfile, send_one_of_file,
@@ -113,7 +112,7 @@ struct pipeline {
 static int open_pipe(struct sender *s, const struct load *load)
 {
 	struct pipeline *p = s->state;
-	int ends[2], err;
+	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC))
 		return failure__set(
@@ -123,20 +122,17 @@ static int open_pipe(struct sender *s, const struct load *load)
 	p->out = ends[0];
 	p->in = ends[1];
 	fcntl(p->in, F_SETPIPE_SZ, POOL_PIPE_BYTES);
-	err = borrowed_setup(s, load);
-	if (err) {
-		close(p->in);
-		close(p->out);
-	}
-	return err;
+	return borrowed_setup(s, load);
 }
 
 static void close_pipe(struct sender *s)
 {
 	struct pipeline *p = s->state;
 
-	close(p->in);
-	close(p->out);
+	if (p->in) { /* there was a pipe */
+		close(p->in);
+		close(p->out);
+	}
 	borrowed_teardown(s);
 }
 
@@ -185,16 +181,7 @@ static int send_message(struct sender *s, struct message *m)
 
 static always_inline int send_one(struct sender *s, enum send_mode mode)
 {
-	struct pipeline *p = s->state;
-	struct message *m = pool__next(&p->borrowed.pool);
-	int err = await_receiver(&p->borrowed, s);
-
-	if (err)
-		return err;
-	prepare(s, m, mode);
-	err = send_message(s, m);
-	note_sent(&p->borrowed);
-	return err;
+	return borrowed__send_one(s, mode, send_message);
 }
 
 SEND_VARIANT(splice, send_one, .flags = SEND_SHARES | SEND_BORROWS,

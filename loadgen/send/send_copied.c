@@ -4,8 +4,8 @@
  * gathered in one buffer (flat) or which lies in fields. They use the system calls of sockets, or
  * those that files have, too. One variant does everything but the send.
  */
-#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "loadgen/load.h"
 #include "loadgen/send/send_copied.h"
@@ -21,19 +21,15 @@ void copied__teardown(struct sender *s)
 	struct copied *c = s->state;
 
 	pool__destroy(&c->pool);
-	free(c->buffer);
+	message__destroy(&c->flat);
 }
 
 static int set_up_flat(struct sender *s, const struct load *load)
 {
 	struct copied *c = s->state;
-	int err;
+	int err = message__create(&c->flat, load->message_bytes, 1, true);
 
-	c->buffer = malloc(load->message_bytes);
-	err = c->buffer ? copied__setup(s, load) : -ENOMEM;
-	if (err)
-		free(c->buffer);
-	return err;
+	return err ? err : copied__setup(s, load);
 }
 
 static always_inline void gather(char *to, const struct message *m)
@@ -44,31 +40,36 @@ static always_inline void gather(char *to, const struct message *m)
 	}
 }
 
-typedef ssize_t (*flat_send_fn)(struct sender *s, const void *data, size_t length);
-
-static always_inline int flat__send_one(struct sender *s, enum send_mode mode, flat_send_fn send)
+static always_inline int flat__send_one(struct sender *s, enum send_mode mode, copied_send_fn send)
 {
 	struct copied *c = s->state;
-	struct message *m = c->pool.messages;
-	size_t done = 0;
 
-	prepare(s, m, mode);
-	gather(c->buffer, m);
-	while (done < m->bytes) {
-		ssize_t n = send(s, c->buffer + done, m->bytes - done);
-
-		if (n == -EINTR)
-			continue;
-		if (n < 0)
-			return (int)n;
-		done += (size_t)n;
-	}
-	return 0;
+	prepare(s, c->pool.messages, mode);
+	gather(c->flat.fields->iov_base, c->pool.messages);
+	return send_all(s, &c->flat, send);
 }
 
-static always_inline ssize_t send_message(struct sender *s, struct iovec *iov, unsigned int count)
+static ssize_t send_flat(struct sender *s, struct iovec *iov, unsigned int one)
+{
+	(void)one;
+	return sender__account(s,
+			       send(s->fd, iov->iov_base, iov->iov_len, MSG_NOSIGNAL | s->flags));
+}
+
+static ssize_t send_fields(struct sender *s, struct iovec *iov, unsigned int count)
 {
 	return sender__sendmsg(s, iov, count, 0);
+}
+
+static ssize_t write_flat(struct sender *s, struct iovec *iov, unsigned int one)
+{
+	(void)one;
+	return sender__account(s, write(s->fd, iov->iov_base, iov->iov_len));
+}
+
+static ssize_t write_fields(struct sender *s, struct iovec *iov, unsigned int count)
+{
+	return sender__account(s, writev(s->fd, iov, (int)count));
 }
 
 static always_inline int null_one(struct sender *s, enum send_mode mode)
@@ -87,9 +88,9 @@ static always_inline int null_one(struct sender *s, enum send_mode mode)
 	SEND_VARIANT(variant, variant##_one, .flags = is, .state_bytes = sizeof(struct copied), \
 		     .setup = set_up, .teardown = copied__teardown)
 
-COPIED(twocopy, flat__send_one, sender__send, SEND_COURSE, set_up_flat);
-COPIED(onecopy, fields__send_one, send_message, SEND_COURSE, copied__setup);
-COPIED(write, flat__send_one, sender__write, SEND_FLAGLESS, set_up_flat);
-COPIED(writev, fields__send_one, sender__writev, SEND_FLAGLESS, copied__setup);
+COPIED(twocopy, flat__send_one, send_flat, SEND_COURSE, set_up_flat);
+COPIED(onecopy, fields__send_one, send_fields, SEND_COURSE, copied__setup);
+COPIED(write, flat__send_one, write_flat, SEND_FLAGLESS, set_up_flat);
+COPIED(writev, fields__send_one, write_fields, SEND_FLAGLESS, copied__setup);
 
 SEND_VARIANT(null, null_one, .flags = SEND_NOTHING);

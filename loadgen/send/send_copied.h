@@ -7,26 +7,22 @@
 
 /* The beginning of their state. */
 struct copied {
-	struct pool pool; /* of one message */
-	char *buffer;	  /* where the application gathers the message; NULL: the kernel gathers */
+	struct pool pool;    /* of one message */
+	struct message flat; /* of one field, in which the application gathers the message */
 };
 
 int copied__setup(struct sender *s, const struct load *load);
 void copied__teardown(struct sender *s);
 
-typedef ssize_t (*fields_send_fn)(struct sender *s, struct iovec *iov, unsigned int count);
+typedef ssize_t (*copied_send_fn)(struct sender *s, struct iovec *iov, unsigned int count);
 
-/* The kernel gathers the fields. */
-static always_inline int fields__send_one(struct sender *s, enum send_mode mode,
-					  fields_send_fn send)
+/* Sends until all of the message was taken. */
+static always_inline int send_all(struct sender *s, struct message *m, copied_send_fn send)
 {
-	struct copied *c = s->state;
-	struct message *m = c->pool.messages;
 	struct iovec *iov = m->fields;
 	unsigned int count = m->count;
 	size_t done = 0;
 
-	prepare(s, m, mode);
 	for (;;) {
 		ssize_t n = send(s, iov, count);
 
@@ -39,4 +35,14 @@ static always_inline int fields__send_one(struct sender *s, enum send_mode mode,
 			return 0;
 		iov = message__rest(m, done, &count);
 	}
+}
+
+/* The kernel gathers the fields. */
+static always_inline int fields__send_one(struct sender *s, enum send_mode mode,
+					  copied_send_fn send)
+{
+	struct copied *c = s->state;
+
+	prepare(s, c->pool.messages, mode);
+	return send_all(s, c->pool.messages, send);
 }

@@ -82,27 +82,21 @@ static always_inline int send_loop_paced(struct sender *s, send_one_fn send_one)
 	return err;
 }
 
+#define SEND_LOOP(name, loop)             \
+	static int name(struct sender *s) \
+	{                                 \
+		return loop;              \
+	}
+
 /*
  * Defines a variant by its function that sends one message: the loops, and the ops table with its
  * other functions.
  */
 #define SEND_VARIANT(variant, send_one, ...)                                  \
-	static int variant##_as_is(struct sender *s)                          \
-	{                                                                     \
-		return send_loop(s, send_one, SEND_AS_IS);                    \
-	}                                                                     \
-	static int variant##_refill(struct sender *s)                         \
-	{                                                                     \
-		return send_loop(s, send_one, SEND_REFILL);                   \
-	}                                                                     \
-	static int variant##_picked(struct sender *s)                         \
-	{                                                                     \
-		return send_loop(s, send_one, SEND_PICKED);                   \
-	}                                                                     \
-	static int variant##_paced(struct sender *s)                          \
-	{                                                                     \
-		return send_loop_paced(s, send_one);                          \
-	}                                                                     \
+	SEND_LOOP(variant##_as_is, send_loop(s, send_one, SEND_AS_IS))        \
+	SEND_LOOP(variant##_refill, send_loop(s, send_one, SEND_REFILL))      \
+	SEND_LOOP(variant##_picked, send_loop(s, send_one, SEND_PICKED))      \
+	SEND_LOOP(variant##_paced, send_loop_paced(s, send_one))              \
 	static int (*const variant##_runs[SEND_LOOPS])(struct sender * s) = { \
 		[SEND_AS_IS] = variant##_as_is,                               \
 		[SEND_REFILL] = variant##_refill,                             \

@@ -16,9 +16,9 @@ struct sender;
 #define SEND_SHARES    (1u << 3) /* the kernel sends from our memory: messages are in flight */
 #define SEND_FILE      (1u << 4) /* from a file, each message in one piece */
 #define SEND_FLAGLESS  (1u << 5) /* its system call takes no flags such as MSG_MORE */
-#define SEND_URING     (1u << 6) /* by io_uring */
-#define SEND_REGISTERS (1u << 7) /* can send from registered buffers */
-#define SEND_BORROWS   (1u << 8) /* the kernel borrows pages until the receiver has them (pool.h) */
+#define SEND_REGISTERS (1u << 6) /* can send from registered buffers */
+#define SEND_BORROWS   (1u << 7) /* the kernel borrows pages until the receiver has them (pool.h) */
+#define SEND_NO_FIELDS (SEND_NOTHING | SEND_FILE)
 
 struct send_ops {
 	const char *name;
@@ -30,7 +30,7 @@ struct send_ops {
 
 	/*
 	 * setup runs in the worker's thread, connected. s->state has state_bytes, all zero, which
-	 * the caller frees. A failed setup leaves nothing else behind. Both may be NULL.
+	 * the caller frees after teardown, which undoes a failed setup, too. Both may be NULL.
 	 */
 	size_t state_bytes;
 	int (*setup)(struct sender *s, const struct load *load);
@@ -57,8 +57,5 @@ const struct send_ops *variants__find(const char *name);
 /* Probes the kernel. 0, or a negative errno with the variant's name and the reason. */
 int variants__probe(const char *name, char *why, size_t room);
 
-/*
- * In send_uring.c: does this kernel's io_uring have the operation? 0, or a negative errno with the
- * reason.
- */
-int ring__probe(int operation, const char *what, char *why, size_t room);
+/* In send_uring.c: probes for a variant that needs io_uring. */
+int ring__probe(const struct send_ops *ops, char *why, size_t room);

@@ -43,19 +43,27 @@ static int open_ring(struct io_uring *ring, unsigned int submissions, unsigned i
 		   : 0;
 }
 
-int ring__probe(int operation, const char *what, char *why, size_t room)
+/* All zero: it was not set up. */
+static void close_ring(struct io_uring *ring)
+{
+	if (ring->ring_fd)
+		io_uring_queue_exit(ring);
+}
+
+int ring__probe(const struct send_ops *ops, char *why, size_t room)
 {
 	struct io_uring_probe *probe;
 	struct io_uring ring;
 	int err = io_uring_queue_init(1, &ring, 0);
 
 	if (err) {
-		snprintf(why, room, "%s", explain(err));
+		snprintf(why, room, "--variant %s: %s", ops->name, explain(err));
 		return err;
 	}
 	probe = io_uring_get_probe_ring(&ring);
-	if (!probe || !io_uring_opcode_supported(probe, operation)) {
-		snprintf(why, room, "this kernel's io_uring has no %s", what);
+	if (!probe || !io_uring_opcode_supported(probe, ops->operation)) {
+		snprintf(why, room, "--variant %s: this kernel's io_uring has no %s", ops->name,
+			 ops->needs);
 		err = -EOPNOTSUPP;
 	}
 	if (probe)
@@ -104,19 +112,14 @@ static int set_up_copied(struct sender *s, const struct load *load)
 	struct uring *u = s->state;
 	int err = open_ring(&u->ring, 4, 8, &s->failure);
 
-	if (err)
-		return err;
-	err = copied__setup(s, load);
-	if (err)
-		io_uring_queue_exit(&u->ring);
-	return err;
+	return err ? err : copied__setup(s, load);
 }
 
 static void tear_down_copied(struct sender *s)
 {
 	struct uring *u = s->state;
 
-	io_uring_queue_exit(&u->ring);
+	close_ring(&u->ring);
 	copied__teardown(s);
 }
 
@@ -153,7 +156,7 @@ static always_inline int send_one_copied(struct sender *s, enum send_mode mode)
 	return fields__send_one(s, mode, send_copied);
 }
 
-SEND_VARIANT(uring, send_one_copied, .flags = SEND_URING, .operation = IORING_OP_SEND,
+SEND_VARIANT(uring, send_one_copied, .operation = IORING_OP_SEND,
 	     .needs = "sends (since Linux 5.6)", .state_bytes = sizeof(struct uring),
 	     .setup = set_up_copied, .teardown = tear_down_copied);
 
@@ -187,7 +190,7 @@ static void teardown(struct sender *s)
 {
 	struct uring_zc *u = s->state;
 
-	io_uring_queue_exit(&u->ring);
+	close_ring(&u->ring);
 	pool__destroy(&u->pool);
 	free(u->pending);
 	free(u->failed);
@@ -225,11 +228,7 @@ static int setup(struct sender *s, const struct load *load)
 	u->pending = calloc(depth, sizeof(*u->pending));
 	u->failed = calloc(depth, sizeof(*u->failed));
 	err = u->pending && u->failed ? pool__create(&u->pool, s, load, depth) : -ENOMEM;
-	if (!err && u->registered)
-		err = register_memory(s);
-	if (err)
-		teardown(s);
-	return err;
+	return !err && u->registered ? register_memory(s) : err;
 }
 
 static void apply_notification(struct sender *s, const struct io_uring_cqe *cqe)
@@ -458,7 +457,7 @@ static int settle(struct sender *s)
 		   : 0;
 }
 
-SEND_VARIANT(uring_zc, send_one, .flags = SEND_ZEROCOPY | SEND_SHARES | SEND_URING | SEND_REGISTERS,
+SEND_VARIANT(uring_zc, send_one, .flags = SEND_ZEROCOPY | SEND_SHARES | SEND_REGISTERS,
 	     .operation = IORING_OP_SENDMSG_ZC,
 	     .needs = "zero-copy sends of scattered fields (since Linux 6.1)",
 	     .state_bytes = sizeof(struct uring_zc), .setup = setup, .teardown = teardown,

@@ -6,7 +6,7 @@
  * notification, but memory that was freed long ago has left the cache.
  */
 #include <poll.h>
-#include <stdio.h>
+#include <stdlib.h>
 
 #include "loadgen/load.h"
 #include "loadgen/send/inflight.h"
@@ -30,7 +30,7 @@ static void teardown(struct sender *s)
 	struct zerocopy *z = s->state;
 
 	pool__destroy(&z->pool);
-	inflight__destroy(z->inflight);
+	free(z->inflight);
 }
 
 static int enable(struct sender *s)
@@ -56,8 +56,6 @@ static int setup(struct sender *s, const struct load *load)
 	err = z->inflight ? pool__create(&z->pool, s, load, pool__depth(load)) : -ENOMEM;
 	if (!err && z->reuse_early)
 		z->early = inflight__take_message(z->inflight);
-	if (err)
-		teardown(s);
 	return err;
 }
 

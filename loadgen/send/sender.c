@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <poll.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
 #include "loadgen/send/send_loop.h"
 
@@ -20,21 +19,6 @@ ssize_t sender__account(struct sender *s, ssize_t n)
 	n = -errno;
 	s->sent.errors[-n < ERRNO_LIMIT ? -n : 0]++;
 	return n;
-}
-
-ssize_t sender__send(struct sender *s, const void *data, size_t length)
-{
-	return sender__account(s, send(s->fd, data, length, MSG_NOSIGNAL | s->flags));
-}
-
-ssize_t sender__write(struct sender *s, const void *data, size_t length)
-{
-	return sender__account(s, write(s->fd, data, length));
-}
-
-ssize_t sender__writev(struct sender *s, struct iovec *iov, unsigned int count)
-{
-	return sender__account(s, writev(s->fd, iov, (int)count));
 }
 
 ssize_t sender__sendmsg(struct sender *s, struct iovec *iov, unsigned int count, int flags)

@@ -91,9 +91,6 @@ static inline uint64_t now_ns(void)
 ssize_t sender__account(struct sender *s, ssize_t n);
 
 /* One counted system call. Returns the bytes taken, or a negative errno. */
-ssize_t sender__send(struct sender *s, const void *data, size_t length);
-ssize_t sender__write(struct sender *s, const void *data, size_t length);
-ssize_t sender__writev(struct sender *s, struct iovec *iov, unsigned int count);
 ssize_t sender__sendmsg(struct sender *s, struct iovec *iov, unsigned int count, int flags);
 
 /*

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <stdio.h>
 #include <string.h>
 
 #include "loadgen/load.h"
@@ -36,12 +35,8 @@ const struct send_ops *variants__find(const char *name)
 int variants__probe(const char *name, char *why, size_t room)
 {
 	const struct send_ops *ops = variants__find(name);
-	char reason[200] = "";
-	int err = ops->needs ? ring__probe(ops->operation, ops->needs, reason, sizeof(reason)) : 0;
 
-	if (err)
-		snprintf(why, room, "--variant %s: %s", name, reason);
-	return err;
+	return ops->needs ? ring__probe(ops, why, room) : 0;
 }
 
 unsigned int load__fields(const struct load *load)

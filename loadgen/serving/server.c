@@ -154,17 +154,6 @@ static int fail_serving(struct server *s, int err, const char *what)
 				    : "");
 }
 
-static int accept_next(struct server *s, struct sockaddr_storage *peer, int flags)
-{
-	socklen_t length = sizeof(*peer);
-	int fd;
-
-	do
-		fd = accept4(s->listener, (struct sockaddr *)peer, &length, flags | SOCK_CLOEXEC);
-	while (fd < 0 && (errno == EINTR || errno == ECONNABORTED));
-	return fd;
-}
-
 /* Is it our client's connection? Its port is marked before it connects, for one connection. */
 static bool is_ours(struct server *s, const struct sockaddr_storage *peer)
 {
@@ -181,12 +170,12 @@ static int take_connection(struct server *s, struct exchange *x, int flags)
 {
 	struct sockaddr_storage peer;
 
-	while ((x->fd = accept_next(s, &peer, flags)) >= 0 && !is_ours(s, &peer)) {
+	while ((x->fd = listener__accept(s->listener, &peer, flags)) >= 0 && !is_ours(s, &peer)) {
 		close(x->fd);
 		atomic_fetch_add(&s->shared->strangers, 1);
 	}
 	if (x->fd < 0)
-		return errno == EAGAIN ? 0 : fail_serving(s, -errno, "take a connection");
+		return x->fd == -EAGAIN ? 0 : fail_serving(s, x->fd, "take a connection");
 	x->server = s;
 	x->port = listener__port_of(&peer);
 	x->length = x->sent = 0;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -8,8 +9,11 @@
 static int start_all(struct barrier *b, unsigned int count, const pthread_attr_t *attributes,
 		     void *(*body)(void *), char *elements, size_t size)
 {
+	sigset_t all, before;
 	int err = 0;
 
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the coordinator's */
 	pthread_mutex_lock(&b->lock); /* no thread counts as waiting before count is final */
 	while (b->count < count && !err) {
 		err = pthread_create(&b->threads[b->count], attributes, body,
@@ -17,6 +21,7 @@ static int start_all(struct barrier *b, unsigned int count, const pthread_attr_t
 		b->count += !err;
 	}
 	pthread_mutex_unlock(&b->lock);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return -err;
 }
 

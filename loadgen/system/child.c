@@ -36,8 +36,8 @@ struct cpu_time cpu_time__own(void)
 
 	getrusage(RUSAGE_SELF, &u);
 	return (struct cpu_time){
-		.user_s = (double)u.ru_utime.tv_sec + (double)u.ru_utime.tv_usec / 1e6,
-		.system_s = (double)u.ru_stime.tv_sec + (double)u.ru_stime.tv_usec / 1e6,
+		.user_us = (uint64_t)(u.ru_utime.tv_sec * 1000000 + u.ru_utime.tv_usec),
+		.system_us = (uint64_t)(u.ru_stime.tv_sec * 1000000 + u.ru_stime.tv_usec),
 	};
 }
 
@@ -45,8 +45,7 @@ void cpu_time__answer(struct request *q)
 {
 	struct cpu_time t = cpu_time__own();
 
-	q->values[0] = (uint64_t)(t.user_s * 1e6 + 0.5);
-	q->values[1] = (uint64_t)(t.system_s * 1e6 + 0.5);
+	memcpy(q->values, &t, sizeof(t));
 }
 
 void cpus__split(struct cpus *c, const cpu_set_t *allowed)
@@ -219,8 +218,7 @@ int child__cpu_time(struct child *c, struct cpu_time *t)
 	struct request q = {.type = REQUEST_CPU_TIME};
 	int err = child__request(c, &q, TIME_TIMEOUT_MS);
 
-	if (!err)
-		*t = (struct cpu_time){(double)q.values[0] / 1e6, (double)q.values[1] / 1e6};
+	memcpy(t, q.values, sizeof(*t));
 	return err;
 }
 

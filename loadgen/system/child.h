@@ -38,10 +38,9 @@ struct json_object *cpus__json(const cpu_set_t *set);
  */
 int raise_files(const char *who, unsigned int needed, const char *remedy, struct failure *f);
 
-/* CPU time of a process. */
+/* CPU time of a process, in microseconds: the values of REQUEST_CPU_TIME. */
 struct cpu_time {
-	double user_s;
-	double system_s;
+	uint64_t user_us, system_us;
 };
 
 /* Of the calling process, with all its threads. */
@@ -66,7 +65,7 @@ struct request {
 	uint64_t values[REQUEST_VALUES];
 };
 
-/* Answers REQUEST_CPU_TIME, in microseconds. */
+/* Answers REQUEST_CPU_TIME. */
 void cpu_time__answer(struct request *q);
 
 struct child {

@@ -85,15 +85,14 @@ static int add_pair(int other)
 
 static int fail_link(struct failure *f, int err)
 {
-	if (err == -EPERM)
-		return failure__set(f, STATUS_SYSTEM, err,
-				    "--link veth: making network namespaces needs CAP_SYS_ADMIN: "
-				    "run as root, not by sudo");
-	if (err == -EOPNOTSUPP)
-		return failure__set(f, STATUS_SYSTEM, err,
-				    "--link veth: this kernel has no virtual Ethernet devices "
-				    "(modprobe veth)");
-	return failure__set(f, STATUS_FAILED, err, "--link veth: %s", strerror(-err));
+	const char *why = err == -EPERM ? "making network namespaces needs CAP_SYS_ADMIN: run as "
+					  "root, not by sudo"
+			  : err == -EOPNOTSUPP
+				  ? "this kernel has no virtual Ethernet devices (modprobe veth)"
+				  : NULL;
+
+	return failure__set(f, why ? STATUS_SYSTEM : STATUS_FAILED, err, "--link veth: %s",
+			    why ? why : strerror(-err));
 }
 
 static int set_up(int fd, struct ifreq *r)

@@ -32,12 +32,11 @@ bool listener__same_host(const struct sockaddr_storage *a, const struct sockaddr
 					: a4->sin_addr.s_addr == b4->sin_addr.s_addr;
 }
 
-void listener__name(const struct sockaddr_storage *address, socklen_t length,
-		    char name[ADDRESS_NAME])
+void listener__name(const struct sockaddr_storage *address, char name[ADDRESS_NAME])
 {
 	char host[NI_MAXHOST] = "?", port[NI_MAXSERV] = "?";
 
-	getnameinfo((const struct sockaddr *)address, length, host, sizeof(host), port,
+	getnameinfo((const struct sockaddr *)address, sizeof(*address), host, sizeof(host), port,
 		    sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV);
 	snprintf(name, ADDRESS_NAME, strchr(host, ':') ? "[%.64s]:%.8s" : "%.64s:%.8s", host, port);
 }
@@ -68,16 +67,17 @@ bool listener__is_loopback(const struct listener *l)
 	return ntohl(four->sin_addr.s_addr) >> IN_CLASSA_NSHIFT == IN_LOOPBACKNET;
 }
 
-int listener__resolve(struct listener *l, const char *host, const char *port, int flags)
+int listener__resolve(struct listener *l, const char *address, const char *port)
 {
-	struct addrinfo hints = {.ai_flags = flags, .ai_socktype = SOCK_STREAM}, *found;
-	int err = getaddrinfo(host, port, &hints, &found);
+	struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
+				 .ai_socktype = SOCK_STREAM};
+	struct addrinfo *found;
+	int err = getaddrinfo(address, port, &hints, &found);
 
 	if (err)
 		return err;
 	memcpy(&l->address, found->ai_addr, found->ai_addrlen);
 	l->length = found->ai_addrlen;
-	l->port = listener__port_of(&l->address);
 	freeaddrinfo(found);
 	return 0;
 }
@@ -210,7 +210,7 @@ static int explain_bind(const struct listener *l, int err, struct failure *f)
 		remedy = ": choose an --address of this machine";
 	else if (err == -EACCES)
 		remedy = ": ports below 1024 need privilege, choose a higher --port";
-	listener__name(&l->address, l->length, name);
+	listener__name(&l->address, name);
 	return failure__set(f, STATUS_FAILED, err, "cannot listen on %s: %s%s", name,
 			    strerror(-err), remedy);
 }
@@ -222,8 +222,7 @@ int listener__open(struct listener *l, const struct load *load, struct failure *
 
 	*l = (struct listener){.fd = -1};
 	snprintf(port, sizeof(port), "%u", load->port);
-	err = listener__resolve(l, load->address, port,
-				AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE);
+	err = listener__resolve(l, load->address, port);
 	if (err)
 		return failure__set(f, STATUS_USAGE, -EINVAL, "--address %s: %s", load->address,
 				    gai_strerror(err));
@@ -245,8 +244,6 @@ int listener__open(struct listener *l, const struct load *load, struct failure *
 		err = explain_bind(l, -errno, f);
 	if (err)
 		listener__close(l);
-	else
-		l->port = listener__port_of(&l->address);
 	return err;
 }
 
@@ -255,6 +252,17 @@ void listener__close(struct listener *l)
 	if (l->fd >= 0)
 		close(l->fd);
 	l->fd = -1;
+}
+
+int listener__accept(int listener, struct sockaddr_storage *peer, int flags)
+{
+	socklen_t length = sizeof(*peer);
+	int fd;
+
+	do
+		fd = accept4(listener, (struct sockaddr *)peer, &length, flags | SOCK_CLOEXEC);
+	while (fd < 0 && (errno == EINTR || errno == ECONNABORTED));
+	return fd < 0 ? -errno : fd;
 }
 
 /* An address that drops packets must not block the run for minutes. */
@@ -288,5 +296,5 @@ int listener__connect(const struct listener *l, const struct load *load, struct 
 		return fd;
 	close(fd);
 	return failure__set(f, STATUS_FAILED, err, "cannot connect to the receiver's port %u: %s",
-			    l->port, strerror(-err));
+			    listener__port_of(&l->address), strerror(-err));
 }

@@ -13,15 +13,17 @@ struct listener {
 	int fd;
 	struct sockaddr_storage address; /* with the assigned port */
 	socklen_t length;
-	unsigned int port;
 };
 
-/* Resolves the address by getaddrinfo(), whose error it returns. */
-int listener__resolve(struct listener *l, const char *host, const char *port, int flags);
+/* Reads an address, and a port or NULL, in numbers. Returns the error of getaddrinfo(). */
+int listener__resolve(struct listener *l, const char *address, const char *port);
 
 /* Opens the listener, perhaps in another namespace: must be called before there are threads. */
 int listener__open(struct listener *l, const struct load *load, struct failure *f);
 void listener__close(struct listener *l);
+
+/* Accepts the next connection, with flags for accept4(). Returns the socket or -errno. */
+int listener__accept(int listener, struct sockaddr_storage *peer, int flags);
 
 /*
  * Opens a connection to it, with the load's socket options, in the caller's namespace. Returns the
@@ -40,8 +42,7 @@ bool listener__same_host(const struct sockaddr_storage *a, const struct sockaddr
 
 /* "host:port" or "[host]:port", in numbers. */
 #define ADDRESS_NAME 80
-void listener__name(const struct sockaddr_storage *address, socklen_t length,
-		    char name[ADDRESS_NAME]);
+void listener__name(const struct sockaddr_storage *address, char name[ADDRESS_NAME]);
 
 /* The port in an IPv4 or IPv6 socket address. */
 unsigned int listener__port_of(const struct sockaddr_storage *address);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,14 +24,10 @@ void log__begin(void)
 static bool write_line(const char *text, size_t size)
 {
 	struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
-	ssize_t n;
 
-	if (own >= 0)
-		return write(own, text, size) == (ssize_t)size;
-	n = send(STDERR_FILENO, text, size, MSG_DONTWAIT | MSG_NOSIGNAL);
-	if (n < 0 && errno == ENOTSOCK && poll(&p, 1, 0) > 0)
-		n = write(STDERR_FILENO, text, size);
-	return n == (ssize_t)size;
+	if (own < 0 && poll(&p, 1, 0) <= 0)
+		return false;
+	return write(own < 0 ? STDERR_FILENO : own, text, size) == (ssize_t)size;
 }
 
 static bool write_count(void)

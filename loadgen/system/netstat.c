@@ -3,9 +3,9 @@
 #include <netinet/in.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "common/json.h"
 #include "loadgen/system/netstat.h"
@@ -19,12 +19,12 @@ static const struct {
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 _Static_assert(ROWS <= NETSTAT_MAX, "room for each");
 
-static void set_counter(struct netstat *n, const char *group, const char *name, uint64_t value)
+static void add_counter(struct netstat *n, const char *group, const char *name, uint64_t value)
 {
 	for (size_t i = 0; i < ROWS; i++)
 		if (!strcmp(rows[i].group, group) && !strcmp(rows[i].name, name)) {
 			n->known[i] = true;
-			n->values[i] = value;
+			n->values[i] += value;
 		}
 }
 
@@ -42,13 +42,13 @@ void netstat__parse(struct netstat *n, const char *names, const char *values)
 	values += at;
 	while (sscanf(names, "%63s%n", name, &at) == 1 &&
 	       sscanf(values, "%lld%n", &value, &step) == 1) {
-		set_counter(n, group, name, (uint64_t)value);
+		add_counter(n, group, name, (uint64_t)value);
 		names += at;
 		values += step;
 	}
 }
 
-static bool read_file(struct netstat *n, const char *path)
+static bool add_file(struct netstat *n, const char *path)
 {
 	char names[LINE_MAX_BYTES], values[LINE_MAX_BYTES];
 	FILE *file = fopen(path, "re");
@@ -61,32 +61,23 @@ static bool read_file(struct netstat *n, const char *path)
 	return true;
 }
 
-static void read_process(struct netstat *n, const char *process)
+static void add_process(struct netstat *n, pid_t process)
 {
 	char path[64];
 
-	memset(n, 0, sizeof(*n));
-	snprintf(path, sizeof(path), "/proc/%s/net/netstat", process);
-	n->read = read_file(n, path);
-	snprintf(path, sizeof(path), "/proc/%s/net/snmp", process);
-	n->read &= read_file(n, path);
+	snprintf(path, sizeof(path), "/proc/%d/net/netstat", (int)process);
+	n->read &= add_file(n, path);
+	snprintf(path, sizeof(path), "/proc/%d/net/snmp", (int)process);
+	n->read &= add_file(n, path);
 }
 
+/* Each namespace has the same counters. */
 void netstat__read(struct netstat *n, pid_t other)
 {
-	struct netstat theirs;
-	char process[16];
-
-	read_process(n, "self");
-	if (!other)
-		return;
-	snprintf(process, sizeof(process), "%d", (int)other);
-	read_process(&theirs, process);
-	n->read &= theirs.read;
-	for (size_t i = 0; i < ROWS; i++) {
-		n->known[i] &= theirs.known[i];
-		n->values[i] += theirs.values[i];
-	}
+	*n = (struct netstat){.read = true};
+	add_process(n, getpid());
+	if (other)
+		add_process(n, other);
 }
 
 struct json_object *netstat__json(const struct netstat *before, const struct netstat *after)

@@ -21,12 +21,12 @@ struct netstat {
 };
 
 /*
- * Reads /proc/self/net and adds the counters of another process's namespace unless other is 0. What
- * cannot be read stays unknown.
+ * Reads those of this process and adds the counters of another process's namespace unless other is
+ * 0. What cannot be read stays unknown.
  */
 void netstat__read(struct netstat *n, pid_t other);
 
-/* Parses the counters of two lines, "TcpExt: NAME ..." and "TcpExt: VALUE ...". Pure. */
+/* Adds the counters of two lines, "TcpExt: NAME ..." and "TcpExt: VALUE ...". Pure. */
 void netstat__parse(struct netstat *n, const char *names, const char *values);
 
 /* The growth of each counter; null if unknown. NULL: nothing was read. */

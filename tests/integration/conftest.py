@@ -272,6 +272,31 @@ def veth_pair():
             run("ip", "netns", "del", end)
 
 
+@pytest.fixture
+def program(request, tmp_path):
+    """The file of a module's PROGRAM."""
+    path = tmp_path / "program.py"
+    path.write_text(request.module.PROGRAM)
+    return path
+
+
+# For programs: the notifications in a socket's error queue, the ids of the sends and whether they were copied.
+NOTIFICATIONS = """
+import socket, struct
+
+def notifications(s):
+    while True:
+        try:
+            _, control, _, _ = s.recvmsg(0, 512, socket.MSG_ERRQUEUE | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return
+        for _, _, data in control:
+            _, origin, _, code, _, first, last = struct.unpack("IBBBBII", data[:16])
+            assert origin == 5, origin
+            yield first, last, code
+"""
+
+
 class Child(subprocess.Popen):
     """With it, a test that fails ends what it started: to wait for it would be for ever."""
 

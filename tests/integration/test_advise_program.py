@@ -2,10 +2,8 @@
 """`analyze advise` of programs: their own counts by size, to the send, and what is said of them."""
 
 import collections
-import http.client
 import json
 import os
-import random
 import signal
 
 import pytest
@@ -56,16 +54,8 @@ def test_sizes_of_a_mixed_sender_are_its_own(sender):
 @pytest.mark.parametrize("sendfile", [False, True], ids=["writev", "sendfile"])
 def test_sizes_of_nginx_are_those_that_it_logs(sendfile, tmp_path):
     need("nginx")
-    numbers = random.Random(9)
     server = Nginx(tmp_path, sendfile, [ANALYZE, "advise", "--json", "-", "--"])
-    bodies = []
-    connection = http.client.HTTPConnection("127.0.0.1", server.port)
-    for i in range(min(100, SENDS)):
-        bodies.append(numbers.randrange(1, 30_000))
-        (tmp_path / f"{i}").write_bytes(b"x" * bodies[-1])
-        connection.request("GET", f"/{i}")
-        assert len(connection.getresponse().read()) == bodies[-1]
-    connection.close()
+    bodies = server.serve(min(100, SENDS), 9)
     advice = json.loads(server.end())
     logged = server.logged()
     assert len(logged) == len(bodies)

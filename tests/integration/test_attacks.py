@@ -16,7 +16,7 @@ import pytest
 
 from conftest import PATIENCE_S, eventually
 from test_serve import (ACCEPTED, CHALLENGE, CONTROL, CPU_TIME, DATA, MESSAGE, PROOF, REFUSED, REPLY,
-                        SIGNED, STATE, VERSION, Impostor, Serve, answer, ended, hello, kind_of,
+                        SIGNED, STATE, VERSION, Impostor, Listening, Serve, answer, ended, hello, kind_of,
                         measure, message, send)
 from test_strangers import key, session  # noqa: F401 (a fixture)
 
@@ -171,27 +171,21 @@ def test_a_log_that_nobody_reads_does_not_keep_it_from_ending(kind):
 
 # A relay
 
-class Relay:
+class Relay(Listening):
     """Between a sender and serve: passes on what both say, as change() makes it. change() is given
     the connection's number, whether it is the sender's, and the bytes; what it returns goes on,
     and None ends that connection."""
 
     def __init__(self, there, change=lambda number, sends, data: data):
-        self.there, self.change = there, change
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.peer = f"127.0.0.1:{self.listener.getsockname()[1]}"
-        self.pairs = []
-        threading.Thread(target=self.accept, daemon=True).start()
+        self.there, self.change, self.pairs = there, change, []
+        super().__init__()
 
-    def accept(self):
-        with contextlib.suppress(OSError):
-            while True:
-                pair = self.listener.accept()[0], self.there.connect()
-                self.pairs.append(pair)
-                for sends in (True, False):
-                    threading.Thread(target=self.pump, daemon=True,
-                                     args=(len(self.pairs) - 1, sends,
-                                           *(pair if sends else pair[::-1]))).start()
+    def begin(self, s):
+        pair = s, self.there.connect()
+        self.pairs.append(pair)
+        for sends in (True, False):
+            threading.Thread(target=self.pump, daemon=True,
+                             args=(len(self.pairs) - 1, sends, *(pair if sends else pair[::-1]))).start()
 
     def pump(self, number, sends, source, sink):
         with contextlib.suppress(OSError):
@@ -201,12 +195,8 @@ class Relay:
             with contextlib.suppress(OSError):
                 s.shutdown(socket.SHUT_RDWR)
 
-    def __enter__(self):
-        return self
-
     def __exit__(self, *_):
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
+        super().__exit__()
         for s in sum(self.pairs, ()):
             with contextlib.suppress(OSError):
                 s.shutdown(socket.SHUT_RDWR)  # closing alone leaves a thread in recv, and the connection
@@ -315,13 +305,11 @@ def test_who_has_a_key_sends_to_nobody_without(key):  # noqa: F811
 class Stage(Impostor):
     """Answers with one of these after another."""
 
-    def serve(self):
-        with contextlib.suppress(OSError):
-            s, _ = self.listener.accept()
-            self.kept.append(s)
-            for data in self.answer:
-                s.recv(MESSAGE.size, socket.MSG_WAITALL)
-                s.sendall(data)
+    def begin(self, s):
+        self.kept.append(s)
+        for data in self.answer:
+            s.recv(MESSAGE.size, socket.MSG_WAITALL)
+            s.sendall(data)
 
 
 def recorded(there, key):  # noqa: F811

@@ -133,13 +133,6 @@ print(json.dumps(seen))
 """
 
 
-@pytest.fixture
-def program(tmp_path):
-    path = tmp_path / "program.py"
-    path.write_text(PROGRAM)
-    return path
-
-
 def observed(*command, mechanism=None):
     """The record, and what the program says of itself."""
     result = analyze("--json", "-", *(["--mechanism", mechanism] if mechanism else []), "--", *command)

@@ -114,14 +114,15 @@ def test_words_of_a_command_are_its_own():
 
 
 @needs_bpf
-def test_taken_port():
+@pytest.mark.parametrize("program", [ANALYZE, LOADGEN], ids=["analyze", "loadgen"])
+def test_taken_port(program):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        result = analyze("--variant", "twocopy", "--port", port, "--duration", "1")
+        result = run(program, "--variant", "twocopy", "--port", port, "--duration", "1")
     assert result.returncode == 1
-    one_line(result, f"127.0.0.1:{port}")
+    one_line(result, f"127.0.0.1:{port}", "--port")
 
 
 @needs_bpf
@@ -305,17 +306,12 @@ def test_closed_standard_streams(tmp_path, program, fds, closed):
 
 
 @needs_bpf
-@pytest.mark.parametrize("args", [
-    ("--help",), ("--version",), ("doctor",), ("doctor", "--help"), ("doctor", "--hooks=send"),
-    ("--variant", "twocopy", "--messages", "10")], ids=" ".join)
-def test_a_full_standard_output_is_said(args):
-    result = run("sh", "-c", 'exec "$@" > /dev/full', "sh", ANALYZE, *args)
-    assert result.returncode == 1
-    one_line(result, "standard output", "full")
-
-
-def test_the_load_generators_full_output_is_said():
-    result = run("sh", "-c", 'exec "$@" > /dev/full', "sh", LOADGEN, "--version")
+@pytest.mark.parametrize("words", [
+    (ANALYZE, "--help"), (ANALYZE, "--version"), (ANALYZE, "doctor"), (ANALYZE, "doctor", "--help"),
+    (ANALYZE, "doctor", "--hooks=send"), (ANALYZE, "--variant", "twocopy", "--messages", "10"),
+    (LOADGEN, "--version")], ids=lambda words: " ".join(words[1:]))
+def test_a_full_standard_output_is_said(words):
+    result = run("sh", "-c", 'exec "$@" > /dev/full', "sh", *words)
     assert result.returncode == 1
     one_line(result, "standard output", "full")
 

@@ -9,7 +9,7 @@ import pytest
 
 from conftest import (ANALYZE, CALLS, NOTHING_LOST, PATIENCE_S, MECHANISMS, Child, analyze, check,
                       eventually, losses, needs_bpf, only, reason, run)
-from test_observe import PYTHON, attached, calls, gate_is_open, observed, program  # noqa: F401
+from test_observe import PROGRAM, PYTHON, attached, calls, gate_is_open, observed  # noqa: F401
 
 # The first process of a container, with a loopback device.
 INSIDE = ("unshare", "--pid", "--fork", "--mount-proc", "--net", "sh", "-c",

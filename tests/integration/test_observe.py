@@ -56,13 +56,6 @@ sys.stdin.readline()
 PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
 
 
-@pytest.fixture
-def program(tmp_path):
-    path = tmp_path / "program.py"
-    path.write_text(PROGRAM)
-    return path
-
-
 def observed(result):
     """The record, which comes after what the command itself wrote."""
     return check(json.loads(result.stdout.splitlines()[-1]))

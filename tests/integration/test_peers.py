@@ -7,6 +7,7 @@ Each comparison says why it may be exact.
 import contextlib
 import http.client
 import json
+import random
 import re
 import shutil
 import signal
@@ -66,6 +67,18 @@ class Nginx:
         stdout, stderr = self.process.communicate(timeout=PATIENCE_S)
         assert self.process.returncode == 0, stderr
         return stdout
+
+    def serve(self, count, seed):
+        """Pages of random sizes, one after the other on one connection: their sizes."""
+        numbers = random.Random(seed)
+        sizes = [numbers.randrange(1, 30_000) for _ in range(count)]
+        connection = http.client.HTTPConnection("127.0.0.1", self.port)
+        for i, size in enumerate(sizes):
+            (self.folder / f"{i}").write_bytes(b"x" * size)
+            connection.request("GET", f"/{i}")
+            assert len(connection.getresponse().read()) == size
+        connection.close()
+        return sizes
 
     def logged(self):
         """Bytes sent for each request."""

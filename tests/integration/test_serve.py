@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """loadgen serve and --peer: a receiver elsewhere, and all that is not one."""
 
+import contextlib
 import errno
 import hmac
 import json
@@ -175,6 +176,20 @@ def test_ipv6():
         assert measure(there.peer, "--messages", 50)["messages"] == 50
 
 
+def test_each_address_of_a_peer_is_tried(tmp_path):
+    """The first that a resolver gives is of IPv6, where nobody listens."""
+    (tmp_path / "hosts").write_text("::1 there\n127.0.0.1 there\n")
+    enter = ("unshare", "-m", "sh", "-c", 'mount --bind "$0" /etc/hosts && exec "$@"', tmp_path / "hosts")
+    found = run(*enter, "getent", "ahosts", "there")
+    if not found.stdout.startswith("::1 "):
+        pytest.skip(f"no name has two addresses here: {found.stderr or found.stdout}")
+    with Serve() as there:
+        done = run(*enter, LOADGEN, "--peer", f"there:{there.port}", "--messages", 50)
+        assert done.returncode == 0, done.stderr
+    done = run(*enter, LOADGEN, "--peer", f"there:{there.port}")
+    assert done.returncode == 1 and f"--peer there:{there.port}: Connection refused" in done.stderr
+
+
 def test_listens_on_loopback_unless_told_otherwise():
     with Serve() as there:
         listed = run("ss", "-Hltn", f"sport = :{there.port}")
@@ -211,27 +226,18 @@ def ended(s, close=False):
         return why.errno in (errno.ECONNRESET, errno.ENOTCONN)
 
 
-class Impostor:
-    """Listens, and answers a connection with these bytes; None: with silence."""
+class Listening:
+    """Has a thread that listens, and gives each connection to begin()."""
 
-    def __init__(self, answer):
+    def __init__(self):
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.peer = f"127.0.0.1:{self.listener.getsockname()[1]}"
-        self.answer = answer
-        self.kept = []
-        threading.Thread(target=self.serve, daemon=True).start()
+        threading.Thread(target=self.accept, daemon=True).start()
 
-    def serve(self):
-        try:
+    def accept(self):
+        with contextlib.suppress(OSError):
             while True:
-                s, _ = self.listener.accept()
-                self.kept.append(s)
-                if self.answer is not None:
-                    s.recv(MESSAGE.size)
-                    s.sendall(self.answer)
-                    s.shutdown(socket.SHUT_WR)
-        except OSError:
-            pass
+                self.begin(self.listener.accept()[0])
 
     def __enter__(self):
         return self
@@ -239,6 +245,24 @@ class Impostor:
     def __exit__(self, *_):
         self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
+
+
+class Impostor(Listening):
+    """Answers a connection with these bytes; None: with silence."""
+
+    def __init__(self, answer):
+        self.answer, self.kept = answer, []
+        super().__init__()
+
+    def begin(self, s):
+        self.kept.append(s)
+        if self.answer is not None:
+            s.recv(MESSAGE.size)
+            s.sendall(self.answer)
+            s.shutdown(socket.SHUT_WR)
+
+    def __exit__(self, *_):
+        super().__exit__()
         for s in self.kept:
             s.close()
 
@@ -257,6 +281,16 @@ def test_peer_that_is_none(answer, words):
     assert result.returncode == 1
     assert len(result.stderr.splitlines()) == 1 and words in result.stderr, result.stderr
     assert there.peer in result.stderr
+
+
+@pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_while_it_connects(tmp_path, sig):
+    with Impostor(None) as there, sending(there.peer, "--json", tmp_path / "app.json") as job:
+        assert eventually(lambda: there.kept)
+        job.send_signal(sig)
+        assert job.communicate(timeout=PATIENCE_S) == ("", "")
+        assert job.returncode == -sig
+    assert not list(tmp_path.iterdir())
 
 
 def test_nobody_there():

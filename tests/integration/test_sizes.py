@@ -2,9 +2,7 @@
 """Sizes of sends are the program's own, to the send."""
 
 import collections
-import http.client
 import json
-import random
 import re
 
 import pytest
@@ -130,16 +128,8 @@ def test_sizes_of_loads(mechanism):
 def test_sizes_of_nginx(sendfile, mechanism, tmp_path):
     """It logs the bytes of each response: one writev, or one of the head, and sendfiles."""
     need("nginx")
-    numbers = random.Random(7)
     server = Nginx(tmp_path, sendfile, [ANALYZE, "--json", "-", "--mechanism", mechanism, "--"])
-    bodies = []
-    connection = http.client.HTTPConnection("127.0.0.1", server.port)
-    for i in range(min(100, SENDS)):
-        bodies.append(numbers.randrange(1, 30_000))
-        (tmp_path / f"{i}").write_bytes(b"x" * bodies[-1])
-        connection.request("GET", f"/{i}")
-        assert len(connection.getresponse().read()) == bodies[-1]
-    connection.close()
+    bodies = server.serve(min(100, SENDS), 7)
     record = check(json.loads(server.end()))
     logged = server.logged()
     assert len(logged) == len(bodies)

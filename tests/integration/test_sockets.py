@@ -12,7 +12,7 @@ import sys
 
 import pytest
 
-from conftest import (ANALYZE, CALLS, NOTHING_LOST, PATIENCE_S, PROGRAMS, MECHANISMS, Child, Receiver,
+from conftest import (ANALYZE, CALLS, NOTHING_LOST, NOTIFICATIONS, PATIENCE_S, PROGRAMS, MECHANISMS, Child, Receiver,
                       adds_up, analyze, check, hook, losses, lossy, needs_bpf, only)
 from test_completion import reported_as
 from test_scale import many_files, step, stepped  # noqa: F401 (a fixture)
@@ -123,19 +123,8 @@ def test_what_they_read_of_their_error_queues(churn):
 
 
 # Both ends of many connections. The receiver resets them; only then are their queues read.
-RESET = """
-import json, socket, struct, sys
-
-def notifications(s):
-    while True:
-        try:
-            _, control, _, _ = s.recvmsg(0, 512, socket.MSG_ERRQUEUE | socket.MSG_DONTWAIT)
-        except BlockingIOError:
-            return
-        for _, _, data in control:
-            _, origin, _, code, _, first, last = struct.unpack("IBBBBII", data[:16])
-            assert origin == 5, origin
-            yield last - first + 1, code
+RESET = NOTIFICATIONS + """
+import json, sys
 
 with socket.create_server(("127.0.0.1", 0)) as listener:
     pairs = []
@@ -146,7 +135,7 @@ with socket.create_server(("127.0.0.1", 0)) as listener:
         pairs.append((s, listener.accept()[0]))
 for _, other in pairs:
     other.close()
-told = [n for s, _ in pairs for n in notifications(s)]
+told = [(last - first + 1, code) for s, _ in pairs for first, last, code in notifications(s)]
 print(json.dumps({"read": len(told), "told": sum(n for n, _ in told),
                   "copied": sum(n * code for n, code in told)}))
 """
@@ -196,8 +185,8 @@ def test_more_sends_in_flight_than_a_map_has_room_for(sockets, each, size, mecha
 
 
 # One socket of two processes, which send by turns: of the ids, a turn's each is one's.
-SHARED = """
-import json, os, select, socket, struct, sys
+SHARED = NOTIFICATIONS + """
+import json, os, select, sys
 
 SO_SNDBUFFORCE, SO_ZEROCOPY, MSG_ZEROCOPY = 32, 60, 0x4000000
 port, sends, turn = map(int, sys.argv[1:])
@@ -210,18 +199,6 @@ def child():
     while os.read(mine[0], 1):
         send()
         os.write(theirs[1], b"t")
-
-def notifications():
-    while True:
-        try:
-            _, control, _, _ = s.recvmsg(0, 512, socket.MSG_ERRQUEUE | socket.MSG_DONTWAIT)
-        except BlockingIOError:
-            return
-        for _, _, data in control:
-            _, origin, _, code, _, first, last = struct.unpack("IBBBBII", data[:16])
-            assert origin == 5, origin
-            for sent in range(first, last + 1):
-                yield sent // turn % 2, code
 
 buffer = bytes(1000)
 s = socket.create_connection(("127.0.0.1", port))
@@ -245,9 +222,10 @@ completed, copied = [0, 0], [0, 0]
 waiting = select.poll()
 waiting.register(s, 0) # POLLERR comes unasked
 while sum(completed) < 2 * sends:
-    for whose, code in notifications():
-        completed[whose] += 1
-        copied[whose] += code
+    for first, last, code in notifications(s):
+        for sent in range(first, last + 1):
+            completed[sent // turn % 2] += 1
+            copied[sent // turn % 2] += code
     if sum(completed) < 2 * sends:
         waiting.poll()
 print(json.dumps([completed, copied]), flush=True)

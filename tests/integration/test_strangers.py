@@ -17,7 +17,7 @@ import pytest
 from conftest import LOADGEN, PATIENCE_S, eventually, run
 from test_errors import rests
 from test_serve import (ACCEPTED, CHALLENGE, CONTROL, CPU_TIME, DATA, MESSAGE, PROOF, REFUSED, REPLY,
-                        SIGNED, STATE, Serve, accepted, answer, begin, ended, hello, kind_of,
+                        SIGNED, STATE, Listening, Serve, accepted, answer, begin, ended, hello, kind_of,
                         measure, message, pack, received, send, signature)
 
 pytestmark = pytest.mark.usefixtures("untouched")
@@ -243,7 +243,7 @@ def test_a_key_that_is_none(tmp_path, content, mode, words):
 
 # Receivers that lie
 
-class Liar:
+class Liar(Listening):
     """Takes what is sent, and answers each message by what lie() makes of it and of the bytes
     that have come."""
 
@@ -251,15 +251,10 @@ class Liar:
         self.lie = lie
         self.secret = None
         self.received = 0
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.peer = f"127.0.0.1:{self.listener.getsockname()[1]}"
-        threading.Thread(target=self.accept, daemon=True).start()
+        super().__init__()
 
-    def accept(self):
-        with contextlib.suppress(OSError):
-            while True:
-                s, _ = self.listener.accept()
-                threading.Thread(target=self.serve, args=(s,), daemon=True).start()
+    def begin(self, s):
+        threading.Thread(target=self.serve, args=(s,), daemon=True).start()
 
     def greet(self, s):
         """Accepts it, whatever it is: its kind."""
@@ -285,13 +280,6 @@ class Liar:
 
     def take(self, s):
         return s.recv(1 << 20)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
 
 
 def tell(kind, number, slot, *values):

@@ -11,8 +11,8 @@ import subprocess
 
 import pytest
 
-from conftest import (CALLS, NOTHING_LOST, PROGRAMS, MECHANISMS, Child, Receiver, adds_up, analyze, check,
-                      completes, eventually, hook, losses, lossy, needs_bpf, only, reason)
+from conftest import (CALLS, NOTHING_LOST, NOTIFICATIONS, PROGRAMS, MECHANISMS, Child, Receiver, adds_up, analyze,
+                      check, completes, eventually, hook, losses, lossy, needs_bpf, only, reason)
 from test_observe import PYTHON
 
 pytestmark = needs_bpf
@@ -22,24 +22,17 @@ IN_LAB = "SENDPATH_LAB" in os.environ
 WINDOWS, THREADS = (2, 1) if IN_LAB else (5, 2)
 
 # Zero-copy sends over loopback to a thread of its own; says what it counted of them.
-PROGRAM = """
-import errno, json, socket, struct, sys, threading
+PROGRAM = NOTIFICATIONS + """
+import errno, json, sys, threading
 
-ZEROCOPY, FASTOPEN, ERRQUEUE = 0x4000000, 0x20000000, socket.MSG_ERRQUEUE
+ZEROCOPY, FASTOPEN = 0x4000000, 0x20000000
 told = copied = sends = sent = 0
 
-def notifications(s):
+def read_notifications(s):
     global told, copied
-    while True:
-        try:
-            _, control, _, _ = s.recvmsg(0, 512, ERRQUEUE | socket.MSG_DONTWAIT)
-        except BlockingIOError:
-            return
-        for _, _, data in control:
-            _, origin, _, code, _, first, last = struct.unpack("IBBBBII", data[:16])
-            assert origin == 5, origin
-            told += last - first + 1
-            copied += (last - first + 1) * code
+    for first, last, code in notifications(s):
+        told += last - first + 1
+        copied += (last - first + 1) * code
 
 def zerocopy_socket():
     s = socket.socket()
@@ -71,7 +64,7 @@ for _ in range(count):
         sends += 1
         may_read.set()
         while told < sends:
-            notifications(s)
+            read_notifications(s)
     elif mode == "told":
         s.connect(listener.getsockname())
         may_read.set()
@@ -79,7 +72,7 @@ for _ in range(count):
             sent += s.send(buffer, ZEROCOPY)
             sends += 1
         while told < sends:
-            notifications(s)
+            read_notifications(s)
     else:
         s.connect(listener.getsockname())
         if mode == "reset":
@@ -97,13 +90,6 @@ print(json.dumps({"sends": sends, "bytes": sent, "told": told, "copied": copied}
 if mode == "told":
     sys.stdin.readline()
 """
-
-
-@pytest.fixture
-def program(tmp_path):
-    path = tmp_path / "program.py"
-    path.write_text(PROGRAM)
-    return path
 
 
 def command(program, mode, mechanism, *prefix, count=20):

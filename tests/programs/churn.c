@@ -232,38 +232,24 @@ static void add(struct counts *sum, const struct counts *of)
 	sum->copied += of->copied;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	switch (key) {
-	case 'n':
-		config.sockets = number(state, arg, 1000000000);
-		return 0;
-	case 't':
-		config.threads = number(state, arg, THREADS_MAX);
-		return 0;
-	case ARGP_KEY_END:
-		if (!config.threads)
-			argp_error(state, "--threads is at least 1");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
+static const struct row rows[] = {
+	{"sockets", 'n', "N", "one after the other, of all threads (1000)", AT(sockets),
+	 .max = 1000000000},
+	{"threads", 't', "N", "(2)", AT(threads), .max = THREADS_MAX},
+	{.name = NULL},
+};
 
 int main(int argc, char **argv)
 {
-	static const struct argp_option list[] = {
-		{"sockets", 'n', "N", 0, "one after the other, of all threads (1000)", 0},
-		{"threads", 't', "N", 0, "(2)", 0},
-		{0},
-	};
-	static const struct argp argp = {list, parse, NULL, NULL, NULL, NULL, NULL};
 	static struct worker workers[THREADS_MAX];
 	struct counts sum = {0};
 	unsigned long i;
 
-	argp_err_exit_status = 2;
-	argp_parse(&argp, argc, argv, 0, NULL, NULL);
+	read_options(rows, &config, argc, argv);
+	if (!config.threads) {
+		fputs("churn: --threads is at least 1\n", stderr);
+		return 2;
+	}
 	for (i = 0; i < config.threads; i++) {
 		workers[i].sockets = config.sockets / config.threads;
 		start(&workers[i]);

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,4 +75,61 @@ static inline unsigned long number(struct argp_state *state, const char *text, u
 	if (*end || !*text || n > max)
 		argp_error(state, "%s: no number up to %lu", text, max);
 	return n;
+}
+
+/* An option of a program: what its struct config has at that offset is set to its value. */
+struct row {
+	const char *name;
+	int letter;
+	const char *arg;   /* NULL: a flag, of a bool */
+	const char *help;  /* NULL: --help does not show it */
+	size_t at;	   /* AT(), of a text unless one of these is given: */
+	unsigned long max; /* of an unsigned long */
+	void (*read)(struct argp_state *state, const char *text, void *at);
+};
+#define AT(member) offsetof(struct config, member)
+#define ROWS_MAX   32
+
+struct options {
+	const struct row *rows; /* one without a name ends them */
+	void *config;
+};
+
+static inline error_t parse_option(int key, char *text, struct argp_state *state)
+{
+	const struct options *o = state->input;
+
+	for (const struct row *row = o->rows; row->name; row++) {
+		void *at = (char *)o->config + row->at;
+
+		if (row->letter != key)
+			continue;
+		if (row->read)
+			row->read(state, text, at);
+		else if (row->max)
+			*(unsigned long *)at = number(state, text, row->max);
+		else if (row->arg)
+			*(const char **)at = text;
+		else
+			*(bool *)at = true;
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+/* Ends the program with status 2 if they are wrong. */
+static inline void read_options(const struct row *rows, void *config, int argc, char **argv)
+{
+	struct argp_option list[ROWS_MAX + 1] = {{0}};
+	struct argp argp = {.options = list, .parser = parse_option};
+	struct options o = {rows, config};
+
+	for (size_t i = 0; i < ROWS_MAX && rows[i].name; i++)
+		list[i] = (struct argp_option){.name = rows[i].name,
+					       .key = rows[i].letter,
+					       .arg = rows[i].arg,
+					       .flags = rows[i].help ? 0 : OPTION_HIDDEN,
+					       .doc = rows[i].help};
+	argp_err_exit_status = 2;
+	argp_parse(&argp, argc, argv, 0, NULL, &o);
 }

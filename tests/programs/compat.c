@@ -8,7 +8,6 @@
 #include "common.h"
 
 #include <signal.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -24,7 +23,7 @@
 #define NR32_SENDMSG 370
 
 struct config {
-	unsigned short port;
+	unsigned long port;
 	unsigned long sends;
 	unsigned long refused; /* then so many more, which find no room in locked memory */
 	bool zerocopy;
@@ -126,43 +125,20 @@ static int observed(const struct config *c)
 	return 0;
 }
 
-static const struct argp_option list[] = {
-	{"port", 'p', "PORT", 0, "to connect to", 0},
-	{"sends", 'n', "N", 0, "how many (20)", 0},
-	{"zerocopy", 'z', NULL, 0, "ask for zero-copy", 0},
-	{"refused", 'r', "N", 0, "so many more, which the kernel refuses", 0},
-	{0},
+static const struct row rows[] = {
+	{"port", 'p', "PORT", "to connect to", AT(port), .max = 65535},
+	{"sends", 'n', "N", "how many (20)", AT(sends), .max = 1000000},
+	{"zerocopy", 'z', NULL, "ask for zero-copy", .at = AT(zerocopy)},
+	{"refused", 'r', "N", "so many more, which the kernel refuses", AT(refused),
+	 .max = 1000000},
+	{.name = NULL},
 };
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct config *c = state->input;
-
-	switch (key) {
-	case 'p':
-		c->port = (unsigned short)number(state, arg, 65535);
-		return 0;
-	case 'n':
-		c->sends = number(state, arg, 1000000);
-		return 0;
-	case 'z':
-		c->zerocopy = true;
-		return 0;
-	case 'r':
-		c->refused = number(state, arg, 1000000);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
 
 int main(int argc, char **argv)
 {
 	struct config c = {.sends = 20};
-	struct argp argp = {list, parse, NULL, NULL, NULL, NULL, NULL};
 
-	argp_err_exit_status = 2;
-	argp_parse(&argp, argc, argv, 0, NULL, &c);
+	read_options(rows, &c, argc, argv);
 #ifndef MAP_32BIT
 #define MAP_32BIT 0
 #endif

@@ -10,15 +10,13 @@
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 struct config {
-	unsigned short port;
-	unsigned long sends;
-	int fd;	   /* of the connection, and */
-	pid_t was; /* the id that the thread had, after it did exec */
+	unsigned long port, sends;
+	unsigned long fd;  /* of the connection, and */
+	unsigned long was; /* the id that the thread had, after it did exec */
 };
 
 static struct config config = {.sends = 10};
@@ -26,7 +24,7 @@ static struct config config = {.sends = 10};
 static void send_some(unsigned long sends)
 {
 	while (sends--)
-		if (send(config.fd, "execs", 5, 0) != 5)
+		if (send((int)config.fd, "execs", 5, 0) != 5)
 			die("send");
 }
 
@@ -36,7 +34,7 @@ static void *begin(void *argument)
 
 	(void)argument;
 	send_some(1);
-	snprintf(fd, sizeof(fd), "%d", config.fd);
+	snprintf(fd, sizeof(fd), "%lu", config.fd);
 	snprintf(was, sizeof(was), "%d", (int)syscall(SYS_gettid));
 	snprintf(sends, sizeof(sends), "%lu", config.sends);
 	execl("/proc/self/exe", "execs", "--fd", fd, "--was", was, "--sends", sends, (char *)NULL);
@@ -48,11 +46,12 @@ static int begin_by_thread(void)
 {
 	struct sockaddr_storage to;
 	socklen_t length = endpoint("127.0.0.1", config.port, &to);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
 	pthread_t thread;
 
-	config.fd = socket(AF_INET, SOCK_STREAM, 0);
-	if (config.fd < 0 || connect(config.fd, (struct sockaddr *)&to, length))
+	if (fd < 0 || connect(fd, (struct sockaddr *)&to, length))
 		die("connect");
+	config.fd = (unsigned long)fd;
 	if (pthread_create(&thread, NULL, begin, NULL))
 		die("thread");
 	pthread_join(thread, NULL);
@@ -71,39 +70,16 @@ static int end_after_exec(void)
 	return 0;
 }
 
-static const struct argp_option list[] = {
-	{"port", 'p', "PORT", 0, "to connect to", 0},
-	{"sends", 'n', "N", 0, "after exec (10)", 0},
-	{"fd", 'f', "FD", OPTION_HIDDEN, NULL, 0},
-	{"was", 'w', "ID", OPTION_HIDDEN, NULL, 0},
-	{0},
+static const struct row rows[] = {
+	{"port", 'p', "PORT", "to connect to", AT(port), .max = 65535},
+	{"sends", 'n', "N", "after exec (10)", AT(sends), .max = 1000000},
+	{"fd", 'f', "FD", NULL, AT(fd), .max = 1 << 20},
+	{"was", 'w', "ID", NULL, AT(was), .max = 1 << 22},
+	{.name = NULL},
 };
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	switch (key) {
-	case 'p':
-		config.port = (unsigned short)number(state, arg, 65535);
-		return 0;
-	case 'n':
-		config.sends = number(state, arg, 1000000);
-		return 0;
-	case 'f':
-		config.fd = (int)number(state, arg, 1 << 20);
-		return 0;
-	case 'w':
-		config.was = (pid_t)number(state, arg, 1 << 22);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
 
 int main(int argc, char **argv)
 {
-	struct argp argp = {list, parse, NULL, NULL, NULL, NULL, NULL};
-
-	argp_err_exit_status = 2;
-	argp_parse(&argp, argc, argv, 0, NULL, NULL);
+	read_options(rows, &config, argc, argv);
 	return config.was ? end_after_exec() : begin_by_thread();
 }

@@ -23,7 +23,6 @@
 #include <linux/sockios.h>
 #include <linux/tls.h>
 #include <poll.h>
-#include <stdbool.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -40,7 +39,7 @@ static const char *const way_names[] = {"send", "sendmsg", "sendmmsg", "write", 
 struct config {
 	bool steps, plain, without_option, tls, sockmap, now, fast_open, defer;
 	const char *address, *device, *md5;
-	unsigned short port;
+	unsigned long port;
 	unsigned long sends, size, batch, inflight, connections, parts, buffer;
 	enum way way;
 	unsigned int timestamps; /* flags of SO_TIMESTAMPING */
@@ -397,127 +396,59 @@ static int transmit(const struct config *c)
 	return 0;
 }
 
-static const struct argp_option list[] = {
-	{"address", 'a', "ADDRESS", 0, "IPv4 or IPv6 (127.0.0.1)", 0},
-	{"port", 'p', "PORT", 0, "to connect to", 0},
-	{"sends", 'n', "N", 0, "how many (1000)", 0},
-	{"size", 's', "BYTES", 0, "of each (16384)", 0},
-	{"by", 'b', "NAME", 0, "send, sendmsg (default), sendmmsg, write or writev", 0},
-	{"batch", 'm', "N", 0, "sends a sendmmsg (8)", 0},
-	{"parts", 'v', "N", 0, "of a send by sendmsg or writev (2); more are pages apart", 0},
-	{"inflight", 'i', "N", 0, "sends of a connection without a completion (16)", 0},
-	{"connections", 'c', "N", 0, "(1)", 0},
-	{"send-buffer", 'B', "BYTES", 0, "of a socket, beyond the system's limit (the system's)",
-	 0},
-	{"plain", 'P', NULL, 0, "without MSG_ZEROCOPY", 0},
-	{"without-option", 'w', NULL, 0, "with MSG_ZEROCOPY, without SO_ZEROCOPY", 0},
-	{"timestamps", 't', "HOW", 0, "have the kernel tell when: data or tsonly", 0},
-	{"device", 'd', "NAME", 0, "bind to it", 0},
-	{"tls", 'l', NULL, 0, "have the kernel encrypt (kTLS)", 0},
-	{"sockmap", 'k', NULL, 0, "ask a BPF program of each message (sk_msg)", 0},
-	{"md5", '5', "ADDRESS", 0, "sign what goes to it and comes from it (TCP-MD5)", 0},
-	{"fast-open", 'f', NULL, 0, "connect by the first send (MSG_FASTOPEN)", 0},
-	{"defer", 'D', NULL, 0, "connect when there are data (TCP_FASTOPEN_CONNECT)", 0},
-	{"now", 'N', NULL, 0, "wait for no room in the socket (MSG_DONTWAIT)", 0},
-	{"steps", 'S', NULL, 0, "do what standard input says", 0},
-	{0},
-};
-
-static enum way way_of(struct argp_state *state, const char *name)
+static void read_way(struct argp_state *state, const char *name, void *at)
 {
-	enum way way;
+	enum way way = 0;
 
-	for (way = 0; way < WAYS; way++)
-		if (!strcmp(name, way_names[way]))
-			return way;
-	argp_error(state, "%s: no such way", name);
-	return 0;
+	while (way < WAYS && strcmp(name, way_names[way]))
+		way++;
+	if (way == WAYS)
+		argp_error(state, "%s: no such way", name);
+	*(enum way *)at = way;
 }
 
-static unsigned int timestamps_of(struct argp_state *state, const char *how)
+static void read_timestamps(struct argp_state *state, const char *how, void *at)
 {
 	unsigned int flags = SOF_TIMESTAMPING_TX_SOFTWARE | SOF_TIMESTAMPING_TX_SCHED |
 			     SOF_TIMESTAMPING_SOFTWARE | SOF_TIMESTAMPING_OPT_ID;
 
 	if (!strcmp(how, "tsonly"))
-		return flags | SOF_TIMESTAMPING_OPT_TSONLY;
-	if (strcmp(how, "data"))
+		flags |= SOF_TIMESTAMPING_OPT_TSONLY;
+	else if (strcmp(how, "data"))
 		argp_error(state, "%s: give data or tsonly", how);
-	return flags;
+	*(unsigned int *)at = flags;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct config *c = state->input;
-
-	switch (key) {
-	case 'a':
-		c->address = arg;
-		return 0;
-	case 'p':
-		c->port = (unsigned short)number(state, arg, 65535);
-		return 0;
-	case 'n':
-		c->sends = number(state, arg, 1000000000);
-		return 0;
-	case 's':
-		c->size = number(state, arg, 1 << 30);
-		return 0;
-	case 'b':
-		c->way = way_of(state, arg);
-		return 0;
-	case 'm':
-		c->batch = number(state, arg, BATCH_MAX);
-		return 0;
-	case 'v':
-		c->parts = number(state, arg, PARTS_MAX);
-		return 0;
-	case 'i':
-		c->inflight = number(state, arg, 1000000);
-		return 0;
-	case 'c':
-		c->connections = number(state, arg, 1000000);
-		return 0;
-	case 'B':
-		c->buffer = number(state, arg, 1 << 29);
-		return 0;
-	case 'P':
-		c->plain = true;
-		return 0;
-	case 'w':
-		c->without_option = true;
-		return 0;
-	case 't':
-		c->timestamps = timestamps_of(state, arg);
-		return 0;
-	case 'd':
-		c->device = arg;
-		return 0;
-	case 'l':
-		c->tls = true;
-		return 0;
-	case 'k':
-		c->sockmap = true;
-		return 0;
-	case '5':
-		c->md5 = arg;
-		return 0;
-	case 'D':
-		c->defer = true;
-		return 0;
-	case 'f':
-		c->fast_open = true;
-		return 0;
-	case 'N':
-		c->now = true;
-		return 0;
-	case 'S':
-		c->steps = true;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
+static const struct row rows[] = {
+	{"address", 'a', "ADDRESS", "IPv4 or IPv6 (127.0.0.1)", .at = AT(address)},
+	{"port", 'p', "PORT", "to connect to", AT(port), .max = 65535},
+	{"sends", 'n', "N", "how many (1000)", AT(sends), .max = 1000000000},
+	{"size", 's', "BYTES", "of each (16384)", AT(size), .max = 1 << 30},
+	{"by", 'b', "NAME", "send, sendmsg (default), sendmmsg, write or writev", AT(way),
+	 .read = read_way},
+	{"batch", 'm', "N", "sends a sendmmsg (8)", AT(batch), .max = BATCH_MAX},
+	{"parts", 'v', "N", "of a send by sendmsg or writev (2); more are pages apart", AT(parts),
+	 .max = PARTS_MAX},
+	{"inflight", 'i', "N", "sends of a connection without a completion (16)", AT(inflight),
+	 .max = 1000000},
+	{"connections", 'c', "N", "(1)", AT(connections), .max = 1000000},
+	{"send-buffer", 'B', "BYTES", "of a socket, beyond the system's limit (the system's)",
+	 AT(buffer), .max = 1 << 29},
+	{"plain", 'P', NULL, "without MSG_ZEROCOPY", .at = AT(plain)},
+	{"without-option", 'w', NULL, "with MSG_ZEROCOPY, without SO_ZEROCOPY",
+	 .at = AT(without_option)},
+	{"timestamps", 't', "HOW", "have the kernel tell when: data or tsonly", AT(timestamps),
+	 .read = read_timestamps},
+	{"device", 'd', "NAME", "bind to it", .at = AT(device)},
+	{"tls", 'l', NULL, "have the kernel encrypt (kTLS)", .at = AT(tls)},
+	{"sockmap", 'k', NULL, "ask a BPF program of each message (sk_msg)", .at = AT(sockmap)},
+	{"md5", '5', "ADDRESS", "sign what goes to it and comes from it (TCP-MD5)", .at = AT(md5)},
+	{"fast-open", 'f', NULL, "connect by the first send (MSG_FASTOPEN)", .at = AT(fast_open)},
+	{"defer", 'D', NULL, "connect when there are data (TCP_FASTOPEN_CONNECT)", .at = AT(defer)},
+	{"now", 'N', NULL, "wait for no room in the socket (MSG_DONTWAIT)", .at = AT(now)},
+	{"steps", 'S', NULL, "do what standard input says", .at = AT(steps)},
+	{.name = NULL},
+};
 
 int main(int argc, char **argv)
 {
@@ -529,10 +460,8 @@ int main(int argc, char **argv)
 			   .inflight = 16,
 			   .connections = 1,
 			   .way = BY_SENDMSG};
-	struct argp argp = {list, parse, NULL, NULL, NULL, NULL, NULL};
 
-	argp_err_exit_status = 2;
-	argp_parse(&argp, argc, argv, 0, NULL, &c);
+	read_options(rows, &c, argc, argv);
 	if (!c.connections || !c.batch || !c.inflight || !c.parts) {
 		fputs("peer: --connections, --batch, --parts and --inflight are at least 1\n",
 		      stderr);

@@ -20,7 +20,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -269,75 +268,37 @@ static double bits_per_second(void)
 	return (double)bytes * 8 / took;
 }
 
-static double duration(struct argp_state *state, const char *text)
+static void read_seconds(struct argp_state *state, const char *text, void *at)
 {
 	char *end;
 	double value = strtod(text, &end);
 
 	if (end == text || *end || !(value >= 0 && value < 3600))
 		argp_error(state, "%s: not a number of seconds", text);
-	return value;
+	*(double *)at = value;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	switch (key) {
-	case 's':
-		config.size = number(state, arg, 1 << 30);
-		return 0;
-	case 't':
-		config.threads = number(state, arg, THREADS_MAX);
-		return 0;
-	case 'd':
-		config.seconds = duration(state, arg);
-		return 0;
-	case 'w':
-		config.warmup = duration(state, arg);
-		return 0;
-	case 'b':
-		config.buffers = number(state, arg, 4096);
-		return 0;
-	case 'f':
-		config.fields = number(state, arg, FIELDS_MAX);
-		return 0;
-	case 'a':
-		config.address = arg;
-		return 0;
-	case 'n':
-		config.netns = arg;
-		return 0;
-	case 'c':
-		config.congestion = arg;
-		return 0;
-	case 'p':
-		config.pin = true;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
+static const struct row rows[] = {
+	{"size", 's', "BYTES", "of a send (65536)", AT(size), .max = 1 << 30},
+	{"threads", 't', "N", "a connection each (1)", AT(threads), .max = THREADS_MAX},
+	{"seconds", 'd', "T", "measured (1)", AT(seconds), .read = read_seconds},
+	{"warmup", 'w', "T", "before (1)", AT(warmup), .read = read_seconds},
+	{"buffers", 'b', "N", "that take turns, of a thread (1)", AT(buffers), .max = 4096},
+	{"fields", 'f', "N", "pieces of memory a send is of (1)", AT(fields), .max = FIELDS_MAX},
+	{"address", 'a', "ADDRESS", "of the receiver (127.0.0.1)", .at = AT(address)},
+	{"netns", 'n', "NAME", "and its network namespace (ours)", .at = AT(netns)},
+	{"congestion", 'c', "NAME", "TCP congestion control (the system's)", .at = AT(congestion)},
+	{"pin", 'p', NULL, "the ends to CPUs 0 and 1", .at = AT(pin)},
+	{.name = NULL},
+};
 
 int main(int argc, char **argv)
 {
-	static const struct argp_option list[] = {
-		{"size", 's', "BYTES", 0, "of a send (65536)", 0},
-		{"threads", 't', "N", 0, "a connection each (1)", 0},
-		{"seconds", 'd', "T", 0, "measured (1)", 0},
-		{"warmup", 'w', "T", 0, "before (1)", 0},
-		{"buffers", 'b', "N", 0, "that take turns, of a thread (1)", 0},
-		{"fields", 'f', "N", 0, "pieces of memory a send is of (1)", 0},
-		{"address", 'a', "ADDRESS", 0, "of the receiver (127.0.0.1)", 0},
-		{"netns", 'n', "NAME", 0, "and its network namespace (ours)", 0},
-		{"congestion", 'c', "NAME", 0, "TCP congestion control (the system's)", 0},
-		{"pin", 'p', NULL, 0, "the ends to CPUs 0 and 1", 0},
-		{0},
-	};
-	static const struct argp argp = {list, parse, NULL, NULL, NULL, NULL, NULL};
 	int listener, status;
 	double rate;
 	pid_t child;
 
-	argp_parse(&argp, argc, argv, 0, NULL, NULL);
+	read_options(rows, &config, argc, argv);
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		      0);
 	if (shared == MAP_FAILED)

@@ -7,13 +7,12 @@
  */
 #include "common.h"
 
-#include <stdbool.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
 struct config {
 	const char *address, *md5;
-	unsigned short port;
+	unsigned long port;
 };
 
 static unsigned long accepted, received;
@@ -89,39 +88,18 @@ static int receive(const struct config *c)
 	return 0;
 }
 
-static const struct argp_option list[] = {
-	{"address", 'a', "ADDRESS", 0, "IPv4 or IPv6 (127.0.0.1)", 0},
-	{"port", 'p', "PORT", 0, "to listen at (any)", 0},
-	{"md5", '5', "ADDRESS", 0, "sign what goes to it and comes from it (TCP-MD5)", 0},
-	{0},
+static const struct row rows[] = {
+	{"address", 'a', "ADDRESS", "IPv4 or IPv6 (127.0.0.1)", .at = AT(address)},
+	{"port", 'p', "PORT", "to listen at (any)", AT(port), .max = 65535},
+	{"md5", '5', "ADDRESS", "sign what goes to it and comes from it (TCP-MD5)", .at = AT(md5)},
+	{.name = NULL},
 };
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct config *c = state->input;
-
-	switch (key) {
-	case 'a':
-		c->address = arg;
-		return 0;
-	case 'p':
-		c->port = (unsigned short)number(state, arg, 65535);
-		return 0;
-	case '5':
-		c->md5 = arg;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
 
 int main(int argc, char **argv)
 {
 	struct config c = {.address = "127.0.0.1"};
-	struct argp argp = {list, parse, NULL, NULL, NULL, NULL, NULL};
 
-	argp_err_exit_status = 2;
-	argp_parse(&argp, argc, argv, 0, NULL, &c);
+	read_options(rows, &c, argc, argv);
 	raise_nofile();
 	return receive(&c);
 }

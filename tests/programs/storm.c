@@ -12,7 +12,6 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -29,8 +28,9 @@ struct slot {
 };
 
 static struct slot slots[SOCKETS];
-static unsigned long seed = 1, threads = 2;
-static unsigned short port;
+static struct config {
+	unsigned long port, seed, threads;
+} config = {.seed = 1, .threads = 2};
 static char *buffer;
 static int neighbour; /* the other process, for sockets to go to and come from */
 
@@ -50,7 +50,7 @@ static bool chance(uint64_t *random, uint32_t percent)
 static int open_socket(uint64_t *random)
 {
 	struct sockaddr_storage to;
-	socklen_t length = endpoint("127.0.0.1", port, &to);
+	socklen_t length = endpoint("127.0.0.1", config.port, &to);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
 
 	if (fd < 0)
@@ -200,32 +200,9 @@ static void *worker(void *argument)
 	return NULL;
 }
 
-static error_t parse(int key, char *text, struct argp_state *state)
-{
-	unsigned long *number = key == 's' ? &seed : key == 't' ? &threads : NULL;
-
-	if (key == 'p')
-		port = (unsigned short)strtoul(text, NULL, 10);
-	else if (number)
-		*number = strtoul(text, NULL, 10);
-	else
-		return ARGP_ERR_UNKNOWN;
-	if (threads > THREADS_MAX)
-		argp_error(state, "too many threads");
-	return 0;
-}
-
-static const struct argp_option argp_options[] = {
-	{"port", 'p', "PORT", 0, "of a receiver on 127.0.0.1", 0},
-	{"seed", 's', "N", 0, "of all that is left to chance (1)", 0},
-	{"threads", 't', "N", 0, "of each process (2)", 0},
-	{0},
-};
-static const struct argp argp = {argp_options, parse, NULL, "Sends in disorder.", NULL, NULL, NULL};
-
 static void be_a_process(unsigned int which)
 {
-	uint64_t random = seed * 2 + which + 1;
+	uint64_t random = config.seed * 2 + which + 1;
 	pthread_t thread;
 	unsigned long i;
 
@@ -233,18 +210,25 @@ static void be_a_process(unsigned int which)
 		pthread_rwlock_init(&slots[i].lock, NULL);
 		slots[i].fd = open_socket(&random);
 	}
-	for (i = 1; i < threads; i++)
+	for (i = 1; i < config.threads; i++)
 		if (pthread_create(&thread, NULL, worker,
 				   (void *)(uintptr_t)((random + i) * 0x9e3779b97f4a7c15ULL)))
 			die("pthread_create");
 	worker((void *)(uintptr_t)(random * 0x9e3779b97f4a7c15ULL));
 }
 
+static const struct row rows[] = {
+	{"port", 'p', "PORT", "of a receiver on 127.0.0.1", AT(port), .max = 65535},
+	{"seed", 's', "N", "of all that is left to chance (1)", AT(seed), .max = ~0UL},
+	{"threads", 't', "N", "of each process (2)", AT(threads), .max = THREADS_MAX},
+	{.name = NULL},
+};
+
 int main(int argc, char **argv)
 {
 	int ends[2];
 
-	argp_parse(&argp, argc, argv, 0, NULL, NULL);
+	read_options(rows, &config, argc, argv);
 	buffer = malloc(1 << SIZE_BITS);
 	if (!buffer || socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends))
 		die("starting");

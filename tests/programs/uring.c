@@ -13,7 +13,6 @@
 #include <linux/errqueue.h>
 #include <linux/io_uring.h>
 #include <poll.h>
-#include <stdbool.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -29,12 +28,12 @@
 
 struct config {
 	const char *address, *md5;
-	unsigned short port;
+	unsigned long port;
 	unsigned long sends, size;
 	unsigned int operation; /* IORING_OP_ */
-	unsigned int flags;	/* of the submission: IOSQE_ASYNC has a worker send */
-	bool report, poll, option, probe;
-	unsigned int message_flags;
+	bool report, poll, probe;
+	bool worker;	      /* a worker of io_uring sends */
+	bool option;	      /* SO_ZEROCOPY, and MSG_ZEROCOPY with each send */
 	unsigned long linked; /* sends to a read that another syscall lets go on; 0: none are */
 	const char *wake;     /* that syscall */
 };
@@ -139,11 +138,12 @@ static struct io_uring_sqe *next_entry(struct ring *r, unsigned int operation, u
 static void queue_send(struct ring *r, const struct config *c, int fd, unsigned int flags)
 {
 	bool by_message = c->operation == IORING_OP_SENDMSG_ZC || c->operation == IORING_OP_SENDMSG;
-	struct io_uring_sqe *e = next_entry(r, c->operation, c->flags | flags, fd);
+	struct io_uring_sqe *e =
+		next_entry(r, c->operation, (c->worker ? IOSQE_ASYNC : 0) | flags, fd);
 
 	e->addr = (unsigned long)(by_message ? (void *)&message : iov.iov_base);
 	e->len = by_message ? 1 : (unsigned int)iov.iov_len;
-	e->msg_flags = MSG_NOSIGNAL | MSG_WAITALL | c->message_flags;
+	e->msg_flags = MSG_NOSIGNAL | MSG_WAITALL | (c->option ? 0x4000000 : 0); /* MSG_ZEROCOPY */
 	e->ioprio = c->report ? SEND_ZC_REPORT_USAGE : 0;
 	e->user_data = IS_SEND;
 	__atomic_store_n(r->sq_tail, *r->sq_tail + 1, __ATOMIC_RELEASE);
@@ -323,24 +323,7 @@ static int transmit(const struct config *c)
 	return 0;
 }
 
-static const struct argp_option list[] = {
-	{"address", 'a', "ADDRESS", 0, "IPv4 or IPv6 (127.0.0.1)", 0},
-	{"port", 'p', "PORT", 0, "to connect to", 0},
-	{"sends", 'n', "N", 0, "how many (1000)", 0},
-	{"size", 's', "BYTES", 0, "of each (16384)", 0},
-	{"by", 'b', "NAME", 0, "send, sendmsg, send-zc (default) or sendmsg-zc", 0},
-	{"report", 'r', NULL, 0, "ask whether a send was copied", 0},
-	{"worker", 'w', NULL, 0, "have a worker thread send", 0},
-	{"poll", 'q', NULL, 0, "have a thread of the kernel take submissions", 0},
-	{"flag", 'f', NULL, 0, "with SO_ZEROCOPY and MSG_ZEROCOPY, as by sendmsg()", 0},
-	{"linked", 'l', "N", 0, "link so many sends to a read that another syscall sets off", 0},
-	{"wake", 'k', "NAME", 0, "that is: write (default), sendto, sendmsg or sendmmsg", 0},
-	{"md5", '5', "ADDRESS", 0, "sign what goes to it and comes from it (TCP-MD5)", 0},
-	{"probe", 'P', NULL, 0, "only see whether the kernel can do it", 0},
-	{0},
-};
-
-static unsigned int operation(struct argp_state *state, const char *name)
+static void read_operation(struct argp_state *state, const char *name, void *at)
 {
 	static const struct {
 		const char *name;
@@ -353,60 +336,31 @@ static unsigned int operation(struct argp_state *state, const char *name)
 
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(name, names[i].name))
-			return names[i].operation;
-	argp_error(state, "%s: no such way", name);
-	return 0;
+			break;
+	if (i == sizeof(names) / sizeof(names[0]))
+		argp_error(state, "%s: no such way", name);
+	*(unsigned int *)at = names[i].operation;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct config *c = state->input;
-
-	switch (key) {
-	case 'a':
-		c->address = arg;
-		return 0;
-	case 'p':
-		c->port = (unsigned short)number(state, arg, 65535);
-		return 0;
-	case 'n':
-		c->sends = number(state, arg, 1000000000);
-		return 0;
-	case 's':
-		c->size = number(state, arg, 1 << 30);
-		return 0;
-	case 'b':
-		c->operation = operation(state, arg);
-		return 0;
-	case 'r':
-		c->report = true;
-		return 0;
-	case 'w':
-		c->flags = IOSQE_ASYNC;
-		return 0;
-	case 'q':
-		c->poll = true;
-		return 0;
-	case 'f':
-		c->option = true;
-		c->message_flags = 0x4000000; /* MSG_ZEROCOPY */
-		return 0;
-	case 'l':
-		c->linked = number(state, arg, ENTRIES - 1);
-		return 0;
-	case 'k':
-		c->wake = arg;
-		return 0;
-	case '5':
-		c->md5 = arg;
-		return 0;
-	case 'P':
-		c->probe = true;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
+static const struct row rows[] = {
+	{"address", 'a', "ADDRESS", "IPv4 or IPv6 (127.0.0.1)", .at = AT(address)},
+	{"port", 'p', "PORT", "to connect to", AT(port), .max = 65535},
+	{"sends", 'n', "N", "how many (1000)", AT(sends), .max = 1000000000},
+	{"size", 's', "BYTES", "of each (16384)", AT(size), .max = 1 << 30},
+	{"by", 'b', "NAME", "send, sendmsg, send-zc (default) or sendmsg-zc", AT(operation),
+	 .read = read_operation},
+	{"report", 'r', NULL, "ask whether a send was copied", .at = AT(report)},
+	{"worker", 'w', NULL, "have a worker thread send", .at = AT(worker)},
+	{"poll", 'q', NULL, "have a thread of the kernel take submissions", .at = AT(poll)},
+	{"flag", 'f', NULL, "with SO_ZEROCOPY and MSG_ZEROCOPY, as by sendmsg()", .at = AT(option)},
+	{"linked", 'l', "N", "link so many sends to a read that another syscall sets off",
+	 AT(linked), .max = ENTRIES - 1},
+	{"wake", 'k', "NAME", "that is: write (default), sendto, sendmsg or sendmmsg",
+	 .at = AT(wake)},
+	{"md5", '5', "ADDRESS", "sign what goes to it and comes from it (TCP-MD5)", .at = AT(md5)},
+	{"probe", 'P', NULL, "only see whether the kernel can do it", .at = AT(probe)},
+	{.name = NULL},
+};
 
 int main(int argc, char **argv)
 {
@@ -415,9 +369,7 @@ int main(int argc, char **argv)
 			   .wake = "write",
 			   .size = 16384,
 			   .operation = IORING_OP_SEND_ZC};
-	struct argp argp = {list, parse, NULL, NULL, NULL, NULL, NULL};
 
-	argp_err_exit_status = 2;
-	argp_parse(&argp, argc, argv, 0, NULL, &c);
+	read_options(rows, &c, argc, argv);
 	return c.probe ? probe(&c) : transmit(&c);
 }

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* By which names the exporter is asked. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "tests/unit/unit.h"
 
-#include <cmocka.h>
+#include <string.h>
 
 #include "user/exporter/server.h"
 
@@ -19,7 +15,6 @@ static void test_addresses_localhost_and_given_names(void **state)
 					    "metrics:65535", "A.Example",      "a.example:"};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++)
 		assert_true(server__has_name(&two, hosts[i]));
 }
@@ -48,7 +43,6 @@ static void test_other_names(void **state)
 	char longest[1024];
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++)
 		assert_false(server__has_name(&two, hosts[i]));
 	memset(longest, 'a', sizeof(longest) - 1);

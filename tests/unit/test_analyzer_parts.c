@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The analyzer's small pure parts: names. */
+#include "tests/unit/unit.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "common/program.h"
 #include "user/kernel/causes.h"
@@ -18,7 +14,6 @@ static void test_untrusted_names_are_escaped(void **state)
 {
 	char out[32];
 
-	(void)state;
 	assert_string_equal(safe_text("eth0", out, sizeof(out)), "eth0");
 	assert_string_equal(safe_text("a\x1b[2J\n\\", out, sizeof(out)), "a\\x1b[2J\\x0a\\");
 	assert_string_equal(safe_text("\xff", out, sizeof(out)), "\\xff");
@@ -28,7 +23,6 @@ static void test_untrusted_names_are_cut_whole(void **state)
 {
 	char out[8];
 
-	(void)state;
 	safe_text("\x01\x01\x01", out, sizeof(out));
 	assert_string_equal(out, "\\x01");
 }
@@ -37,7 +31,6 @@ static void test_every_call_has_a_name(void **state)
 {
 	int kind, other;
 
-	(void)state;
 	for (kind = 0; kind < CALL_KINDS; kind++)
 		for (other = 0; other < kind; other++)
 			if (kind != CALL_IO_URING_ZC) /* another row of the same syscall */
@@ -46,7 +39,6 @@ static void test_every_call_has_a_name(void **state)
 
 static void test_errors_have_names(void **state)
 {
-	(void)state;
 	assert_string_equal(call_error_name(EAGAIN), "EAGAIN");
 	assert_string_equal(call_error_name(ENOBUFS), "ENOBUFS");
 	assert_string_equal(call_error_name(ERRNO_RESTART), "ERESTARTSYS");

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Which cause a stack tells of, with the real table in the addresses of an invented kernel. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "tests/unit/unit.h"
 
-#include <cmocka.h>
+#include <string.h>
 
 #include "bpf/classify.h"
 #include "user/kernel/causes.h"
@@ -86,7 +82,6 @@ static enum cause cause(enum copier copier, unsigned int kinds, const char *cons
 
 static void test_causes_of_replaced_pages(void **state)
 {
-	(void)state;
 	assert_int_equal(
 		cause(COPIER_UBUFS, 0,
 		      STACK("skb_copy_ubufs", "dev_queue_xmit_nit", "dev_hard_start_xmit")),
@@ -105,7 +100,6 @@ static void test_the_device_tells_loopback_from_other_local_delivery(void **stat
 	const char *const *stack =
 		STACK("skb_copy_ubufs", "__netif_receive_skb_core", "process_backlog");
 
-	(void)state;
 	assert_int_equal(cause(COPIER_UBUFS, LOOPBACK, stack), CAUSE_LOOPBACK);
 	assert_int_equal(cause(COPIER_UBUFS, 0, stack), CAUSE_LOCAL_DELIVERY);
 }
@@ -116,7 +110,6 @@ static void test_a_tap_may_get_it_before_it_is_delivered(void **state)
 	const char *const *stack =
 		STACK("skb_copy_ubufs", "deliver_skb", "__netif_receive_skb_core");
 
-	(void)state;
 	assert_int_equal(cause(COPIER_UBUFS, LOOPBACK, stack), CAUSE_LOOPBACK);
 	assert_int_equal(cause(COPIER_UBUFS, 0, stack), CAUSE_LOCAL_DELIVERY | CAUSE_BY_TAP);
 }
@@ -124,7 +117,6 @@ static void test_a_tap_may_get_it_before_it_is_delivered(void **state)
 /* They run before anything else that gets a packet. */
 static void test_causes_by_programs(void **state)
 {
-	(void)state;
 	assert_int_equal(
 		cause(COPIER_PULL, 0,
 		      STACK("__pskb_pull_tail", "do_xdp_generic", "__netif_receive_skb_core")),
@@ -138,7 +130,6 @@ static void test_causes_by_programs(void **state)
 
 static void test_causes_of_pulled_data(void **state)
 {
-	(void)state;
 	assert_int_equal(cause(COPIER_PULL, NO_CSUM,
 			       STACK("__pskb_pull_tail", "skb_checksum_help", "validate_xmit_skb")),
 			 CAUSE_CHECKSUM);
@@ -161,7 +152,6 @@ static void test_causes_of_pulled_data(void **state)
 /* The innermost place is the reason; what it is part of is not. */
 static void test_the_innermost_place_wins(void **state)
 {
-	(void)state;
 	assert_int_equal(cause(COPIER_UBUFS, LOOPBACK,
 			       STACK("skb_copy_ubufs", "dev_queue_xmit_nit", "__dev_queue_xmit",
 				     "__netif_receive_skb_core")),
@@ -176,14 +166,12 @@ static void test_the_device_tells_why_segments_share_no_pages(void **state)
 {
 	const char *const *stack = STACK("skb_segment", "validate_xmit_skb");
 
-	(void)state;
 	assert_int_equal(cause(COPIER_SEGMENT, NO_SG, stack), CAUSE_NO_SCATTER_GATHER);
 	assert_int_equal(cause(COPIER_SEGMENT, 0, stack), CAUSE_SEGMENTATION);
 }
 
 static void test_a_place_is_of_its_copier_only(void **state)
 {
-	(void)state;
 	assert_int_equal(cause(COPIER_PULL, 0, STACK("__pskb_pull_tail", "dev_queue_xmit_nit")),
 			 CAUSE_UNCLASSIFIED);
 	assert_int_equal(cause(COPIER_DUPLICATE, 0, STACK("skb_copy", "netem_enqueue")),
@@ -192,7 +180,6 @@ static void test_a_place_is_of_its_copier_only(void **state)
 
 static void test_an_outer_place_must_be_near(void **state)
 {
-	(void)state;
 	assert_int_equal(cause(COPIER_PULL, 0,
 			       STACK("__pskb_pull_tail", "skb_checksum_help", "skb_segment",
 				     "validate_xmit_skb", "__dev_queue_xmit", "xfrm_output")),
@@ -201,7 +188,6 @@ static void test_an_outer_place_must_be_near(void **state)
 
 static void test_what_fits_no_row_is_not_guessed(void **state)
 {
-	(void)state;
 	assert_int_equal(cause(COPIER_DUPLICATE, 0, STACK("skb_copy", "nfqnl_enqueue_packet")),
 			 CAUSE_UNCLASSIFIED);
 }
@@ -220,7 +206,6 @@ static void test_hidden_addresses_leave_no_places(void **state)
 {
 	struct call_site call_sites[CALL_SITES_MAX];
 
-	(void)state;
 	assert_int_equal(causes__call_sites(call_sites, CALL_SITES_MAX, no_code, NULL), 0);
 }
 
@@ -228,7 +213,6 @@ static void test_every_call_site_has_room(void **state)
 {
 	size_t rows = 0;
 
-	(void)state;
 	while (cause_sites[rows].function)
 		rows++;
 	/* Each may be in two parts. */
@@ -237,7 +221,6 @@ static void test_every_call_site_has_room(void **state)
 
 static void test_an_errno_has_its_refusal(void **state)
 {
-	(void)state;
 	assert_int_equal(refusal__of(105), REFUSAL_ENOBUFS);
 	assert_int_equal(refusal__of(95), REFUSAL_UNSUPPORTED);
 	assert_int_equal(refusal__of(11), REFUSAL_FULL);

@@ -4,14 +4,10 @@
  * and a reader pass them: the programs themselves, compiled for this machine, over a
  * simulated error queue.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/unit/unit.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* Few, so that most sends have to go without a slot. */
 #define RING_SLOTS 8
@@ -145,7 +141,6 @@ static void test_one_cpu(void **state)
 {
 	struct plan_of_sends plan = {.cpus = 1, .has_reader = true};
 
-	(void)state;
 	try_all(&plan);
 }
 
@@ -153,7 +148,6 @@ static void test_several_cpus(void **state)
 {
 	struct plan_of_sends plan = {.has_reader = true};
 
-	(void)state;
 	for (plan.cpus = 2; plan.cpus <= CPUS_MAX; plan.cpus++)
 		try_all(&plan);
 }
@@ -162,7 +156,6 @@ static void test_runs_that_overtake(void **state)
 {
 	struct plan_of_sends plan = {.has_reader = true, .apart = 2};
 
-	(void)state;
 	for (plan.cpus = 1; plan.cpus <= 2; plan.cpus++)
 		try_all(&plan);
 }
@@ -172,7 +165,6 @@ static void test_reports_that_are_left_out(void **state)
 {
 	struct plan_of_sends plan = {.cpus = 2, .has_reader = true, .skipped = 30};
 
-	(void)state;
 	try_all(&plan);
 }
 
@@ -199,7 +191,6 @@ static void test_programs_at_once(void **state)
 	__u32 unknown = 0;
 	__u64 seed;
 
-	(void)state;
 	for (plan.cpus = 1; plan.cpus <= CPUS_MAX; plan.cpus++)
 		for (copies = ALL_COPIED; copies <= TWO_CAUSES; copies++)
 			for (seed = 1; seed < SEEDS; seed++) {
@@ -223,7 +214,6 @@ static void test_no_correction_stays(void **state)
 	struct zsock *s;
 	__u64 seed;
 
-	(void)state;
 	for (seed = 1; seed < SEEDS; seed++) {
 		forget();
 		truth = plan_runs(&plan, 7, seed, SOME_COPIED);
@@ -244,7 +234,6 @@ static void test_a_window_that_closes(void **state)
 	struct truth truth;
 	__u64 seed;
 
-	(void)state;
 	for (plan.closes = 1; plan.closes < 60; plan.closes++)
 		for (seed = 1; seed < SEEDS / 10; seed++) {
 			forget();
@@ -262,7 +251,6 @@ static void test_a_window_that_opens(void **state)
 {
 	struct plan_of_sends plan = {.cpus = 2, .has_reader = true};
 
-	(void)state;
 	for (plan.before = 0; plan.before < 5; plan.before++)
 		try_all(&plan);
 }
@@ -275,7 +263,6 @@ static void test_earlier_sends_are_counted_apart(void **state)
 	struct as_read read;
 	__u64 seed;
 
-	(void)state;
 	for (seed = 1; seed < SEEDS; seed++) {
 		forget();
 		plan_runs(&plan, 0xfffffff0, seed, ALL_COPIED);
@@ -289,7 +276,6 @@ static void test_a_closed_socket(void **state)
 {
 	struct plan_of_sends plan = {.closed = true};
 
-	(void)state;
 	for (plan.cpus = 1; plan.cpus <= 2; plan.cpus++)
 		try_all(&plan);
 }
@@ -299,7 +285,6 @@ static void test_references(void **state)
 {
 	struct plan_of_sends plan = {.references = true, .has_reader = true, .skipped = 30};
 
-	(void)state;
 	for (plan.cpus = 1; plan.cpus <= CPUS_MAX; plan.cpus++)
 		try_all(&plan);
 	plan.closed = true;
@@ -312,7 +297,6 @@ static void test_many_references_at_once(void **state)
 {
 	struct plan_of_sends plan = {.references = true, .cpus = 1, .skipped = 95, .more = 50};
 
-	(void)state;
 	try_all(&plan);
 }
 
@@ -324,7 +308,6 @@ static void test_no_room_for_copies(void **state)
 	__u64 seed, lost = 0;
 	struct truth truth;
 
-	(void)state;
 	maps__limit(&spill, 4);
 	for (seed = 1; seed < SEEDS; seed++) {
 		forget();
@@ -345,7 +328,6 @@ static void test_without_a_reader(void **state)
 {
 	struct plan_of_sends plan = {.cpus = 3};
 
-	(void)state;
 	try_all(&plan);
 }
 
@@ -356,7 +338,6 @@ static void test_what_left_was_not_delivered_here(void **state)
 	struct plan_of_sends plan = {.cpus = 1, .has_reader = true, .count = 2};
 	__u32 here = OTHER + 1;
 
-	(void)state;
 	plan.ubufs[0] = (struct shared_ubuf){0, 2, true, (__u16)(1 << here), true};
 	plan.ubufs[1] = (struct shared_ubuf){2, 3, true, (__u16)(1 << here), false};
 	forget();

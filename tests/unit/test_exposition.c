@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Metrics as text: names of strangers, counters that never fall, buckets, what a client prefers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/unit/unit.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "user/exporter/exposition.h"
 
@@ -35,7 +31,6 @@ static void test_both_formats(void **state)
 {
 	static const struct family seconds = {METRIC_GAUGE, "g_seconds", "seconds", "When.", {}};
 
-	(void)state;
 	begin(true);
 	exposition__family(&e, &bytes, NULL);
 	exposition__number(&e, LABELS("lo", "x"), 7);
@@ -56,7 +51,6 @@ static void test_why_there_is_none(void **state)
 {
 	static const struct family f = {METRIC_GAUGE, "g", "", "What.", {}};
 
-	(void)state;
 	begin(false);
 	exposition__family(&e, &f, "no \"hook\"\n\\here");
 	assert_string_equal(written(),
@@ -67,7 +61,6 @@ static void test_any_bytes_are_a_name(void **state)
 {
 	static const struct family f = {METRIC_GAUGE, "g", "", "", {"comm"}};
 
-	(void)state;
 	begin(true);
 	exposition__family(&e, &f, NULL);
 	exposition__number(&e, LABELS("a\"b\\\n\x1b[31m\xff\xc3\xa9 }"), 1);
@@ -89,7 +82,6 @@ static void count(enum metric_kind kind, const char *name, uint64_t n, const cha
 
 static void test_counters_never_fall(void **state)
 {
-	(void)state;
 	count(METRIC_COUNTER, "c", 5, "c_total{x=\"y\"} 5\n");
 	count(METRIC_COUNTER, "d", 1, "d_total{x=\"y\"} 1\n");
 	count(METRIC_COUNTER, "c", 4, "c_total{x=\"y\"} 5\n");
@@ -105,7 +97,6 @@ static void test_more_series_than_are_remembered(void **state)
 	char name[16];
 	int i;
 
-	(void)state;
 	begin(false);
 	exposition__family(&e, &f, NULL);
 	for (i = 0; i < 20000; i++) {
@@ -136,7 +127,6 @@ static void test_every_time_is_in_its_bucket(void **state)
 	const char *all;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(times) / sizeof(times[0]); i++)
 		hist_add(&h, times[i]);
 	begin(true);
@@ -169,7 +159,6 @@ static void test_what_a_client_prefers(void **state)
 	char long_one[600];
 	size_t i;
 
-	(void)state;
 	assert_true(exposition__wants_open_metrics(prometheus));
 	assert_true(exposition__wants_open_metrics("Application/OpenMetrics-Text"));
 	assert_true(exposition__wants_open_metrics(
@@ -187,7 +176,6 @@ static void test_what_a_client_prefers(void **state)
 
 static int set_up(void **state)
 {
-	(void)state;
 	e = (struct exposition){};
 	return 0;
 }

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Groups of sends: what is asked for, and their sums. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include "user/trace/groups.h"
 
@@ -13,7 +8,6 @@ static void test_lists(void **state)
 {
 	unsigned int by;
 
-	(void)state;
 	assert_null(groups__parse("process", &by));
 	assert_int_equal(by, BY_PROCESS);
 	assert_null(groups__parse("port,device,process", &by));
@@ -29,7 +23,6 @@ static void test_what_is_no_list(void **state)
 	unsigned int by;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_string_equal(groups__parse(bad[i], &by),
 				    "give a list of process, device, port");
@@ -37,7 +30,6 @@ static void test_what_is_no_list(void **state)
 
 static void test_names(void **state)
 {
-	(void)state;
 	assert_string_equal(group_by_name(BY_PROCESS), "process");
 	assert_string_equal(group_by_name(BY_DEVICE), "device");
 	assert_string_equal(group_by_name(BY_PORT), "port");
@@ -48,7 +40,6 @@ static void test_sums(void **state)
 	struct group a = {.sends = 1, .bytes = 2, .copied = 3, .comm = "a"};
 	struct group b = {.sends = 10, .bytes = 20, .copied = 30, .ns = 5, .comm = "b"};
 
-	(void)state;
 	group__add(&a, &b);
 	assert_int_equal(a.sends, 11);
 	assert_int_equal(a.bytes, 22);

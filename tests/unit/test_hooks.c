@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The resolver: which mechanism a hook gets on which kernel. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "tests/unit/unit.h"
 
-#include <cmocka.h>
+#include <string.h>
 
 #include "user/kernel/plan.h"
 
@@ -71,12 +67,13 @@ static struct kernel_facts facts_of(const struct features *k)
 	};
 }
 
-static bool resolve(struct plan *plan, const struct features *kernel, enum mechanism forced,
-		    unsigned int what)
+static struct plan plan; /* the last that was made */
+
+static bool resolve(const struct features *kernel, enum mechanism forced, unsigned int what)
 {
 	struct kernel_facts facts = facts_of(kernel);
 
-	return plan__resolve(plan, &facts, forced, what);
+	return plan__resolve(&plan, &facts, forced, what);
 }
 
 static const struct features full = {
@@ -161,11 +158,9 @@ static void add_variant(struct features *k, const char *name, const char *varian
 
 static void test_best_mechanism_wins(void **state)
 {
-	struct plan plan;
 	enum hook_id id;
 
-	(void)state;
-	assert_true(resolve(&plan, &full, MECHANISM_NONE, PLAN_OBSERVATION | PLAN_STAGES));
+	assert_true(resolve(&full, MECHANISM_NONE, PLAN_OBSERVATION | PLAN_STAGES));
 	assert_int_equal(plan__mechanism(&plan), MECHANISM_FENTRY);
 	for (id = 0; id < HOOK_COUNT; id++)
 		assert_int_equal(plan.entries[id].status,
@@ -176,10 +171,7 @@ static void test_best_mechanism_wins(void **state)
 
 static void test_forced_tracepoint_takes_the_cheap_pair(void **state)
 {
-	struct plan plan;
-
-	(void)state;
-	assert_true(resolve(&plan, &full, MECHANISM_TRACEPOINT, PLAN_ZEROCOPY_LOAD));
+	assert_true(resolve(&full, MECHANISM_TRACEPOINT, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_SEND].option->span, "tcp_sendmsg_locked..return");
 	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol,
 			    "inet_sk_error_report, consume_skb");
@@ -190,10 +182,7 @@ static void test_forced_tracepoint_takes_the_cheap_pair(void **state)
 
 static void test_forced_fentry_keeps_hooks_that_only_tracepoints_have(void **state)
 {
-	struct plan plan;
-
-	(void)state;
-	assert_true(resolve(&plan, &full, MECHANISM_FENTRY, PLAN_ZEROCOPY_LOAD));
+	assert_true(resolve(&full, MECHANISM_FENTRY, PLAN_ZEROCOPY_LOAD));
 	assert_int_equal(plan.entries[HOOK_RECEIVER_COPY].option->mechanism, MECHANISM_TRACEPOINT);
 }
 
@@ -201,11 +190,9 @@ static void test_forced_fentry_keeps_hooks_that_only_tracepoints_have(void **sta
 static void test_forced_fentry_lets_other_hooks_fall_back(void **state)
 {
 	struct features inlined = full;
-	struct plan plan;
 
-	(void)state;
 	replace_function(&inlined, "__msg_zerocopy_callback", "");
-	assert_true(resolve(&plan, &inlined, MECHANISM_FENTRY, PLAN_ZEROCOPY_LOAD));
+	assert_true(resolve(&inlined, MECHANISM_FENTRY, PLAN_ZEROCOPY_LOAD));
 	assert_int_equal(plan__mechanism(&plan), MECHANISM_FENTRY);
 	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol,
 			    "inet_sk_error_report, consume_skb");
@@ -213,20 +200,14 @@ static void test_forced_fentry_lets_other_hooks_fall_back(void **state)
 
 static void test_forced_fentry_fails_where_it_is_refused(void **state)
 {
-	struct plan plan;
-
-	(void)state;
-	assert_false(resolve(&plan, &locked, MECHANISM_FENTRY, PLAN_ZEROCOPY_LOAD));
+	assert_false(resolve(&locked, MECHANISM_FENTRY, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_SEND].reason, "fentry refused by the test");
 	assert_int_equal(plan__mechanism(&plan), MECHANISM_NONE);
 }
 
 static void test_locked_kernel_falls_back_and_says_what_it_misses(void **state)
 {
-	struct plan plan;
-
-	(void)state;
-	assert_true(resolve(&plan, &locked, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
+	assert_true(resolve(&locked, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_SEND].option->span, "syscall");
 	assert_non_null(strstr(plan.entries[HOOK_SEND].reason, "sees sendto"));
 	assert_string_equal(plan.entries[HOOK_COMPLETION].option->programs[1],
@@ -237,14 +218,12 @@ static void test_locked_kernel_falls_back_and_says_what_it_misses(void **state)
 static void test_hidden_addresses_cost_the_exact_flag(void **state)
 {
 	struct features hidden = full;
-	struct plan plan;
 
-	(void)state;
 	hidden.hides_code = true;
-	assert_true(resolve(&plan, &hidden, MECHANISM_TRACEPOINT, PLAN_ZEROCOPY_LOAD));
+	assert_true(resolve(&hidden, MECHANISM_TRACEPOINT, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol, "inet_sk_error_report");
 	assert_non_null(strstr(plan.entries[HOOK_COMPLETION].reason, "coalesced notification"));
-	assert_true(resolve(&plan, &hidden, MECHANISM_FENTRY, PLAN_ZEROCOPY_LOAD));
+	assert_true(resolve(&hidden, MECHANISM_FENTRY, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol, "__msg_zerocopy_callback");
 }
 
@@ -252,15 +231,13 @@ static void test_hidden_addresses_cost_the_exact_flag(void **state)
 static void test_references_tell_where_the_last_one_is_not_to_be_had(void **state)
 {
 	struct features kernel = full;
-	struct plan plan;
 
-	(void)state;
 	replace_function(&kernel, "__msg_zerocopy_callback", "msg_zerocopy_complete");
 	kernel.preempts = true;
-	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
+	assert_true(resolve(&kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol, "msg_zerocopy_complete");
 	assert_string_equal(plan.entries[HOOK_COMPLETION].reason, "");
-	assert_true(resolve(&plan, &kernel, MECHANISM_TRACEPOINT, PLAN_ZEROCOPY_LOAD));
+	assert_true(resolve(&kernel, MECHANISM_TRACEPOINT, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol,
 			    "inet_sk_error_report, consume_skb");
 }
@@ -268,10 +245,8 @@ static void test_references_tell_where_the_last_one_is_not_to_be_had(void **stat
 static void test_nothing_there_gives_every_reason(void **state)
 {
 	static const struct features empty = {.hides_code = true};
-	struct plan plan;
 
-	(void)state;
-	assert_false(resolve(&plan, &empty, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
+	assert_false(resolve(&empty, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_SEND].reason,
 			    "this kernel has no function tcp_sendmsg; "
 			    "this kernel makes no kprobes by the function graph tracer; "
@@ -283,14 +258,12 @@ static void test_a_second_way_in(void **state)
 {
 	struct features kernel = full;
 	const char *symbol;
-	struct plan plan;
 
-	(void)state;
-	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
+	assert_true(resolve(&kernel, MECHANISM_NONE, true));
 	assert_false(plan.entries[HOOK_SEND].also);
 	assert_null(plan_entry__program(&plan.entries[HOOK_SEND], 2, &symbol));
 	replace_function(&kernel, "skb_copy_datagram_iter", "tcp_sendpage");
-	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
+	assert_true(resolve(&kernel, MECHANISM_NONE, true));
 	assert_true(plan.entries[HOOK_SEND].also);
 	assert_string_equal(plan_entry__program(&plan.entries[HOOK_SEND], 1, &symbol),
 			    "send_fexit");
@@ -307,24 +280,19 @@ static void test_a_second_way_in(void **state)
 static void test_completions_of_io_uring_need_its_zero_copy(void **state)
 {
 	struct features kernel = full;
-	struct plan plan;
 
-	(void)state;
 	kernel.fentry_refused = kernel.kprobe_refused = "refused by the test";
-	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
+	assert_true(resolve(&kernel, MECHANISM_NONE, true));
 	assert_int_equal(plan.entries[HOOK_URING].option->mechanism, MECHANISM_TRACEPOINT);
 	kernel.no_types = true;
-	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, true));
+	assert_true(resolve(&kernel, MECHANISM_NONE, true));
 	assert_null(plan.entries[HOOK_URING].option);
 	assert_non_null(strstr(plan.entries[HOOK_URING].reason, "no struct io_notif_data"));
 }
 
 static void test_copying_loads_do_without_zerocopy_hooks(void **state)
 {
-	struct plan plan;
-
-	(void)state;
-	assert_true(resolve(&plan, &full, MECHANISM_NONE, PLAN_COPYING_LOAD));
+	assert_true(resolve(&full, MECHANISM_NONE, PLAN_COPYING_LOAD));
 	assert_int_equal(plan.entries[HOOK_COMPLETION].status, HOOK_DISABLED);
 	assert_int_equal(plan.entries[HOOK_SKB_COPY].status, HOOK_DISABLED);
 	assert_null(plan.entries[HOOK_SKB_COPY].option);
@@ -334,30 +302,25 @@ static void test_copying_loads_do_without_zerocopy_hooks(void **state)
 /* What only other programs do, and what the tracepoints of sends see anyway. */
 static void test_sends_over_tcp_are_looked_for_where_they_may_be(void **state)
 {
-	struct plan plan;
-
-	(void)state;
-	assert_true(resolve(&plan, &full, MECHANISM_FENTRY, PLAN_OBSERVATION));
+	assert_true(resolve(&full, MECHANISM_FENTRY, PLAN_OBSERVATION));
 	assert_int_equal(plan.entries[HOOK_SEND_OVER].status, HOOK_PLANNED);
-	assert_true(resolve(&plan, &full, MECHANISM_FENTRY, PLAN_ZEROCOPY_LOAD));
+	assert_true(resolve(&full, MECHANISM_FENTRY, PLAN_ZEROCOPY_LOAD));
 	assert_int_equal(plan.entries[HOOK_SEND_OVER].status, HOOK_DISABLED);
-	assert_true(resolve(&plan, &full, MECHANISM_TRACEPOINT, PLAN_OBSERVATION));
+	assert_true(resolve(&full, MECHANISM_TRACEPOINT, PLAN_OBSERVATION));
 	assert_int_equal(plan.entries[HOOK_SEND_OVER].status, HOOK_DISABLED);
 }
 
 static void test_kprobes_stand_in_for_refused_tracing_programs(void **state)
 {
 	struct features kernel = full;
-	struct plan plan;
 
-	(void)state;
 	kernel.fentry_refused = "refused";
-	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
+	assert_true(resolve(&kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_int_equal(plan__mechanism(&plan), MECHANISM_KPROBE);
 	assert_string_equal(plan.entries[HOOK_SEND].option->span, "tcp_sendmsg");
 	assert_non_null(strstr(plan.entries[HOOK_SEND].reason, "return probes"));
 	kernel.graph = true;
-	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
+	assert_true(resolve(&kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_SEND].reason, "");
 	/* The exact tracepoints are better than a kprobe that interrupts can lose. */
 	assert_int_equal(plan.entries[HOOK_COMPLETION].option->mechanism, MECHANISM_TRACEPOINT);
@@ -369,32 +332,28 @@ static void test_kprobes_stand_in_for_refused_tracing_programs(void **state)
 static void test_a_preemptible_kernel_gets_kprobes_where_threads_run(void **state)
 {
 	struct features kernel = full;
-	struct plan plan;
 
-	(void)state;
 	kernel.preempts = kernel.graph = true;
-	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
+	assert_true(resolve(&kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_int_equal(plan__mechanism(&plan), MECHANISM_KPROBE);
 	assert_string_equal(plan.entries[HOOK_SEND].reason, "");
 	assert_int_equal(plan.entries[HOOK_RECEIVER_COPY].option->mechanism, MECHANISM_KPROBE);
 	/* Completions mostly come in interrupts, which are not preempted. */
 	assert_int_equal(plan.entries[HOOK_COMPLETION].option->mechanism, MECHANISM_FENTRY);
-	assert_true(resolve(&plan, &kernel, MECHANISM_FENTRY, PLAN_ZEROCOPY_LOAD));
+	assert_true(resolve(&kernel, MECHANISM_FENTRY, PLAN_ZEROCOPY_LOAD));
 	assert_int_equal(plan__mechanism(&plan), MECHANISM_FENTRY);
 	assert_non_null(strstr(plan.entries[HOOK_SEND].reason, "preempts"));
 	kernel.kprobe_refused = "refused";
-	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
+	assert_true(resolve(&kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_int_equal(plan__mechanism(&plan), MECHANISM_FENTRY);
 	assert_non_null(strstr(plan.entries[HOOK_SEND].reason, "preempts"));
 }
 
 static void test_forced_kprobe_never_uses_fentry(void **state)
 {
-	struct plan plan;
 	enum hook_id id;
 
-	(void)state;
-	assert_true(resolve(&plan, &full, MECHANISM_KPROBE, PLAN_OBSERVATION | PLAN_STAGES));
+	assert_true(resolve(&full, MECHANISM_KPROBE, PLAN_OBSERVATION | PLAN_STAGES));
 	assert_int_equal(plan__mechanism(&plan), MECHANISM_KPROBE);
 	for (id = 0; id < HOOK_COUNT; id++)
 		if (id != HOOK_PACKET)
@@ -403,20 +362,18 @@ static void test_forced_kprobe_never_uses_fentry(void **state)
 
 static void test_stages_are_hooked_when_asked_for(void **state)
 {
-	struct plan plan;
 	enum hook_id id;
 
-	(void)state;
-	assert_true(resolve(&plan, &full, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
+	assert_true(resolve(&full, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	for (id = 0; id < HOOK_COUNT; id++)
 		if (hook__get(id)->stages_only)
 			assert_non_null(strstr(plan.entries[id].reason, "--stages"));
 	/* A load that never asks for zero-copy pins nothing. */
-	assert_true(resolve(&plan, &full, MECHANISM_NONE, PLAN_COPYING_LOAD | PLAN_STAGES));
+	assert_true(resolve(&full, MECHANISM_NONE, PLAN_COPYING_LOAD | PLAN_STAGES));
 	assert_int_equal(plan.entries[HOOK_STAGE_PIN].status, HOOK_DISABLED);
 	assert_int_equal(plan.entries[HOOK_STAGE_COPY].status, HOOK_PLANNED);
 	/* By tracepoints there is what interrupts a send, or takes its CPU away. */
-	assert_true(resolve(&plan, &full, MECHANISM_TRACEPOINT, PLAN_COPYING_LOAD | PLAN_STAGES));
+	assert_true(resolve(&full, MECHANISM_TRACEPOINT, PLAN_COPYING_LOAD | PLAN_STAGES));
 	assert_int_equal(plan.entries[HOOK_STAGE_COPY].status, HOOK_UNAVAILABLE);
 	assert_int_equal(plan.entries[HOOK_SOFTIRQ].status, HOOK_PLANNED);
 	assert_int_equal(plan.entries[HOOK_SWITCH].status, HOOK_PLANNED);
@@ -424,24 +381,19 @@ static void test_stages_are_hooked_when_asked_for(void **state)
 
 static void test_packets_are_told_by_the_port_of_a_load(void **state)
 {
-	struct plan plan;
-
-	(void)state;
-	assert_true(resolve(&plan, &full, MECHANISM_NONE, PLAN_COPYING_LOAD | PLAN_PACKETS));
+	assert_true(resolve(&full, MECHANISM_NONE, PLAN_COPYING_LOAD | PLAN_PACKETS));
 	assert_int_equal(plan.entries[HOOK_PACKET].status, HOOK_PLANNED);
-	assert_true(resolve(&plan, &full, MECHANISM_NONE, PLAN_COPYING_LOAD));
+	assert_true(resolve(&full, MECHANISM_NONE, PLAN_COPYING_LOAD));
 	assert_non_null(strstr(plan.entries[HOOK_PACKET].reason, "--packets"));
-	assert_true(resolve(&plan, &full, MECHANISM_NONE, PLAN_OBSERVATION | PLAN_PACKETS));
+	assert_true(resolve(&full, MECHANISM_NONE, PLAN_OBSERVATION | PLAN_PACKETS));
 	assert_int_equal(plan.entries[HOOK_PACKET].status, HOOK_DISABLED);
 }
 
 static void test_none_turns_every_hook_off(void **state)
 {
-	struct plan plan;
 	enum hook_id id;
 
-	(void)state;
-	assert_true(resolve(&plan, &full, MECHANISM_OFF, PLAN_ZEROCOPY_LOAD));
+	assert_true(resolve(&full, MECHANISM_OFF, PLAN_ZEROCOPY_LOAD));
 	assert_int_equal(plan__mechanism(&plan), MECHANISM_OFF);
 	for (id = 0; id < HOOK_COUNT; id++) {
 		assert_int_equal(plan.entries[id].status, HOOK_DISABLED);
@@ -452,11 +404,9 @@ static void test_none_turns_every_hook_off(void **state)
 static void test_a_function_is_found_by_its_older_name(void **state)
 {
 	struct features kernel = full;
-	struct plan plan;
 
-	(void)state;
 	replace_function(&kernel, "__msg_zerocopy_callback", "sock_zerocopy_callback");
-	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
+	assert_true(resolve(&kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol, "sock_zerocopy_callback");
 	assert_int_equal(plan.entries[HOOK_COMPLETION].option->mechanism, MECHANISM_FENTRY);
 	assert_string_equal(plan.entries[HOOK_COMPLETION].reason, "");
@@ -466,34 +416,29 @@ static void test_a_function_is_found_by_its_older_name(void **state)
 static void test_ids_come_with_the_sends(void **state)
 {
 	struct features kernel = full;
-	struct plan plan;
 
-	(void)state;
-	assert_true(resolve(&plan, &kernel, MECHANISM_TRACEPOINT, PLAN_ZEROCOPY_LOAD));
+	assert_true(resolve(&kernel, MECHANISM_TRACEPOINT, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_SEND_ID].symbol, "tcp_sendmsg_locked");
 	assert_string_equal(plan.entries[HOOK_SEND_ID].reason, "");
 	replace_tracepoint(&kernel, "tcp_sendmsg_locked", (struct tracepoint_need){"sys_exit", 2});
-	assert_true(resolve(&plan, &kernel, MECHANISM_TRACEPOINT, PLAN_ZEROCOPY_LOAD));
+	assert_true(resolve(&kernel, MECHANISM_TRACEPOINT, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_SEND_ID].symbol, "sys_enter");
 	assert_non_null(strstr(plan.entries[HOOK_SEND_ID].reason, "inferred"));
 	replace_function(&kernel, "msg_zerocopy_realloc", "sock_zerocopy_realloc");
-	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
+	assert_true(resolve(&kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_SEND_ID].symbol, "sock_zerocopy_realloc");
 	replace_function(&kernel, "sock_zerocopy_realloc", "");
-	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
+	assert_true(resolve(&kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_int_equal(plan.entries[HOOK_SEND_ID].status, HOOK_UNAVAILABLE);
 }
 
 static void test_reading_is_timed_by_functions_alone(void **state)
 {
-	struct plan plan;
-
-	(void)state;
-	assert_true(resolve(&plan, &full, MECHANISM_TRACEPOINT, PLAN_ZEROCOPY_LOAD));
+	assert_true(resolve(&full, MECHANISM_TRACEPOINT, PLAN_ZEROCOPY_LOAD));
 	assert_int_equal(plan.entries[HOOK_ERROR_READ].status, HOOK_UNAVAILABLE);
 	assert_string_equal(plan.entries[HOOK_ERROR_READ].reason, "no tracepoint sees it");
 	assert_true(plan.entries[HOOK_ERROR_QUEUE].option->by_queue);
-	assert_true(resolve(&plan, &full, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
+	assert_true(resolve(&full, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_ERROR_READ].symbol, "inet_recv_error");
 	assert_false(plan.entries[HOOK_ERROR_QUEUE].option->by_queue);
 }
@@ -502,11 +447,9 @@ static void test_reading_is_timed_by_functions_alone(void **state)
 static void test_a_variant_beside_the_function_is_said(void **state)
 {
 	struct features kernel = full;
-	struct plan plan;
 
-	(void)state;
 	add_variant(&kernel, "tcp_sendmsg", "tcp_sendmsg.constprop.0");
-	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
+	assert_true(resolve(&kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_SEND].symbol, "tcp_sendmsg");
 	assert_string_equal(plan.entries[HOOK_SEND].reason,
 			    "calls that the compiler sent to tcp_sendmsg.constprop.0 are not seen");
@@ -516,12 +459,10 @@ static void test_a_variant_beside_the_function_is_said(void **state)
 static void test_a_variant_instead_of_the_function_is_refused_by_name(void **state)
 {
 	struct features kernel = full;
-	struct plan plan;
 
-	(void)state;
 	replace_function(&kernel, "skb_copy", "");
 	add_variant(&kernel, "skb_copy", "skb_copy.isra.0");
-	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
+	assert_true(resolve(&kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_int_equal(plan.entries[HOOK_SKB_DUPLICATE].status, HOOK_UNAVAILABLE);
 	assert_string_equal(plan.entries[HOOK_SKB_DUPLICATE].reason,
 			    "this kernel has skb_copy only as skb_copy.isra.0");
@@ -530,12 +471,10 @@ static void test_a_variant_instead_of_the_function_is_refused_by_name(void **sta
 static void test_a_renamed_function_with_its_own_arguments_is_found(void **state)
 {
 	struct features kernel = full;
-	struct plan plan;
 
-	(void)state;
 	replace_function(&kernel, "skb_copy", "");
 	add_variant(&kernel, "skb_copy", "skb_copy.llvm.1234567");
-	assert_true(resolve(&plan, &kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
+	assert_true(resolve(&kernel, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_int_equal(plan.entries[HOOK_SKB_DUPLICATE].option->mechanism, MECHANISM_KPROBE);
 	assert_string_equal(plan.entries[HOOK_SKB_DUPLICATE].symbol, "skb_copy.llvm.1234567");
 }
@@ -543,10 +482,8 @@ static void test_a_renamed_function_with_its_own_arguments_is_found(void **state
 static void test_one_way_alone(void **state)
 {
 	struct kernel_facts facts = facts_of(&full);
-	struct plan plan;
 	enum hook_id id;
 
-	(void)state;
 	assert_true(plan__options(&plan, &facts, HOOK_SEND, HOOK_SEND + 1, 0));
 	assert_ptr_equal(plan.entries[HOOK_SEND].option, &hook__get(HOOK_SEND)->options[0]);
 	for (id = HOOK_SEND + 1; id < HOOK_COUNT; id++)
@@ -557,7 +494,6 @@ static void test_mechanisms_have_names(void **state)
 {
 	enum mechanism m;
 
-	(void)state;
 	for (m = MECHANISM_FENTRY; m <= MECHANISM_OFF; m++)
 		assert_int_equal(mechanism_parse(mechanism_name(m)), m);
 	assert_int_equal(mechanism_parse("uprobe"), MECHANISM_NONE);
@@ -571,7 +507,6 @@ static void test_table_is_sound(void **state)
 	enum hook_id id;
 	size_t i;
 
-	(void)state;
 	for (id = 0; id < HOOK_COUNT; id++) {
 		assert_non_null(hook__get(id)->name);
 		assert_non_null(hook__get(id)->purpose);

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The kernel's symbol table, read from files that look like it. */
+#include "tests/unit/unit.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "user/kernel/kallsyms.h"
 
@@ -30,7 +26,6 @@ static void test_a_function_ends_where_the_next_begins(void **state)
 {
 	struct kernel_symbol s[] = {{.name = "absent"}, {.name = "second"}};
 
-	(void)state;
 	assert_int_equal(read_text("ffffffff81000010 T first\n"
 				   "ffffffff81000020 t second\n"
 				   "ffffffff81000030 t second.cold\n"
@@ -50,7 +45,6 @@ static void test_a_line_without_an_address_names_nothing(void **state)
 {
 	struct kernel_symbol s[] = {{.name = "second"}};
 
-	(void)state;
 	assert_int_equal(read_text("first T second\n"
 				   " T second\n"
 				   "ffffffff81000010T second\n",
@@ -64,7 +58,6 @@ static void test_a_function_of_a_module_ends_where_the_nearest_begins(void **sta
 {
 	struct kernel_symbol s[] = {{.name = "second"}};
 
-	(void)state;
 	assert_int_equal(read_text("ffffffff81000020 t kernel\n"
 				   "ffffffffc0000030 t before\t[m]\n"
 				   "ffffffffc0000020 t second\t[m]\n"
@@ -81,7 +74,6 @@ static void test_a_variable_is_found_where_one_is_asked_for(void **state)
 {
 	struct kernel_symbol s[] = {{.name = "other"}, {.name = "taps", .data = true}};
 
-	(void)state;
 	assert_int_equal(read_text("10 t taps\n20 D taps\n30 d other\n40 T end\n", s, 2), 0);
 	assert_true(s[1].found);
 	assert_int_equal(s[1].code.from, 0x20);
@@ -98,7 +90,6 @@ static void test_an_address_lies_in_the_nearest_function(void **state)
 	size_t count = 5;
 	FILE *table = tmpfile();
 
-	(void)state;
 	assert_non_null(table);
 	fputs("10 T first\n20 t second\n24 d data\n30 T third [m]\n", table);
 	assert_int_equal(kallsyms__nearest(table, a, &count), 0);
@@ -114,7 +105,6 @@ static void test_variants_are_found_and_cold_parts_are_not(void **state)
 {
 	struct kernel_symbol s[] = {{.name = "cold"}, {.name = "gone"}, {.name = "split"}};
 
-	(void)state;
 	assert_int_equal(read_text("10 t split\n20 t split.part.0\n30 t split.constprop.0\n"
 				   "40 t gone.isra.0\n50 t cold\n60 t cold.cold\n"
 				   "70 t __pfx_gone\n80 t gone_too\n",
@@ -132,7 +122,6 @@ static void test_hidden_addresses_leave_the_name(void **state)
 {
 	struct kernel_symbol s[] = {{.name = "tcp_sendmsg"}};
 
-	(void)state;
 	assert_int_equal(read_text("0000000000000000 T tcp_sendmsg\n0000000000000000 T b\n", s, 1),
 			 0);
 	assert_true(s[0].found);
@@ -143,7 +132,6 @@ static void test_modules_and_odd_lines(void **state)
 {
 	struct kernel_symbol s[] = {{.name = "tun_net_xmit"}};
 
-	(void)state;
 	assert_int_equal(read_text("\nnot a line\nffffffffc0000010 t tun_net_xmit\t[tun]\n"
 				   "ffffffffc0000020\n",
 				   s, 1),
@@ -156,7 +144,6 @@ static void test_a_missing_table_is_an_error(void **state)
 {
 	static char buffer[KALLSYMS_BUFFER];
 
-	(void)state;
 	assert_null(kallsyms__open("/no/such/file", buffer));
 	assert_int_equal(errno, ENOENT);
 }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What the analyzer tells the load generator: all of a load, and nothing lost. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h> /* needs the above */
+#include "tests/unit/unit.h"
 
 #include <argp.h>
 #include <string.h>
@@ -26,7 +21,6 @@ static const char *const messages[] = {
 	"--pick=random",
 	"--seed=9",
 	"--align=4096",
-	"--huge-pages",
 	"--file-dir=/tmp",
 	"--rate=1000",
 	"--socket=nodelay,sndbuf=1048576,rcvbuf=1048576,congestion=fifteen_letters,device=veth0",
@@ -39,8 +33,8 @@ static const char *const messages[] = {
 };
 
 static const char *const borrowed[] = {
-	"--variant=uring_zc", "--registered", "--reuse-early",		"--verify",
-	"--socket=more",      "--link=veth",  "--duration=2.000000000",
+	"--variant=uring_zc", "--registered",  "--reuse-early", "--verify",
+	"--huge-pages",	      "--socket=more", "--link=veth",	"--duration=2.000000000",
 };
 
 static const char *const elsewhere[] = {"--variant=onecopy", "--peer=there:5000",
@@ -93,7 +87,6 @@ static void survives(const char *const *given, size_t count)
 
 static void every_option_of_a_load_is_told(void **state)
 {
-	(void)state;
 	survives(messages, COUNT(messages));
 	survives(borrowed, COUNT(borrowed));
 	survives(elsewhere, COUNT(elsewhere));
@@ -111,7 +104,6 @@ static void no_option_is_forgotten_here(void **state)
 		   {elsewhere, COUNT(elsewhere)},
 		   {served, COUNT(served)}};
 
-	(void)state;
 	for (const struct argp_option *o = load_argp.options; o->name || o->doc; o++) {
 		bool found = !o->name || !strcmp(o->name, "field-size");
 

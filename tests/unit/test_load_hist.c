@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h> /* needs the above */
+#include "tests/unit/unit.h"
 
 #include <json-c/json.h>
 #include <stdlib.h>
@@ -17,7 +12,6 @@ static void merging_equals_one_writer(void **state)
 	struct hist a = {0}, b = {0}, both = {0};
 	uint64_t v = 1;
 
-	(void)state;
 	for (int i = 0; i < 5000; i++) {
 		v = v * 6364136223846793005ULL + 1442695040888963407ULL;
 		hist_add(i % 3 ? &a : &b, v >> (v % 60));
@@ -33,7 +27,6 @@ static void merging_into_nothing_keeps_the_minimum(void **state)
 {
 	struct hist a = {0}, b = {0};
 
-	(void)state;
 	hist_add(&b, 500);
 	hist__merge(&a, &b);
 	assert_int_equal(a.min, 500);
@@ -43,7 +36,6 @@ static void percentiles_of_small_values_are_exact(void **state)
 {
 	struct hist h = {0};
 
-	(void)state;
 	for (uint64_t v = 1; v <= 10; v++)
 		hist_add(&h, v);
 	assert_int_equal(hist__percentile(&h, 500), 5);
@@ -68,7 +60,6 @@ static void percentiles_are_at_most_a_sixteenth_too_high(void **state)
 	struct hist h = {0};
 	uint64_t v = 42;
 
-	(void)state;
 	for (int i = 0; i < 7777; i++) {
 		v = v * 6364136223846793005ULL + 1442695040888963407ULL;
 		values[i] = (v >> 33) >> (v % 30);
@@ -87,7 +78,6 @@ static void values_beyond_the_last_bucket_stay_below_the_maximum(void **state)
 {
 	struct hist h = {0};
 
-	(void)state;
 	hist_add(&h, HIST_LIMIT * 5);
 	assert_int_equal(hist__percentile(&h, 500), HIST_LIMIT * 5);
 	assert_int_equal(hist__high(&h, HIST_BUCKETS - 1), HIST_LIMIT * 5);
@@ -98,7 +88,6 @@ static void json_has_every_value_and_nothing_for_none(void **state)
 	struct json_object *o, *buckets, *value;
 	struct hist h = {0};
 
-	(void)state;
 	o = hist__json(&h, "message");
 	assert_string_equal(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN),
 			    "{\"span\":\"message\",\"count\":0,\"sum\":0,\"min\":null,\"max\":null,"

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h> /* needs the above */
+#include "tests/unit/unit.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "loadgen/options/options.h"
+#include "loadgen/serving/server.h"
 #include "loadgen/system/child.h"
 
 static char why[256];
@@ -42,7 +38,6 @@ static void nothing_given_is_a_load(void **state)
 	struct load_options o;
 	struct load l;
 
-	(void)state;
 	assert_int_equal(read_options(&o, NULL), 0);
 	l = cell_of(&o, 0, 0, 0);
 	assert_string_equal(l.variant, "zerocopy");
@@ -62,7 +57,6 @@ static unsigned int inflight(const char *size)
 
 static void as_much_is_in_flight_of_small_messages_as_of_large_ones(void **state)
 {
-	(void)state;
 	assert_int_equal(inflight("64"), 1024);
 	assert_int_equal(inflight("4K"), 256);
 	assert_int_equal(inflight("32K"), 32);
@@ -74,7 +68,6 @@ static void lists_make_a_grid(void **state)
 	struct load_options o;
 	struct load l;
 
-	(void)state;
 	assert_int_equal(
 		read_options(&o, "variant", "all", "size", "256,4K,64K", "threads", "1,2,4", NULL),
 		0);
@@ -95,7 +88,6 @@ static void links_are_what_varies_last(void **state)
 	struct load_options o;
 	struct load l;
 
-	(void)state;
 	assert_int_equal(
 		read_options(&o, "variant", "twocopy,onecopy", "link", "loopback,veth", NULL), 0);
 	assert_int_equal(load_options__cells(&o), 4);
@@ -116,7 +108,6 @@ static void two_of_size_fields_and_field_size_say_the_third(void **state)
 {
 	struct load_options o;
 
-	(void)state;
 	assert_int_equal(read_options(&o, "fields", "4", "field-size", "1K", NULL), 0);
 	assert_int_equal(cell_of(&o, 0, 0, 0).message_bytes, 4096);
 	assert_int_equal(read_options(&o, "field-size", "100", NULL), 0);
@@ -140,7 +131,6 @@ static void refuses(const char *words, const char *name, const char *value)
 
 static void impossible_values_are_refused_by_name(void **state)
 {
-	(void)state;
 	refuses("--variant threecopy: unknown; there are twocopy, onecopy, zerocopy, null",
 		"variant", "threecopy");
 	refuses("--size", "size", "0");
@@ -169,7 +159,6 @@ static void contradictions_are_refused(void **state)
 {
 	struct load_options o;
 
-	(void)state;
 	assert_int_equal(read_options(&o, "size", "4K", "fields", "8", "field-size", "1K", NULL),
 			 -EINVAL);
 	assert_int_equal(read_options(&o, "size", "4K", "field-size", "1000", NULL), -EINVAL);
@@ -186,7 +175,6 @@ static void what_is_sent_from_when_and_on_what_socket(void **state)
 	struct load_options o;
 	struct load l;
 
-	(void)state;
 	assert_int_equal(read_options(&o, "working-set", "1G", "pick", "random", "seed", "7",
 				      "align", "4K", "rate", "500", "socket",
 				      "nodelay,sndbuf=64K,congestion=reno,device=lo", NULL),
@@ -223,18 +211,20 @@ static void what_a_variant_lacks_is_refused_or_left_out(void **state)
 {
 	struct load_options o;
 
-	(void)state;
 	assert_int_equal(read_options(&o, "registered", "", NULL), -EINVAL);
 	assert_int_equal(read_options(&o, "reuse-early", "", NULL), -EINVAL);
 	assert_non_null(strstr(why, "--verify"));
 	assert_int_equal(read_options(&o, "variant", "writev", "socket", "more", NULL), -EINVAL);
+	assert_int_equal(read_options(&o, "variant", "sendfile,null", "huge-pages", "", NULL),
+			 -EINVAL);
 	assert_int_equal(read_options(&o, "variant", "every", "registered", "", "reuse-early", "",
-				      "verify", "", NULL),
+				      "verify", "", "huge-pages", "", NULL),
 			 0);
 	for (size_t i = 0; i < o.variants.count; i++) {
 		struct load l = cell_of(&o, i, 0, 0);
 
 		assert_int_equal(l.registered, !strcmp(l.variant, "uring_zc"));
+		assert_int_equal(l.huge_pages, !!strcmp(l.variant, "sendfile"));
 		if (!strcmp(l.variant, "onecopy"))
 			assert_false(l.reuse_early);
 		if (!strcmp(l.variant, "splice"))
@@ -247,7 +237,6 @@ static void lists_have_an_end(void **state)
 	struct load_options o;
 	char list[3 * (LIST_MAX + 1)] = "1";
 
-	(void)state;
 	for (int i = 1; i < LIST_MAX; i++)
 		strcat(list, ",1");
 	assert_int_equal(read_options(&o, "threads", list, NULL), 0);
@@ -260,7 +249,6 @@ static void processors_are_split_in_halves(void **state)
 	struct cpus c;
 	cpu_set_t allowed;
 
-	(void)state;
 	CPU_ZERO(&allowed);
 	CPU_SET(3, &allowed);
 	cpus__split(&c, &allowed);
@@ -272,6 +260,54 @@ static void processors_are_split_in_halves(void **state)
 	assert_int_equal(CPU_COUNT(&c.sender), 1);
 	assert_true(CPU_ISSET(3, &c.sender));
 	assert_int_equal(CPU_COUNT(&c.receiver), 2);
+}
+
+static void models_vary_before_connections(void **state)
+{
+	struct load_options o;
+	struct load l;
+
+	assert_int_equal(read_options(&o, "workload", "procinfo", "server-model", "all", NULL), 0);
+	assert_int_equal(load_options__cells(&o), 3 * serve_model_count);
+	l = load_options__nth(&o, 1);
+	assert_string_equal(l.server_model, "threaded");
+	assert_int_equal(l.connections, 10);
+	l = load_options__nth(&o, serve_model_count);
+	assert_string_equal(l.server_model, "iterative");
+	assert_int_equal(l.connections, 50);
+	assert_int_equal(l.client_model, CLIENT_THREADED);
+	assert_int_equal(read_options(&o, "workload", "procinfo", "connections", "10000", NULL), 0);
+	assert_int_equal(load_options__nth(&o, 0).client_model, CLIENT_EPOLL);
+}
+
+static void select_is_refused_by_name_and_left_out_of_all(void **state)
+{
+	struct load_options o;
+	struct load l;
+
+	assert_int_equal(read_options(&o, "workload", "procinfo", "server-model", "epoll,select",
+				      "connections", "10,2000", NULL),
+			 -EINVAL);
+	assert_non_null(strstr(why, "FD_SETSIZE"));
+	assert_int_equal(read_options(&o, "workload", "procinfo", "server-model", "all",
+				      "connections", "10,2000", NULL),
+			 0);
+	l = load_options__nth(&o, 2);
+	assert_string_equal(l.server_model, "select");
+	assert_null(load__impossible(&l, why, sizeof(why)));
+	l = load_options__nth(&o, serve_model_count + 2);
+	assert_non_null(load__impossible(&l, why, sizeof(why)));
+}
+
+static void workloads_keep_their_options_apart(void **state)
+{
+	struct load_options o;
+
+	assert_int_equal(read_options(&o, "backlog", "5", NULL), -EINVAL);
+	assert_non_null(strstr(why, "--backlog"));
+	assert_int_equal(read_options(&o, "workload", "procinfo", "size", "4K", NULL), -EINVAL);
+	assert_non_null(strstr(why, "--size"));
+	assert_int_equal(read_options(&o, "workload", "none", NULL), -EINVAL);
 }
 
 int main(void)
@@ -288,6 +324,9 @@ int main(void)
 		cmocka_unit_test(what_a_variant_lacks_is_refused_or_left_out),
 		cmocka_unit_test(lists_have_an_end),
 		cmocka_unit_test(processors_are_split_in_halves),
+		cmocka_unit_test(models_vary_before_connections),
+		cmocka_unit_test(select_is_refused_by_name_and_left_out_of_all),
+		cmocka_unit_test(workloads_keep_their_options_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

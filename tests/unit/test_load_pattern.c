@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h> /* needs the above */
+#include "tests/unit/unit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +28,6 @@ static void filling_in_pieces_gives_the_same(void **state)
 {
 	uint8_t whole[1000], pieces[1000];
 
-	(void)state;
 	srand(1);
 	pattern__fill(5, 9, 0, whole, sizeof(whole));
 	for (int round = 0; round < 500; round++) {
@@ -55,7 +49,6 @@ static void checking_in_pieces_finds_nothing_wrong(void **state)
 {
 	static const size_t sizes[] = {64, 65, 1000, 9999};
 
-	(void)state;
 	srand(2);
 	for (size_t i = 0; i < 4 * 50; i++) {
 		size_t bytes = sizes[i % 4], total = MESSAGES * bytes, done = 0;
@@ -81,7 +74,6 @@ static void every_flipped_bit_is_found_where_it_is(void **state)
 	size_t bytes = 65, total = MESSAGES * bytes;
 	uint8_t *stream = make_stream(bytes);
 
-	(void)state;
 	for (size_t bit = 0; bit < 8 * total; bit++) {
 		struct pattern_stream s = checker(bytes);
 		size_t at = bit / 8, cut = 1 + bit % (total - 1);
@@ -112,7 +104,6 @@ static void misplaced_bytes_are_found(void **state)
 	size_t bytes = 1000;
 	uint8_t *stream = make_stream(bytes), *other = malloc(bytes);
 
-	(void)state;
 	memcpy(other, stream, bytes); /* a stale message: the first again as the second */
 	memcpy(stream + bytes, other, bytes);
 	assert_true(bad_bytes(stream, bytes) > bytes * 9 / 10);
@@ -134,7 +125,6 @@ static void fields_hold_the_message_in_order(void **state)
 		unsigned int fields;
 	} cases[] = {{64, 1}, {64, 64}, {65, 8}, {99999, 7}, {1000, 1000}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct pattern_stream s = {.connection = 3, .message_bytes = cases[i].bytes};
 		struct message m;
@@ -156,7 +146,6 @@ static void the_rest_of_a_message_is_what_was_not_sent(void **state)
 {
 	struct message m;
 
-	(void)state;
 	assert_int_equal(message__create(&m, 100, 7, true), 0);
 	message__fill(&m, 3, 0);
 	for (size_t done = 0; done <= 100; done++) {

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What messages are made of and when they are due: the pure parts. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h> /* needs the above */
+#include "tests/unit/unit.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -26,7 +21,6 @@ static void picks_in_order_take_each_field_in_turn(void **state)
 	struct picker p = {.count = 12, .fields = 5, .seed = 3};
 	uint64_t first = picker__field(&p, 77, 0, 0);
 
-	(void)state;
 	for (uint64_t n = 0; n < 100; n++)
 		assert_int_equal(picker__field(&p, 77, n / 5, n % 5), (first + n) % 12);
 }
@@ -35,7 +29,6 @@ static void connections_begin_apart(void **state)
 {
 	struct picker p = {.count = 1 << 20, .fields = 8};
 
-	(void)state;
 	for (uint32_t c = 1; c < 100; c++)
 		assert_true(picker__field(&p, c, 0, 0) != picker__field(&p, c + 1, 0, 0));
 }
@@ -46,7 +39,6 @@ static void random_picks_are_even_and_can_be_had_again(void **state)
 	struct picker other = {.count = 50, .fields = 8, .seed = 10, .random = true};
 	unsigned int hits[50] = {0}, same = 0;
 
-	(void)state;
 	for (uint64_t n = 0; n < 50000; n++) {
 		uint64_t i = picker__field(&p, 5, n / 8, n % 8);
 
@@ -113,7 +105,6 @@ static void the_receiver_follows_every_pick(void **state)
 		{"sendfile", 5000, 1 << 16, 0, 8, PICK_RANDOM},
 	};
 
-	(void)state;
 	srand(4);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct load load = {.variant = cases[i].variant,
@@ -138,7 +129,6 @@ static void fields_lie_apart_as_asked(void **state)
 {
 	struct load load = {0};
 
-	(void)state;
 	assert_int_equal(memory__stride(&load, 128), 144); /* as malloc() has them */
 	assert_int_equal(memory__stride(&load, 1), 16);
 	load.align = 64;
@@ -175,7 +165,6 @@ static void memory_is_limited_by_control_groups(void **state)
 	double machine = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
 	char there[] = "/tmp/memory-XXXXXX", before[4096];
 
-	(void)state;
 	assert_non_null(getcwd(before, sizeof(before)));
 	assert_non_null(mkdtemp(there));
 	assert_int_equal(chdir(there), 0);
@@ -207,7 +196,6 @@ static void memory_is_summed_as_it_is_taken(void **state)
 			    .threads = 1,
 			    .inflight = 8};
 
-	(void)state;
 	assert_true(pool__need(&load) < 2 * (2 << 20));
 	load.align = 2 << 20;
 	assert_true(pool__need(&load) >= 8 * (2 << 20));
@@ -220,7 +208,6 @@ static void mapped_memory_is_aligned(void **state)
 	struct failure f = {0};
 	struct memory m;
 
-	(void)state;
 	for (size_t align = 4096; align <= 2 << 20; align *= 2)
 		for (int file = 0; file < 2; file++) {
 			struct load load = {.align = align};
@@ -236,7 +223,6 @@ static void messages_are_due_at_the_rate_for_years(void **state)
 {
 	const uint64_t second = 1000000000ULL;
 
-	(void)state;
 	assert_int_equal(pacing__due(0, 3), 0);
 	assert_int_equal(pacing__due(1, 3), 333333333);
 	assert_int_equal(pacing__due(3, 3), second);

@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The pure parts of many connections: processes, options, the protocol's counters. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h> /* needs the above */
+/* The pure parts of many connections: processes, models, the protocol's counters. */
+#include "tests/unit/unit.h"
 
 #include <errno.h>
 #include <json-c/json.h>
 #include <string.h>
 
-#include "loadgen/options/options.h"
 #include "loadgen/serving/server.h"
 #include "loadgen/system/netstat.h"
 
@@ -30,7 +24,6 @@ static void a_name_may_hold_anything(void **state)
 {
 	struct procinfo p;
 
-	(void)state;
 	assert_int_equal(parse("42 (a) b (c)", &p), 0);
 	assert_int_equal(p.pid, 42);
 	assert_string_equal(p.name, "a) b (c");
@@ -50,7 +43,6 @@ static void the_most_cpu_time_comes_first(void **state)
 	char text[PROCINFO_TEXT];
 	size_t count = 0, length;
 
-	(void)state;
 	for (int i = 0; i < 5; i++) {
 		struct procinfo p = {.pid = i, .name = "x\n", .user = times[i]};
 
@@ -64,76 +56,8 @@ static void the_most_cpu_time_comes_first(void **state)
 	assert_string_equal(strchr(text, '\n') + 1, "1 x? 0.09 0.00\n");
 }
 
-static char why[256];
-
-static int read_options(struct load_options *o, ...)
-{
-	va_list args;
-	const char *name;
-	int err = 0;
-
-	load_options__init(o);
-	va_start(args, o);
-	while (!err && (name = va_arg(args, const char *)))
-		err = load_options__set(o, name, va_arg(args, const char *), why, sizeof(why));
-	va_end(args);
-	return err ? err : load_options__resolve(o, why, sizeof(why));
-}
-
-static void models_vary_before_connections(void **state)
-{
-	struct load_options o;
-	struct load l;
-
-	(void)state;
-	assert_int_equal(read_options(&o, "workload", "procinfo", "server-model", "all", NULL), 0);
-	assert_int_equal(load_options__cells(&o), 3 * serve_model_count);
-	l = load_options__nth(&o, 1);
-	assert_string_equal(l.server_model, "threaded");
-	assert_int_equal(l.connections, 10);
-	l = load_options__nth(&o, serve_model_count);
-	assert_string_equal(l.server_model, "iterative");
-	assert_int_equal(l.connections, 50);
-	assert_int_equal(l.client_model, CLIENT_THREADED);
-	assert_int_equal(read_options(&o, "workload", "procinfo", "connections", "10000", NULL), 0);
-	assert_int_equal(load_options__nth(&o, 0).client_model, CLIENT_EPOLL);
-}
-
-static void select_is_refused_by_name_and_left_out_of_all(void **state)
-{
-	struct load_options o;
-	struct load l;
-
-	(void)state;
-	assert_int_equal(read_options(&o, "workload", "procinfo", "server-model", "epoll,select",
-				      "connections", "10,2000", NULL),
-			 -EINVAL);
-	assert_non_null(strstr(why, "FD_SETSIZE"));
-	assert_int_equal(read_options(&o, "workload", "procinfo", "server-model", "all",
-				      "connections", "10,2000", NULL),
-			 0);
-	l = load_options__nth(&o, 2);
-	assert_string_equal(l.server_model, "select");
-	assert_null(load__impossible(&l, why, sizeof(why)));
-	l = load_options__nth(&o, serve_model_count + 2);
-	assert_non_null(load__impossible(&l, why, sizeof(why)));
-}
-
-static void workloads_keep_their_options_apart(void **state)
-{
-	struct load_options o;
-
-	(void)state;
-	assert_int_equal(read_options(&o, "backlog", "5", NULL), -EINVAL);
-	assert_non_null(strstr(why, "--backlog"));
-	assert_int_equal(read_options(&o, "workload", "procinfo", "size", "4K", NULL), -EINVAL);
-	assert_non_null(strstr(why, "--size"));
-	assert_int_equal(read_options(&o, "workload", "none", NULL), -EINVAL);
-}
-
 static void every_model_is_complete(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < serve_model_count; i++) {
 		const struct serve_model *m = &serve_models[i];
 
@@ -151,7 +75,6 @@ static void protocol_counters_are_differences(void **state)
 	struct netstat before = {.read = true}, after = {.read = true};
 	struct json_object *o, *value;
 
-	(void)state;
 	netstat__parse(&before, "TcpExt: Other ListenDrops TCPSynRetrans\n", "TcpExt: -1 7 100\n");
 	netstat__parse(&after, "TcpExt: Other ListenDrops TCPSynRetrans\n", "TcpExt: -1 9 100\n");
 	netstat__parse(&after, "Tcp: RetransSegs\n", "Udp: 5\n"); /* not a pair */
@@ -189,7 +112,6 @@ static void sockets_are_summed_and_bounded(void **state)
 	struct tcp_sockets all = {0};
 	struct json_object *o;
 
-	(void)state;
 	assert_null(tcp_sockets__json(&all));
 	tcp_sockets__add_socket(&all, &none, &a);
 	tcp_sockets__add_socket(&all, &a, &b);
@@ -212,7 +134,6 @@ static void a_count_of_the_kernel_may_wrap_around(void **state)
 	struct tcp_sockets all = {0};
 	struct json_object *o;
 
-	(void)state;
 	tcp_sockets__add_socket(&all, &before, &after);
 	o = tcp_sockets__json(&all);
 	assert_int_equal(count_of(o, "retransmits"), 3);
@@ -224,9 +145,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_name_may_hold_anything),
 		cmocka_unit_test(the_most_cpu_time_comes_first),
-		cmocka_unit_test(models_vary_before_connections),
-		cmocka_unit_test(select_is_refused_by_name_and_left_out_of_all),
-		cmocka_unit_test(workloads_keep_their_options_apart),
 		cmocka_unit_test(every_model_is_complete),
 		cmocka_unit_test(protocol_counters_are_differences),
 		cmocka_unit_test(sockets_are_summed_and_bounded),

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h> /* needs the above */
+#include "tests/unit/unit.h"
 
 #include <errno.h>
 #include <string.h>
@@ -22,7 +17,6 @@ static void sizes_are_read(void **state)
 	};
 	size_t bytes;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
 		assert_int_equal(units__size(good[i].text, &bytes), 0);
 		assert_int_equal(bytes, good[i].bytes);
@@ -35,7 +29,6 @@ static void what_is_no_size_is_refused(void **state)
 					  "K", "1KK", "1.5K", "0x10", "1Ki", "1Bx"};
 	size_t bytes = 7;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_int_equal(units__size(bad[i], &bytes), -EINVAL);
 	assert_int_equal(units__size("99999999999999999999", &bytes), -ERANGE);
@@ -54,7 +47,6 @@ static void durations_are_read(void **state)
 					  "0x1", "1 s", "1ss", "1.2.3", ".",   "10d"};
 	double seconds;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
 		assert_int_equal(units__duration(good[i].text, &seconds), 0);
 		assert_float_equal(seconds, good[i].seconds, 1e-12);
@@ -69,7 +61,6 @@ static void lists_are_cut(void **state)
 	const char *cursor = "256,4K,64K";
 	char item[UNITS_ITEM_MAX];
 
-	(void)state;
 	assert_int_equal(units__next(&cursor, item), 1);
 	assert_string_equal(item, "256");
 	assert_int_equal(units__next(&cursor, item), 1);
@@ -94,7 +85,6 @@ static void texts_are_short_and_read_back(void **state)
 				       1025, 99999, 1 << 20, 16 << 20, 3u << 30};
 	size_t back;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		assert_int_equal(units__size(units__size_text(sizes[i]), &back), 0);
 		assert_int_equal(back, sizes[i]);
@@ -122,7 +112,6 @@ static void splits(const char *text, const char *host, const char *port)
 
 static void an_endpoint_is_a_host_and_a_port(void **state)
 {
-	(void)state;
 	splits("10.0.0.2:5001", "10.0.0.2", "5001");
 	splits("[fe80::1]:1", "fe80::1", "1");
 	splits("there:65535", "there", "65535");

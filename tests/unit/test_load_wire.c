@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What goes over the wire to a receiver elsewhere. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h> /* needs the above */
+#include "tests/unit/unit.h"
 
 #include <errno.h>
 #include <string.h>
@@ -57,7 +52,6 @@ static void a_message_survives(void **state)
 	const unsigned char *bytes = (void *)&wire;
 	int fd = send_message(&m, NULL, &wire);
 
-	(void)state;
 	assert_int_equal(bytes[16], 1); /* big-endian, wherever we run */
 	assert_int_equal(bytes[19], 4);
 	assert_int_equal(wire__await(fd, &got, 1000), 0);
@@ -71,7 +65,6 @@ static void a_message_comes_in_parts(void **state)
 	struct wire_message m = full, wire, got;
 	size_t so_far = 0;
 
-	(void)state;
 	close(send_message(&m, NULL, &wire));
 	assert_int_equal(receive(&wire, 3, &got, &so_far), -EAGAIN);
 	assert_int_equal(receive(&wire, 100, &got, &so_far), -EAGAIN);
@@ -86,7 +79,6 @@ static void others_are_told_from_other_versions(void **state)
 	struct wire_message m = full, wire, got = {0};
 	size_t so_far = 0;
 
-	(void)state;
 	close(send_message(&m, NULL, &wire));
 	((unsigned char *)&wire)[5] = 9;
 	assert_int_equal(receive(&wire, 6, &got, &so_far), -EPROTO);
@@ -101,7 +93,6 @@ static void text_always_ends(void **state)
 	struct wire_message m = full, got;
 	int fd;
 
-	(void)state;
 	memset(m.text, 'x', sizeof(m.text));
 	fd = send_message(&m, NULL, &got);
 	assert_int_equal(wire__await(fd, &got, 1000), 0);
@@ -114,7 +105,6 @@ static void each_byte_of_a_message_is_signed(void **state)
 	struct wire_message m = full, got;
 	int fd = send_message(&m, secret, &got);
 
-	(void)state;
 	assert_int_equal(wire__await(fd, &got, 1000), 0);
 	assert_true(wire__is_signed(&got, secret));
 	for (size_t i = 0; i < sizeof(got); i++) {
@@ -131,7 +121,6 @@ static void a_secret_is_of_the_key_and_both_nonces(void **state)
 	struct wire_message control = full, challenge = full;
 	uint8_t one[SECRET_BYTES], two[SECRET_BYTES];
 
-	(void)state;
 	wire__agree(&key, &control, &challenge, one);
 	wire__agree(&other, &control, &challenge, two);
 	assert_memory_not_equal(one, two, SECRET_BYTES);
@@ -149,7 +138,6 @@ static void silence_and_ends_are_told_apart(void **state)
 	struct wire_message got;
 	int pair[2];
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
 	assert_int_equal(wire__await(pair[1], &got, 1), -ETIMEDOUT);
 	assert_int_equal(write(pair[0], "SPLG", 4), 4);

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h> /* needs the above */
+#include "tests/unit/unit.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -22,7 +17,6 @@ static void a_message_is_free_when_all_its_sends_are_complete(void **state)
 {
 	struct inflight *l = inflight__create(2, 0);
 
-	(void)state;
 	assert_int_equal(inflight__take_message(l), 0);
 	inflight__count_send(l, 0);
 	assert_int_equal(inflight__complete(l, 0, 0), 0);
@@ -36,14 +30,13 @@ static void a_message_is_free_when_all_its_sends_are_complete(void **state)
 	assert_int_equal(inflight__complete(l, 1, 1), 0);
 	assert_int_equal(inflight__take_message(l), 0);
 	assert_int_equal(inflight__count(l), 0);
-	inflight__destroy(l);
+	free(l);
 }
 
 static void what_was_freed_last_comes_first(void **state)
 {
 	struct inflight *l = inflight__create(8, 0);
 
-	(void)state;
 	for (uint32_t m = 0; m < 3; m++) {
 		assert_int_equal(inflight__take_message(l), m);
 		inflight__count_send(l, m);
@@ -52,14 +45,13 @@ static void what_was_freed_last_comes_first(void **state)
 	assert_int_equal(inflight__complete(l, 1, 1), 0);
 	assert_int_equal(inflight__take_message(l), 1);
 	assert_int_equal(inflight__take_message(l), 3);
-	inflight__destroy(l);
+	free(l);
 }
 
 static void numbers_wrap_and_come_out_of_order(void **state)
 {
 	struct inflight *l = inflight__create(8, UINT32_MAX - 2);
 
-	(void)state;
 	for (uint32_t m = 0; m < 8; m++) {
 		assert_int_equal(inflight__take_message(l), m);
 		inflight__count_send(l, m);
@@ -71,14 +63,13 @@ static void numbers_wrap_and_come_out_of_order(void **state)
 	assert_int_equal(inflight__take_message(l), INFLIGHT_NONE);
 	assert_int_equal(inflight__complete(l, UINT32_MAX - 2, 2), 0); /* six, across the wrap */
 	assert_int_equal(inflight__count(l), 0);
-	inflight__destroy(l);
+	free(l);
 }
 
 static void completions_of_what_was_not_sent_are_refused(void **state)
 {
 	struct inflight *l = inflight__create(4, 10);
 
-	(void)state;
 	assert_int_equal(inflight__complete(l, 10, 10), -EPROTO);
 	assert_int_equal(inflight__take_message(l), 0);
 	assert_int_equal(inflight__take_message(l), 1);
@@ -90,7 +81,7 @@ static void completions_of_what_was_not_sent_are_refused(void **state)
 	assert_int_equal(inflight__complete(l, 11, 11), 0);
 	assert_int_equal(inflight__complete(l, 11, 11), -EPROTO);
 	assert_int_equal(inflight__complete(l, 10, 10), 0);
-	inflight__destroy(l);
+	free(l);
 }
 
 static void a_full_table_says_so(void **state)
@@ -98,7 +89,6 @@ static void a_full_table_says_so(void **state)
 	struct inflight *l = inflight__create(1, UINT32_MAX);
 	uint32_t sent = 0;
 
-	(void)state;
 	assert_int_equal(inflight__take_message(l), 0);
 	while (inflight__has_room(l)) {
 		inflight__count_send(l, 0);
@@ -109,7 +99,7 @@ static void a_full_table_says_so(void **state)
 	assert_false(inflight__has_room(l));
 	assert_int_equal(inflight__complete(l, UINT32_MAX, UINT32_MAX), 0);
 	assert_true(inflight__has_room(l));
-	inflight__destroy(l);
+	free(l);
 }
 
 static struct msghdr error_message(int level, int type, const struct sock_extended_err *e)
@@ -134,7 +124,6 @@ static void completions_are_parsed_for_both_families(void **state)
 	struct msghdr m = error_message(SOL_IP, IP_RECVERR, &e);
 	struct completion c;
 
-	(void)state;
 	assert_true(completion__parse(&m, &c));
 	assert_int_equal(c.low, 5);
 	assert_int_equal(c.high, 9);
@@ -151,7 +140,6 @@ static void other_errors_are_no_completions(void **state)
 	struct msghdr m = error_message(SOL_IP, IP_RECVERR, &e);
 	struct completion c;
 
-	(void)state;
 	assert_false(completion__parse(&m, &c));
 	e.ee_origin = SO_EE_ORIGIN_ZEROCOPY;
 	m = error_message(SOL_SOCKET, SCM_RIGHTS, &e);
@@ -162,7 +150,6 @@ static void other_errors_are_no_completions(void **state)
 
 static void every_variant_is_complete(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < send_variant_count; i++) {
 		const struct send_ops *v = send_variants[i];
 

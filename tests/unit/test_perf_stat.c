@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The real perf, told by its control descriptors; skipped where it is missing or may not count. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/unit/unit.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #include "user/memory/memory.h"
 
@@ -17,7 +13,6 @@ static void is_listed(void **state)
 {
 	char *names;
 
-	(void)state;
 	if (perf_stat__list(&names)) {
 		print_message("skipped: there is no perf\n");
 		skip();
@@ -63,7 +58,6 @@ static void counts_while_told_to(void **state)
 	char *text;
 	double ms;
 
-	(void)state;
 	spin(0.2);
 	assert_int_equal(perf_stat__count(p, 1), 0);
 	spin(0.1);
@@ -88,7 +82,6 @@ static void what_it_says_is_the_reason(void **state)
 	struct perf_stat *p = NULL;
 	char why[256] = "", *names;
 
-	(void)state;
 	if (perf_stat__list(&names))
 		skip();
 	free(names);
@@ -102,7 +95,6 @@ static void without_perf_says_so(void **state)
 {
 	char *path = strdup(getenv("PATH")), *names;
 
-	(void)state;
 	setenv("PATH", "/nonexistent", 1);
 	assert_int_equal(perf_stat__list(&names), -2 /* ENOENT */);
 	setenv("PATH", path, 1);

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Which limit refused a zero-copy send, by the page size of the machine. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include "native/maps.h"
 
@@ -32,7 +27,6 @@ static void test_memlock_is_counted_in_pages(void **state)
 	__u64 page;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(shifts) / sizeof(shifts[0]); i++) {
 		page = 1UL << shifts[i];
 		/* A page of data may touch three. */

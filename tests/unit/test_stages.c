@@ -4,13 +4,9 @@
  * that nest, softirqs and switches at any moment, also between a look at the clock and what is
  * done with it. Each stage must have what really passed in it, to the nanosecond.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "tests/unit/unit.h"
 
-#include <cmocka.h>
+#include <string.h>
 
 #include "native/kernel.h"
 
@@ -184,7 +180,6 @@ static void test_each_stage_has_what_passed_in_it(void **state)
 {
 	__u64 seed;
 
-	(void)state;
 	for (seed = 1; seed <= SEEDS; seed++) {
 		start(seed, 0);
 		send();
@@ -202,7 +197,6 @@ static void test_nothing_is_charged_twice(void **state)
 	__u64 seed, sum;
 	enum stage stage;
 
-	(void)state;
 	for (seed = 1; seed <= SEEDS; seed++) {
 		start(seed, 30);
 		account__begin(STAGE_UNACCOUNTED, true);
@@ -228,7 +222,6 @@ static void test_skipped_programs_lose_no_time(void **state)
 	__u64 seed, sum;
 	enum stage stage;
 
-	(void)state;
 	for (seed = 1; seed <= SEEDS; seed++) {
 		start(seed, 0);
 		account__begin(STAGE_LOCK, true);
@@ -256,7 +249,6 @@ static void test_a_missed_switch_loses_no_send(void **state)
 {
 	static struct task_struct me = {.pid = MY_TID}, other = {.pid = 1};
 
-	(void)state;
 	start(1, 0);
 	account__begin(STAGE_LOCK, true);
 	pass(STAGE_LOCK);
@@ -272,7 +264,6 @@ static void test_a_missed_switch_loses_no_send(void **state)
 
 static void test_pages_that_are_handed_over_are_not_copied(void **state)
 {
-	(void)state;
 	start(1, 0);
 	account__begin(STAGE_LOCK, true);
 	stage_copy_fentry();
@@ -287,7 +278,6 @@ static void test_pages_that_are_handed_over_are_not_copied(void **state)
 /* The syscall that began may not have led to a send: the next one's is later. */
 static void test_entry_is_of_the_last_syscall(void **state)
 {
-	(void)state;
 	start(1, 0);
 	entry_sendto_fentry();
 	m.now += 1000000;

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Which programs an observation measures, as options say it; and the command it starts. */
+#include "tests/unit/unit.h"
+
 #include <errno.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "user/system/child.h"
 #include "user/trace/target.h"
@@ -19,7 +15,6 @@ static void test_process_ids(void **state)
 	struct target t = {};
 	char text[64];
 
-	(void)state;
 	assert_null(target__set(&t, TARGET_PROCESS, "17,4"));
 	assert_true(t.given);
 	assert_int_equal(t.by, TARGET_PROCESS);
@@ -34,7 +29,6 @@ static void test_what_are_no_process_ids(void **state)
 	static const char *const lists[] = {"", ",", "0", "-1", "nginx", "1,x", "99999999999"};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
 		struct target t = {};
 
@@ -48,7 +42,6 @@ static void test_too_many_process_ids(void **state)
 	char list[3 * (TARGET_PIDS_MAX + 1)] = "1";
 	size_t i;
 
-	(void)state;
 	for (i = 1; i <= TARGET_PIDS_MAX; i++)
 		strcat(list, ",1");
 	assert_non_null(strstr(target__set(&t, TARGET_PROCESS, list), "at most 64"));
@@ -59,7 +52,6 @@ static void test_names(void **state)
 	struct target t = {}, empty = {}, longer = {};
 	char text[64];
 
-	(void)state;
 	assert_null(target__set(&t, TARGET_COMM, "fifteen-letters"));
 	target__text(&t, text, sizeof(text));
 	assert_string_equal(text, "processes named fifteen-letters");
@@ -71,7 +63,6 @@ static void test_only_one_can_be_given(void **state)
 {
 	struct target t = {};
 
-	(void)state;
 	assert_null(target__set(&t, TARGET_ALL, NULL));
 	assert_non_null(target__set(&t, TARGET_CGROUP, "/sys/fs/cgroup"));
 	assert_non_null(target__set(&t, TARGET_PROCESS, "1"));
@@ -83,7 +74,6 @@ static void test_a_long_command_is_cut(void **state)
 	char *command[] = {"program", "argument", "another", NULL}, text[20];
 	struct target t = {};
 
-	(void)state;
 	assert_null(target__set_command(&t, command));
 	target__text(&t, text, sizeof(text));
 	assert_string_equal(text, "command program arg");
@@ -103,7 +93,6 @@ static void test_a_command_waits_until_it_is_let_run(void **state)
 	char *command[] = {"sh", "-c", "exit 7", NULL};
 	struct child c;
 
-	(void)state;
 	assert_int_equal(child__start(&c, command), 0);
 	assert_false(child__ended(&c));
 	assert_int_equal(child__run(&c), 0);
@@ -116,7 +105,6 @@ static void test_a_signal_is_a_status_as_in_a_shell(void **state)
 	char *command[] = {"sh", "-c", "kill -TERM $$", NULL};
 	struct child c;
 
-	(void)state;
 	assert_int_equal(child__start(&c, command), 0);
 	assert_int_equal(child__run(&c), 0);
 	assert_int_equal(wait_for(&c), 128 + SIGTERM);
@@ -128,7 +116,6 @@ static void test_what_cannot_be_executed(void **state)
 	char *command[] = {"/no/such/program", NULL};
 	struct child c;
 
-	(void)state;
 	assert_int_equal(child__start(&c, command), 0);
 	assert_int_equal(child__run(&c), -ENOENT);
 	assert_int_equal(wait_for(&c), 127);
@@ -140,7 +127,6 @@ static void test_a_command_never_let_run_goes_with_us(void **state)
 	char *command[] = {"sh", "-c", "exit 0", NULL};
 	struct child c;
 
-	(void)state;
 	assert_int_equal(child__start(&c, command), 0);
 	child__free(&c);
 	assert_int_equal(kill(c.pid, 0), -1);

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Events of a timeline as the raw line has them. The ring is this file's. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/unit/unit.h"
+
 #include <stdlib.h>
 
-#include <cmocka.h>
 #include <json-c/json.h>
 
 #include "user/trace/timeline.h"
@@ -53,7 +50,6 @@ static void test_first_event_of_the_ring_is_not_the_earliest(void **state)
 	int64_t begin;
 	char *text;
 
-	(void)state;
 	assert_int_equal(timeline__open(&t, NULL, 1, 0), 0);
 	ring.take(ring.context, &softirq, sizeof(softirq));
 	ring.take(ring.context, &send, sizeof(send));

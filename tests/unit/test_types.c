@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* What the kernel's types say of names. */
+#include "tests/unit/unit.h"
+
 #include "user/kernel/types.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void add_tracepoint(struct btf *kernel, const char *name, int number, int args)
 {
@@ -56,7 +53,6 @@ static struct kernel_type ask(const char *name, enum type_kind kind)
 
 static void test_kinds_are_told_apart(void **state)
 {
-	(void)state;
 	assert_int_not_equal(ask("tcp_sendmsg", TYPE_FUNCTION).id, 0);
 	assert_int_not_equal(ask("tcp_sendmsg", TYPE_STRUCT).id, 0);
 	assert_int_not_equal(ask("fp", TYPE_STRUCT).id, 0);
@@ -67,7 +63,6 @@ static void test_kinds_are_told_apart(void **state)
 
 static void test_arguments_of_a_tracepoint(void **state)
 {
-	(void)state;
 	assert_int_equal(ask("sock_send_length", TYPE_TRACEPOINT).args, 3);
 	assert_int_equal(ask("of_no_function", TYPE_TRACEPOINT).args, -1);
 	assert_int_equal(ask("tcp_sendmsg", TYPE_FUNCTION).args, -1);

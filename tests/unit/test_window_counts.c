@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* What is worked out of the sums that the kernel programs kept. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "tests/unit/unit.h"
 
-#include <cmocka.h>
+#include <string.h>
 
 #include "common/hist_stats.h"
 #include "user/trace/tracer_private.h"
@@ -18,7 +14,6 @@ static const struct call_slot seven_of_which_two_failed = {
 
 static int clear(void **state)
 {
-	(void)state;
 	memset(&m, 0, sizeof(m));
 	return 0;
 }
@@ -27,7 +22,6 @@ static void test_sends_of_all_syscalls_add_up(void **state)
 {
 	struct zerocopy_sums sums;
 
-	(void)state;
 	m.calls[CALL_SLOT(CALL_SENDTO, true)].sizes[7] = (struct sized_sends){5, 500};
 	m.calls[CALL_SLOT(CALL_SENDMSG, true)] = seven_of_which_two_failed;
 	m.calls[CALL_SLOT(CALL_SENDMSG, false)].sizes[1].sends = 100;
@@ -43,7 +37,6 @@ static void test_a_size_is_in_one_class(void **state)
 {
 	__u32 i;
 
-	(void)state;
 	assert_int_equal(size_class(0), 0);
 	assert_int_equal(size_class(1), 1);
 	for (i = 2; i < SIZE_CLASSES; i++) {
@@ -57,7 +50,6 @@ static void test_nothing_falls_below_zero(void **state)
 {
 	struct zerocopy_sums sums;
 
-	(void)state;
 	m.calls[CALL_SLOT(CALL_SENDMSG, true)] = seven_of_which_two_failed;
 	m.totals.completions = 6;
 	m.in_sends = 2;
@@ -73,7 +65,6 @@ static void test_what_is_under_way_is_not_lost(void **state)
 {
 	static const struct hook_option function, pair = {.counts_at_end = true};
 
-	(void)state;
 	m.in_sends = m.totals.unreturned = 1;
 	assert_int_equal(window_counts__lost_calls(&m, &pair, false), 0);
 	assert_int_equal(window_counts__lost_calls(&m, &function, true), 0);
@@ -106,7 +97,6 @@ static void test_extremes_agree_with_the_buckets(void **state)
 {
 	struct hist h = {};
 
-	(void)state;
 	expect_mended(h, 0, 0);
 	hist_add(&h, 1000);
 	hist_add(&h, 70000);
@@ -125,7 +115,6 @@ static void test_extremes_beyond_the_last_bucket(void **state)
 {
 	struct hist h = {};
 
-	(void)state;
 	hist_add(&h, HIST_LIMIT * 3);
 	expect_mended(h, HIST_LIMIT * 3, HIST_LIMIT * 3);
 	h.max = 0;
@@ -137,7 +126,6 @@ static void test_what_is_allocated_beforehand_follows_the_machine(void **state)
 {
 	const unsigned long long mib = 1 << 20, gib = 1 << 30;
 
-	(void)state;
 	assert_int_equal(tracer__sockets_allocated(64 * mib, 8192), SOCKETS_LEAST);
 	assert_int_equal(tracer__sockets_allocated(4 * gib, 8192), 2048);
 	assert_int_equal(tracer__sockets_allocated(1024 * gib, 8192), SOCKETS_MOST);

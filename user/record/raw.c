@@ -8,7 +8,6 @@
 #include "loadgen/system/link.h"
 #include "loadgen/system/listener.h"
 
-#include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -48,7 +47,7 @@ static bool is_loopback(const char *address)
 {
 	struct listener l;
 
-	return !listener__resolve(&l, address, NULL, AI_NUMERICHOST) && listener__is_loopback(&l);
+	return !listener__resolve(&l, address, NULL) && listener__is_loopback(&l);
 }
 
 static json_object *value_of(const struct load_row *row, const struct load *load);
