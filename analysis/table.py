@@ -79,15 +79,14 @@ def is_parquet(path: str) -> bool:
         return False
 
 
-def load(paths: Iterable[str], problems: list[Problem] | None = None,
+def load(paths: Iterable[str],
          watch: Callable[[Iterable[Record]], Iterable[Record]] = lambda records: records) -> Loaded:
     """The runs of files and folders of records, and of tables written as Parquet, as one table.
 
-    A run that several of them have is taken once. Problems are appended to the list given, if
-    any; watch sees the records as they pass. Raises Fault where a path is not there.
+    A run that several of them have is taken once. watch sees the records as they pass. Raises Fault
+    where a path is not there.
     """
-    problems = [] if problems is None else problems
-    frames, of_records = [], []
+    problems, frames, of_records = [], [], []
     for path in paths:
         if is_parquet(path):
             frames.append(read_parquet(path))
