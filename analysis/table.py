@@ -10,6 +10,7 @@ import contextlib
 import dataclasses
 import io
 import json
+import os
 import pathlib
 from typing import BinaryIO, Callable, Iterable, Iterator
 
@@ -197,10 +198,15 @@ def write_csv(frame: pl.DataFrame, path: str) -> None:
     _write(path, lambda file: csv(frame, file))
 
 
-def _write(path, write):
+def _write(path, fill):
     if not pathlib.Path(path).parent.is_dir():
         raise Fault(f"{path}: its folder is not there", USAGE)
+    write(path, fill)
+
+
+def write(path: str | os.PathLike, fill: Callable[[BinaryIO], object]) -> None:
+    """As files.replace. Raises Fault if the file cannot be written."""
     try:
-        replace(path, write)
+        replace(path, fill)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise Fault(f"{path}: cannot be written: {why(error)}", FAILED) from None
