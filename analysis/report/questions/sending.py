@@ -107,18 +107,18 @@ def overtakes(data: Data, a: str, b: str) -> Answer:
         return Answer(question, common.NO_PAIRS, verdict=judge.INCONCLUSIVE,
                       next=common.decides(runs, []), caveats=common.discarded(data.sending))
     told, over_all = found, ""
-    crossings = _crossings(kind, found)
+    crossings = judged.crossovers(kind, found)
     if not crossings and any(c.verdict == judge.INCONCLUSIVE for c in found):
         pool = pooled(found, "threads")
         if any(c.verdict != judge.INCONCLUSIVE for c in pool):
-            told, crossings = pool, _crossings(kind, pool)
+            told, crossings = pool, judged.crossovers(kind, pool)
             over_all = f", over {labels.listed(sorted({str(c.cell['threads']) for c in found}, key=int))} threads together"
     zero = runs.filter(pl.col("variant") == a) if a == "zerocopy" else runs.clear()
     verdict = common.overall(told)
     if crossings:
         said = [f"{'from' if one.direction > 0 else 'no longer from'} about {kind.about(one.size)} "
                 f"({kind.about(one.low)} to {kind.about(one.high)}){_when(cell)}"
-                for cell, one in crossings[:MOST_CROSSINGS]]
+                for _, cell, one in crossings[:MOST_CROSSINGS]]
         answer = words.starting(", ".join(said)) + over_all + (
             f", and {len(crossings) - MOST_CROSSINGS} more crossings" if len(crossings) > MOST_CROSSINGS else "") + "."
     elif verdict == judge.WORSE and all(c.verdict == verdict for c in told):
@@ -146,12 +146,6 @@ def _by_size(kind: Kind, found: list[Comparison]) -> str:
     said = {verdict: labels.listed([where(kind, c.cell) for c in found if c.verdict == verdict])
             for verdict in common.WORDS}
     return ", ".join(f"{common.WORDS[verdict]} at {places}" for verdict, places in said.items() if places)
-
-
-def _crossings(kind: Kind, found: list[Comparison]) -> list[tuple[dict, object]]:
-    """(the rest of the configuration, Crossing), of each configuration that has one."""
-    return [(dict(zip(kind.over.panel_keys, rest)), one)
-            for (_, *rest), made in judged.crossovers(kind, found).items() for one in made]
 
 
 def _when(cell: dict) -> str:
