@@ -63,23 +63,20 @@ class _Runs:
         self.cells, self.options = begin["cells"], begin["options"]
         self.live = None  # until a run was asked for
         self.kept = None  # Cells of the records, likewise
-        self.left = 0  # runs to be made
         self.seed = None  # of their order; None: that of the options
         self.progress = None
         self.status = 0
 
     def _set_progress(self, runs, left, lines):
-        self.left = left
         # Nobody knows how long an observation takes.
         self.progress = Progress(0 if self.begin["observes"] else runs, runs - left,
                                  self.begin["cells"][0]["seconds"] + GUESS_S,
                                  not self.begin["interval"] and not self.begin["command_runs"], lines)
 
-    def _run(self, number, repeat, label, live_label):
-        """The engine's answer to a request for a run. Raises Interrupted."""
+    def _run(self, number, repeat, label, live_label, last):
+        """The engine's answer to a request for a run. last: no other will follow. Raises Interrupted."""
         self.progress.begin(label)
-        self.channel.say({"run": number, "repeat": repeat, "last": self.left == 1, "seed": self.seed})
-        self.left -= 1
+        self.channel.say({"run": number, "repeat": repeat, "last": last, "seed": self.seed})
         if not self.live:
             _import_reports()
             to_stderr = self.options["json"] == "-" or self.begin["command_runs"]
@@ -162,9 +159,8 @@ class Grid(_Runs):
         label = self.cells[number]["label"]
         if self.options["repeat"] > 1:
             label += f" #{repeat}"
-        self.left = len(self.planned) + 1 + (self.spare > 0)
         several = len(self.cells) * self.options["repeat"] > 1
-        said = self._run(number, repeat, label, label if several else "")
+        said = self._run(number, repeat, label, label if several else "", not self.planned and not self.spare)
         outcome = said.get("outcome")
         if outcome == "skipped":
             # What this system cannot do is said once.
@@ -395,9 +391,9 @@ class Sweep(_Runs):
     def _make(self, place, repeat):
         number, cell = self.cells[place]
         label = f"{cell['label']} #{repeat}"
-        self.left = max(self.left, 1 + bool(self.disturbed or self.options["decide"]))
         self.progress.runs = max(self.progress.runs, self.progress.done + 1)
-        said = self._run(number, repeat, label, label)
+        last = self.progress.runs == self.progress.done + 1 and not (self.disturbed or self.options["decide"])
+        said = self._run(number, repeat, label, label, last)
         error = said["error"]
         if not error:
             if said["interrupted"]:
