@@ -30,14 +30,13 @@ def _import_reports():
     """What records and reports are made with: of a first run, while the engine loads its programs."""
     global Cells, DETAILS, Live, REPORT, Run, SUMMARY, Timeline, command_line, completed, counted, folded, \
         lay_out, record_of, report
-    from derive import record_of
-    from derive.record import command_line
+    from derive.record import command_line, record_of
     from derive.run import Run
     from derive.timeline import Timeline
     from front.host import completed
     from front.live import Live
-    from text import lay_out
     from text.cells import Cells
+    from text.layout import lay_out
     from text.profile import folded
     from text.report import DETAILS, REPORT, SUMMARY, report
     from text.units import counted
