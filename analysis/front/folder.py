@@ -10,9 +10,10 @@ import stat
 import time
 
 from faults import USAGE, Fault
-from front.output import append, json_line, safe_text, why
+from front.output import append, json_line, why
 from front.plan import SEED_MAX
 from tables.renamed import current
+from text.record import at, safe_text
 
 PLAN = "plan.json"
 # What a record of a sweep has: path, types, required. What was not measured is absent or null.
@@ -35,12 +36,6 @@ def _finite(text):
     return number
 
 
-def _at(record, path):
-    for name in path.split("/"):
-        record = record.get(name) if isinstance(record, dict) else None
-    return record
-
-
 def sound_record(line):
     """The record of a line. Raises ValueError, with what is wrong, unless a sweep can have written it."""
     try:
@@ -51,7 +46,7 @@ def sound_record(line):
     if not isinstance(record, dict):
         raise ValueError("no record")
     for path, kind, required in _SOUND:
-        value = _at(record, path)
+        value = at(record, path)
         if value is None and not required:
             continue
         if not isinstance(value, kind) or isinstance(value, bool):
