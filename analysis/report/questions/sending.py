@@ -130,14 +130,13 @@ def overtakes(data: Data, a: str, b: str) -> Answer:
                   f"{_by_size(kind, told) if over_all else common.counts(told)}{over_all}.{common.too_few(told)}")
     said, made = costs(kind, runs, a, b)
     why = [copied(zero)] if a == "zerocopy" else [f"{', '.join(said)} that of {name(b)}"] if said else []
-    final = a == "zerocopy" and is_final(zero)
     tables = common.tables(f"{words.starting(kind.what)} of {name(a)} (Gbit/s); a ratio is of pairs, its interval "
                            f"decides: docs/statistics.md", found, runs, kind.over.name, 1e-9)
     for what, some in made:
         tables += common.tables(f"{words.starting(what)} of {name(a)}", some, runs, kind.over.name)
     return Answer(question, answer, f"throughput {common.extremes(told, lambda c: where(kind, c.cell))}",
                   words.sentence(why),
-                  PEER if final and not crossings and not common.too_few(told) else common.decides(runs, found), verdict,
+                  PEER if is_final(zero) and not crossings and not common.too_few(told) else common.decides(runs, found), verdict,
                   common.discarded(data.sending), tables=tables)
 
 
@@ -170,10 +169,8 @@ def why_not(data: Data) -> Answer:
                       next="sudo ./analyze sweep --grid sizes --out DIR")
     others = [one for one in style.order(runs["variant"].unique().to_list()) if one != "zerocopy"]
     said, _ = costs(kind_of(data), runs, "zerocopy", others[0]) if others else ([], [])
-    why = [f"against {name(others[0])}: {', '.join(said)}"] if said else []
-    again = retransmitted(runs, "zerocopy", others[0]) if others else ""
-    why += [again] if again else []
-    why += [account] if (account := _account(data, runs)) else []
+    why = [f"against {name(others[0])}: {', '.join(said)}" if said else "",
+           retransmitted(runs, "zerocopy", others[0]) if others else "", _account(data, runs)]
     completion = zero["completion_p50_ns"].drop_nulls()
     held = (f"the kernel held a send's memory for {words.number(completion.median() / 1e3)} µs (median of runs' "
             "p50)") if completion.len() else ""
