@@ -246,21 +246,19 @@ class Sweep(_Runs):
         super().__init__(channel, begin, complain)
         _import_reports()
         self.shard, self.shards = shard_of(self.options["shard"])
-        self.seed = seed_of(self.options["order_seed"])
+        seed = seed_of(self.options["order_seed"])
+        self.seed = _random_seed() if seed is None else seed
         self.budget = budget_of(self.options["budget"])
         self.cells = without_twins(self.cells)
         self.numbers = {cell["cell"]: place for place, (_, cell) in enumerate(self.cells)}
         self.mine = {place for place, (_, cell) in enumerate(self.cells)
                      if is_mine(cell, self.shard, self.shards)}
         self.outcomes = {}  # (place, repeat) -> "measured", or failed, skipped and the error
-        self.disturbed = {}  # of these why, and how often each was made again
+        self.disturbed = {}  # of these, how often each was made again
         self.deadline = float("inf")  # of runs beyond the plan
         self.kept = Cells()
         self.foreign = self.twice = self.elsewhere = 0
         self.folder = Folder(self.options["out"], complain)
-        if self.seed is None:
-            self.seed = _random_seed()
-        self.opened = False
 
     def _plan(self):
         return {"schema": "sendpath.plan/1", "version": self.begin["version"],
@@ -307,7 +305,6 @@ class Sweep(_Runs):
             self.seed = self.folder.open(self._plan(), self.options["order_seed"] is not None,
                                          self.shard, self.shards)
             self._read()
-            self.opened = True
             self._make_all()
         except Interrupted:
             pass
@@ -394,16 +391,14 @@ class Sweep(_Runs):
         last = self.progress.runs == self.progress.done + 1 and not (self.disturbed or self.options["decide"])
         said = self._run(number, repeat, label, label, last)
         error = said["error"]
+        if said.get("interrupted"):
+            raise Interrupted
         if not error:
-            if said["interrupted"]:
-                raise Interrupted
             self.progress.end(True, _done_word(said["app"]))
             record = record_of(said)
             record["run"]["first_look"] = self.options["repeat"] if self.options["decide"] else None
             self._keep(record)
             return
-        if said.get("interrupted"):
-            raise Interrupted
         skipped = said.get("outcome") == "skipped" or said.get("exit_status") == SYSTEM
         if not skipped:
             self.complain(f"{label}: {error}")
@@ -419,7 +414,7 @@ class Sweep(_Runs):
 
     def finish(self):
         """Prints what stands in the folder, whoever ran it. The exit status."""
-        if not self.opened:
+        if not self.progress:  # the folder could not be opened and read
             return self.status
         out = Stream("stdout")
         if len(self.kept):
