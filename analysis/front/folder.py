@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The folder of a sweep: its plan, and the records of its runs, a line each."""
 
+import contextlib
 import errno
 import fcntl
 import json
@@ -110,10 +111,8 @@ class Folder:
         """
         what = "make the folder"
         try:
-            try:
+            with contextlib.suppress(FileExistsError):
                 os.mkdir(self.path)
-            except FileExistsError:
-                pass
             what = "open the folder"
             bare = self.path.rstrip("/") or "/"
             if os.path.islink(bare):

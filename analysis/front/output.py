@@ -168,10 +168,8 @@ def say(text):
     """On standard error. What that does not take is lost: what sys.stderr keeps of it would fail once
     more at the end, and change the exit status.
     """
-    try:
+    with contextlib.suppress(OSError):
         write_all(2, text.encode("utf-8", "surrogateescape"))
-    except OSError:
-        pass
 
 
 def complain(program, text):
