@@ -279,11 +279,6 @@ def quantile(counts, share):
     return None
 
 
-def bcc_times(program, tgid, zerocopy):
-    """Sorted (bucket, count), as bcc's side defines them."""
-    return sorted((key.bucket, value.value) for key, value in counted(program["times"], tgid, zerocopy))
-
-
 def own_sum(record, zerocopy):
     rows = [c for c in record["calls"] if c["zerocopy"] == bool(zerocopy)]
     return Sum(sum(c["sends"] for c in rows), sum(sum(c["errors"].values()) for c in rows),
@@ -306,7 +301,8 @@ def near(ours, counts, own_span, span):
 def compare_medians(record, program, zerocopy, span):
     """Text, what of it goes into the last line, and whether it is as it must be."""
     walls = [c["wall_ns"] for c in record["calls"] if c["zerocopy"] == bool(zerocopy) and c["wall_ns"]]
-    counts = bcc_times(program, record["load"]["sender_pid"], zerocopy)
+    counts = sorted((key.bucket, value.value) for key, value in
+                    counted(program["times"], record["load"]["sender_pid"], zerocopy))
     if len(walls) != 1 or not counts:
         return "not timed", "not timed", True
     low, high = quantile(counts, 0.5)
