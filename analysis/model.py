@@ -49,19 +49,13 @@ def ratio(top, bottom, scale=1.0):
 _TYPES = {"string": Text, "boolean": Truth, "integer": Count, "number": Real}
 
 
-def _type(kind):
-    """Of a plain value; None of others."""
-    named = kind.schema.get("type", "string" if "enum" in kind.schema else None)
-    return _TYPES.get(named if isinstance(named, str) or not named else named[0])
-
-
 def _inner(block, name):
     return next(key.kind for key in block.keys if key.name == name)
 
 
 def _read(block, base=Struct, **others):
     """A type with the plain values of a block, and with others of the types that are given."""
-    plain = {key.name: _type(key.kind) for key in block.keys if _type(key.kind)}
+    plain = {key.name: _TYPES[key.kind.plain] for key in block.keys if key.kind.plain in _TYPES}
     known = {name: kind for name, kind in (plain | others).items() if name not in base.__struct_fields__}
     return defstruct("Keys", [(name, kind, None) for name, kind in known.items()], bases=(base,))
 
