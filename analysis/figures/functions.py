@@ -13,12 +13,12 @@ from analysis import stages
 from analysis.figures import labels, style
 from analysis.figures.base import Data, Drawn, Figure, NotDrawn
 from analysis.figures.cells import shared_setting
+from analysis.tables.profile import SAMPLES_LEAST
 
 TITLE = "Kernel functions of sends"
 COMPARED = "Kernel functions of sends, compared"
 ROW, ASIDE = 16, 60
 SMALL = 0.002  # of the samples: narrower functions are left out
-SAMPLES_LEAST = 100
 LETTERS = "#111111"  # on a dark page, too: the rectangles stay light
 # What passed off the CPU has colours of its own here: those of stages are too pale for towers.
 OFF = {"blocked": "#5e81c8", "lock_wait": "#3f4f9e", "preempted": "#8fd0e8"}
