@@ -49,7 +49,7 @@ def key(path, name, description=""):
     """The column of a key; description: where its meaning in the record says too little."""
     block = RECORD
     for part in path.split("."):
-        found = next(one for one in block.keys if one.name == part)
+        found = block.key(part)
         block = found.kind
     unit = next((unit for end, unit in UNITS.items() if name.endswith(end)), "")
     return Column(name, KINDS[found.kind.plain], unit, description or found.meaning, at(path))

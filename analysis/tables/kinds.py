@@ -17,6 +17,10 @@ class Kind(NamedTuple):
         named = self.schema.get("type", "string" if "enum" in self.schema else None)
         return named[0] if isinstance(named, list) else named
 
+    def key(self, name):
+        """Of a block."""
+        return next(key for key in self.keys if key.name == name)
+
 
 class Key(NamedTuple):
     name: str
