@@ -293,9 +293,7 @@ class Sweep(_Runs):
                 self.disturbed[key] = self.disturbed.get(key, -1) + 1
             else:
                 self.disturbed.pop(key, None)
-        elif key in self.disturbed:
-            pass  # what it came to before stands
-        else:
+        elif key not in self.disturbed:  # else what it came to before stands
             self.outcomes[key] = ("skipped" if record.get("outcome") == "skipped" else "failed",
                                   record.get("error") or "")
 
