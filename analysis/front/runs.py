@@ -12,7 +12,6 @@ import time
 
 import judge
 from faults import FAILED, SYSTEM, USAGE, Fault
-from front.folder import Folder
 from front.output import LineFile, Stream, json_line, why
 from front.plan import budget_of, is_mine, order, seed_of, shard_of, without_twins
 from front.progress import Progress
@@ -245,6 +244,7 @@ class Sweep(_Runs):
     def __init__(self, channel, begin, complain):
         super().__init__(channel, begin, complain)
         _import_reports()
+        from front.folder import Folder  # imported late: a grid has none
         self.shard, self.shards = shard_of(self.options["shard"])
         seed = seed_of(self.options["order_seed"])
         self.seed = _random_seed() if seed is None else seed
