@@ -49,12 +49,10 @@ def key(path, name, description=""):
     """The column of a key; description: where its meaning in the record says too little."""
     block = RECORD
     for part in path.split("."):
-        found = next(one for one in block.keys if one.name == part)
+        found = block.key(part)
         block = found.kind
-    named = block.schema.get("type", "string")
     unit = next((unit for end, unit in UNITS.items() if name.endswith(end)), "")
-    return Column(name, KINDS[named if isinstance(named, str) else named[0]], unit, description or found.meaning,
-                  at(path))
+    return Column(name, KINDS[found.kind.plain], unit, description or found.meaning, at(path))
 
 
 def keys(block, names, prefix=""):

@@ -99,7 +99,7 @@ def compare(a: pl.DataFrame, b: pl.DataFrame, threshold: float = judge.MARGIN, m
     differences = [Difference({key: row[key] for key in keys}, metric, median(row["values"]),
                               median(row["values_b"]), change, (row["copied"], row["copied_b"]))
                    for (metric, row), change in zip(found, judged)]
-    cells = [_cells(frame, keys) for frame in (a, b)]
+    cells = [load.select(keys).unique().sort(keys, nulls_last=True).to_dicts() for load in loads]
     busy = [frame.filter("complete")["disturbed"].drop_nulls() for frame in (a, b)]
     common = [one.join(other.select(keys).unique(), on=keys, how="semi", nulls_equal=True)
               for one, other in ((a, b), (b, a))]
@@ -108,11 +108,6 @@ def compare(a: pl.DataFrame, b: pl.DataFrame, threshold: float = judge.MARGIN, m
                       [cell for cell in cells[1] if cell not in cells[0]],
                       tuple(frame.filter(~pl.col("complete")).height for frame in (a, b)),
                       tuple(map(len, busy)), next(iter([*busy[1][-1:], *busy[0][-1:]]), None), threshold)
-
-
-def _cells(frame, keys):
-    known = frame.filter(pl.col("complete") & pl.col("workload").is_not_null())
-    return known.select(keys).unique().sort(keys, nulls_last=True).to_dicts()
 
 
 def _changes(a, b, settings):

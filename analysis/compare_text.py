@@ -17,7 +17,7 @@ LISTED = (WORSE, BETTER, INCONCLUSIVE)
 MOST_ROWS = 20
 # Does zero-copy pay off in each of two result sets, and was it zero-copy at all?
 METRIC, WAY, BASELINE = "throughput_bps", "zerocopy", "twocopy"
-SPELT = {None: "none", True: "yes", False: "no", "": "none"}
+SPELT = {"None": "none", "True": "yes", "False": "no", "": "none"}  # by what str makes: 1 is equal to True
 
 
 def text(comparison: Comparison, everything: bool = False, more: list[str] = ()) -> str:
@@ -45,7 +45,7 @@ def describe(name: str, path: str, frame: pl.DataFrame) -> str:
 
 
 def _spell(values):
-    shown = [str(SPELT.get(value, value)) for value in values[:3]]
+    shown = [SPELT.get(str(value), str(value)) for value in values[:3]]
     return ", ".join(shown) + (", ..." if len(values) > 3 else "") or "none"
 
 

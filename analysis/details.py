@@ -100,8 +100,8 @@ class Collector:
         for told, rows in (("hooks", run.plan and run.plan.hooks), ("warnings", run.warnings),
                            ("unmeasured", run.unmeasured)):
             *keys, _ = SCHEMAS[told]
-            # A set: a record that says something twice is one run.
-            self._told[told].update({tuple(getattr(row, key) for key in keys) for row in rows or ()})
+            # A record that says something twice is one run.
+            self._told[told].update(dict.fromkeys(tuple(getattr(row, key) for key in keys) for row in rows or ()).keys())
 
     def details(self) -> Details:
         told = {name: [(*values, runs) for values, runs in found.most_common()]

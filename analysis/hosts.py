@@ -157,37 +157,34 @@ def shares(fleet: Fleet) -> pl.DataFrame:
 
 def find(fleet: Fleet) -> list[Outlier]:
     """The outliers among the hosts as senders, by host."""
-    found = [*_of_copies(fleet)]
-    known = {host: tuple(one.causes[0] for one in found if one.host == host and one.causes)
-             for host in fleet.hosts}
+    found = _of_copies(fleet)
+    known = {host: tuple(one.causes[0] for one in found if one.host == host and one.causes) for host in fleet.hosts}
     of_pairs = rates(fleet)
     for metric in METRICS:
         of = of_pairs.filter(pl.col(metric) > 0).group_by("host").agg(pl.col(metric).median())
-        values = dict(of.iter_rows())
-        for host in outliers.apart(values, LEAST_FACTOR, as_ratios=True):
-            found.append(Outlier(host, metric, values[host], statistics.median(values.values()),
-                                 known[host] or _differs(fleet, host)))
+        found += _apart(metric, dict(of.iter_rows()), lambda host: known[host] or _differs(fleet, host), LEAST_FACTOR,
+                        as_ratios=True)
     return sorted(found, key=lambda one: one.host)
+
+
+def _apart(metric, values, why, least, as_ratios=False):
+    """values: by host; why: takes a host, gives its causes, where they are known."""
+    return [Outlier(host, metric, values[host], statistics.median(values.values()), why(host) or ())
+            for host in outliers.apart(values, least, as_ratios)]
 
 
 def _of_copies(fleet):
     """More copied than at the others: by a cause, else in all."""
     completed = fleet.sums.group_by("host").agg(pl.col("completions", "copied").sum()).filter(
         pl.col("completions") > 0)
-    hosts, by_cause = completed["host"].to_list(), shares(fleet)
-    explained = set()
-    for (cause,), rows in by_cause.group_by("cause", maintain_order=True):
-        device = dict(rows.select("host", "device").iter_rows())
-        values = {**dict.fromkeys(hosts, 0.0), **dict(rows.select("host", "share").iter_rows())}
-        middle = statistics.median(values.values())
-        for host in outliers.apart(values, LEAST_SHARE):
-            if values[host] > middle:
-                explained.add(host)
-                yield Outlier(host, COPIED, values[host], middle, (cause_text(cause, device[host]),))
-    values = dict(completed.select("host", pl.col("copied") / pl.col("completions")).iter_rows())
-    for host in outliers.apart(values, LEAST_SHARE):
-        if host not in explained and values[host] > statistics.median(values.values()):
-            yield Outlier(host, COPIED, values[host], statistics.median(values.values()), ())
+    none, found = dict.fromkeys(completed["host"], 0.0), []
+    for (cause,), rows in shares(fleet).group_by("cause", maintain_order=True):
+        why = {host: (cause_text(cause, device),) for host, device in rows.select("host", "device").iter_rows()}
+        found += _apart(COPIED, none | dict(rows.select("host", "share").iter_rows()), why.get, LEAST_SHARE)
+    explained = {one.host for one in found if one.value > one.middle}
+    in_all = dict(completed.select("host", pl.col("copied") / pl.col("completions")).iter_rows())
+    found += [one for one in _apart(COPIED, in_all, lambda host: (), LEAST_SHARE) if one.host not in explained]
+    return [one for one in found if one.value > one.middle]
 
 
 def _differs(fleet, host):

@@ -49,19 +49,9 @@ def ratio(top, bottom, scale=1.0):
 _TYPES = {"string": Text, "boolean": Truth, "integer": Count, "number": Real}
 
 
-def _type(kind):
-    """Of a plain value; None of others."""
-    named = kind.schema.get("type", "string" if "enum" in kind.schema else None)
-    return _TYPES.get(named if isinstance(named, str) or not named else named[0])
-
-
-def _inner(block, name):
-    return next(key.kind for key in block.keys if key.name == name)
-
-
 def _read(block, base=Struct, **others):
     """A type with the plain values of a block, and with others of the types that are given."""
-    plain = {key.name: _type(key.kind) for key in block.keys if _type(key.kind)}
+    plain = {key.name: _TYPES[key.kind.plain] for key in block.keys if key.kind.plain in _TYPES}
     known = {name: kind for name, kind in (plain | others).items() if name not in base.__struct_fields__}
     return defstruct("Keys", [(name, kind, None) for name, kind in known.items()], bases=(base,))
 
@@ -72,7 +62,7 @@ class Histogram(_read(keys.HISTOGRAM, buckets=list[tuple[float, float, float]] |
         return ratio(self.sum, self.count)
 
 
-class Device(_read(_inner(keys.HOST, "devices"))):
+class Device(_read(keys.HOST.key("devices").kind)):
     def __str__(self):
         words = [self.driver or "no driver", f"MTU {self.mtu_bytes}" if self.mtu_bytes else "",
                  f"{self.speed_mbit} Mbit/s" if self.speed_mbit else "",
@@ -93,8 +83,8 @@ class Host(_read(keys.HOST, settings=dict[str, str] | None, devices=list[Device]
         return None if self.devices is None else ";".join(sorted(map(str, self.devices)))
 
 
-Plan = _read(keys.PLAN, hooks=list[_read(_inner(keys.PLAN, "hooks"))] | None)
-Pinning = _read(_inner(keys.LOAD, "pinning"), sender=Any)
+Plan = _read(keys.PLAN, hooks=list[_read(keys.PLAN.key("hooks").kind)] | None)
+Pinning = _read(keys.LOAD.key("pinning").kind, sender=Any)
 
 
 class Load(_read(keys.LOAD, socket=dict[str, bool | int | float | str | None] | None, pinning=Pinning | None)):
@@ -132,7 +122,7 @@ class Load(_read(keys.LOAD, socket=dict[str, bool | int | float | str | None] | 
         return self.pinning is not None and bool(self.pinning.sender)
 
 
-class Side(_read(_inner(keys.APP, "receiver"))):
+class Side(_read(keys.APP.key("receiver").kind)):
     @property
     def cpu_s(self):
         return add([self.user_s, self.system_s])
@@ -144,11 +134,11 @@ class App(_read(keys.APP, base=Side, message_latency_ns=Histogram | None, receiv
         return ratio(self.messages, self.elapsed_s)
 
 
-_STAGES = _inner(keys.CALLS, "stages")
-StagePart = _read(_inner(_STAGES, "parts"), ns=_read(keys.DISTRIBUTION) | None)
+_STAGES = keys.CALLS.key("stages").kind
+StagePart = _read(_STAGES.key("parts").kind, ns=_read(keys.DISTRIBUTION) | None)
 Stages = _read(_STAGES, parts=list[StagePart] | None)
 Call = _read(keys.CALLS, wall_ns=Histogram | None, cpu_ns=Histogram | None, stages=Stages | None)
-Cause = _read(_inner(keys.ZEROCOPY, "causes"))
+Cause = _read(keys.ZEROCOPY.key("causes").kind)
 Sums = _read(keys.ZEROCOPY, refused=list[_read(keys.REFUSED)] | None)  # of zero-copy sends
 
 
@@ -158,8 +148,8 @@ def _all(key):
 
 
 class Zerocopy(_read(keys.ZEROCOPY, base=Sums, io_uring=Sums | None, causes=list[Cause] | None,
-                     completion_ns=Histogram | None, pinned=_read(_inner(keys.ZEROCOPY, "pinned")) | None,
-                     error_queue=_read(_inner(keys.ZEROCOPY, "error_queue")) | None)):
+                     completion_ns=Histogram | None, pinned=_read(keys.ZEROCOPY.key("pinned").kind) | None,
+                     error_queue=_read(keys.ZEROCOPY.key("error_queue").kind) | None)):
     all_requests, all_completions, all_copied, all_ignored = map(
         _all, ("requests", "completions", "copied", "ignored"))
 
@@ -186,12 +176,12 @@ class Zerocopy(_read(keys.ZEROCOPY, base=Sums, io_uring=Sums | None, causes=list
             f"{one.cause}@{one.device or '-'}:{one.count}" for one in self.causes)
 
 
-Tcp = _read(keys.TCP, sending=_read(_inner(keys.TCP, "sending")) | None)
+Tcp = _read(keys.TCP, sending=_read(keys.TCP.key("sending").kind) | None)
 Serving = _read(keys.SERVING, **dict.fromkeys(("connect_ns", "accept_ns", "work_ns", "answer_ns"), Histogram | None))
-Stack = _read(_inner(keys.PROFILE, "stacks"), functions=list[str] | None)
-Wait = _read(_inner(keys.PROFILE, "waits"), functions=list[str] | None)
+Stack = _read(keys.PROFILE.key("stacks").kind, functions=list[str] | None)
+Wait = _read(keys.PROFILE.key("waits").kind, functions=list[str] | None)
 Profile = _read(keys.PROFILE, stacks=list[Stack] | None, waits=list[Wait] | None)
-Send = _read(keys.SEND, events=list[_read(_inner(keys.SEND, "events"))] | None)
+Send = _read(keys.SEND, events=list[_read(keys.SEND.key("events").kind)] | None)
 Timeline = _read(keys.TIMELINE, median=Send | None, slowest=Send | None)
 
 

@@ -10,6 +10,7 @@ import contextlib
 import dataclasses
 import io
 import json
+import os
 import pathlib
 from typing import BinaryIO, Callable, Iterable, Iterator
 
@@ -17,7 +18,7 @@ import polars as pl
 
 from analysis import hosts
 from analysis.columns import COLUMNS, REAL, TEXT, TIME, TRUTH, WHOLE
-from analysis.faults import FAILED, USAGE, Fault, why
+from analysis.faults import USAGE, Fault, why
 from analysis.files import replace
 from analysis.model import BadRecord
 from analysis.records import Problem, Record, stream, summarise
@@ -79,15 +80,14 @@ def is_parquet(path: str) -> bool:
         return False
 
 
-def load(paths: Iterable[str], problems: list[Problem] | None = None,
+def load(paths: Iterable[str],
          watch: Callable[[Iterable[Record]], Iterable[Record]] = lambda records: records) -> Loaded:
     """The runs of files and folders of records, and of tables written as Parquet, as one table.
 
-    A run that several of them have is taken once. Problems are appended to the list given, if
-    any; watch sees the records as they pass. Raises Fault where a path is not there.
+    A run that several of them have is taken once. watch sees the records as they pass. Raises Fault
+    where a path is not there.
     """
-    problems = [] if problems is None else problems
-    frames, of_records = [], []
+    problems, frames, of_records = [], [], []
     for path in paths:
         if is_parquet(path):
             frames.append(read_parquet(path))
@@ -130,12 +130,10 @@ def without_retried(frame: pl.DataFrame) -> pl.DataFrame:
 def scan_parquet(path: str) -> pl.LazyFrame:
     """A table that write_parquet wrote, columns of a later version left out, of an earlier one
     null; read when it is collected. Raises Fault for any other file."""
-    try:
+    with _naming([path], "read as Parquet"):
         written = json.loads(pl.read_parquet_metadata(path).get(METADATA_KEY, "null"))
         frame = pl.scan_parquet(path)
         names = frame.collect_schema().names()
-    except (pl.exceptions.PolarsError, OSError, ValueError) as error:
-        raise Fault(f"{path}: cannot be read as Parquet: {why(error)}") from None
     if written != SCHEMA:
         raise Fault(f"{path}: not a table of this program ({SCHEMA}): analyze table --parquet "
                     "FILE writes one", USAGE)
@@ -145,18 +143,18 @@ def scan_parquet(path: str) -> pl.LazyFrame:
 
 
 @contextlib.contextmanager
-def _collecting(paths: Iterable[str]) -> Iterator[None]:
-    """What is wrong inside of tables is found when they are collected."""
+def _naming(paths: Iterable[str], done: str) -> Iterator[None]:
+    """Raises Fault where these files cannot be read or written."""
     try:
         yield
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise Fault(f"{', '.join(paths)}: cannot be read as Parquet: {why(error)}") from None
+    except (pl.exceptions.PolarsError, OSError, ValueError) as error:
+        raise Fault(f"{', '.join(paths)}: cannot be {done}: {why(error)}") from None
 
 
 def read_parquet(path: str) -> pl.DataFrame:
     """As scan_parquet, read at once."""
     scanned = scan_parquet(path)
-    with _collecting([path]):
+    with _naming([path], "read as Parquet"):  # what is wrong inside of it is found now
         return scanned.collect()
 
 
@@ -169,7 +167,7 @@ def stream_fleet(paths: list[str]) -> hosts.Fleet | None:
     if not paths or not all(map(is_parquet, paths)):
         return None
     scanned = pl.concat(map(scan_parquet, paths))
-    with _collecting(paths):
+    with _naming(paths, "read as Parquet"):
         rows = scanned.select(pl.len()).collect(engine="streaming").item()
         fleet = hosts.gather(scanned, rows) if rows > ROWS_IN_MEMORY else None
     return fleet if fleet and len(fleet.hosts) > 1 else None
@@ -198,10 +196,13 @@ def write_csv(frame: pl.DataFrame, path: str) -> None:
     _write(path, lambda file: csv(frame, file))
 
 
-def _write(path, write):
+def _write(path, fill):
     if not pathlib.Path(path).parent.is_dir():
         raise Fault(f"{path}: its folder is not there", USAGE)
-    try:
-        replace(path, write)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise Fault(f"{path}: cannot be written: {why(error)}", FAILED) from None
+    write(path, fill)
+
+
+def write(path: str | os.PathLike, fill: Callable[[BinaryIO], object]) -> None:
+    """As files.replace. Raises Fault if the file cannot be written."""
+    with _naming([str(path)], "written"):
+        replace(path, fill)

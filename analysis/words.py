@@ -74,8 +74,9 @@ def starting(text: str) -> str:
 
 
 def sentence(parts: list[str]) -> str:
-    """Its parts with semicolons between; "" of none."""
-    return starting("; ".join(parts)) + "." if parts else ""
+    """Its parts, but empty ones, with semicolons between; "" of none."""
+    text = "; ".join(filter(None, parts))
+    return starting(text) + "." if text else ""
 
 
 def level(reached: float) -> str:

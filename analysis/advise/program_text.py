@@ -8,7 +8,7 @@ from advise.search import crossover
 from advise.path_text import COPIED_MOST, paragraphs, percent, times
 from tables.causes import UNKNOWN
 from text.facts import REFUSAL_BY_NAME
-from text.units import size
+from text.units import counted, size
 
 ROWS_MAX = 8
 SMALL = 0.01  # of sends and of bytes: less is among the others
@@ -28,10 +28,6 @@ def verdict(one, pays_from) -> str:
 
 def _sum(program, pays_from, what, said):
     return sum(getattr(one, what) for one in program.classes if verdict(one, pays_from) == said)
-
-
-def _sends(count):
-    return f"{count:,} send" + "s" * (count != 1)
 
 
 def _copied(program, path):
@@ -115,7 +111,7 @@ def recommendation(program, path, answers) -> str:
 
 
 def _head(program):
-    said = (f"{program.what}: {_sends(program.total('all_sends'))} and "
+    said = (f"{program.what}: {counted(program.total('all_sends'), 'send')} and "
             f"{program.total('all_bytes'):,} bytes in {program.seconds:.1f} s")
     if program.device:
         said += f", {percent(program.device_share)} of the bytes by {program.device}"
@@ -126,9 +122,9 @@ def _head(program):
     if program.exit_status:
         said += f"; exit status {program.exit_status}"
     if program.failed:
-        said += f"; {_sends(program.failed)} failed"
+        said += f"; {counted(program.failed, 'send')} failed"
     if program.lost:
-        said += f"; {_sends(program.lost)} lost"
+        said += f"; {counted(program.lost, 'send')} lost"
     return said + "."
 
 
@@ -165,7 +161,7 @@ def _queue(queue):
     unheard = queue.completed - queue.heard
     said = f"{unheard:,} of {queue.completed:,} completions not read at the end"
     if queue.refused:
-        said += f", and {_sends(queue.refused)} refused for lack of room (ENOBUFS)"
+        said += f", and {counted(queue.refused, 'send')} refused for lack of room (ENOBUFS)"
     if not queue.heard:
         return f"Error queue: never read: {said}. Read it, or sends fail with ENOBUFS."
     late = queue.refused or unheard > LATE * queue.completed
@@ -176,7 +172,8 @@ def _unpinned(program):
     if not program.unpinned:
         return ""
     limit = REFUSAL_BY_NAME["memlock"]
-    return f"Pinned memory: {_sends(program.unpinned)} refused (ENOBUFS), because {limit.meaning}. {limit.remedy}"
+    return (f"Pinned memory: {counted(program.unpinned, 'send')} refused (ENOBUFS), because {limit.meaning}. "
+            f"{limit.remedy}")
 
 
 def _change(program, path, found):

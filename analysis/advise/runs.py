@@ -8,7 +8,7 @@ import random
 from typing import Optional
 
 from advise.search import Run
-from derive import record_of
+from derive.record import record_of
 from faults import Fault
 from front.host import completed
 from text.cells import Cells

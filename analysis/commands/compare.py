@@ -7,8 +7,7 @@ import sys
 
 from analysis import compare, compare_text, judge, table
 from analysis.details import Collector
-from analysis.faults import FAILED, Fault, why
-from analysis.files import replace
+from analysis.faults import FAILED, Fault
 from analysis.notes import say, show
 from analysis.tables.options import COMPARE, add_options
 
@@ -66,17 +65,10 @@ def run(options):
     if options.json == "-":
         sys.stdout.write(as_json)
     elif options.json:
-        write(options.json, as_json.encode())
+        table.write(options.json, lambda file: file.write(as_json.encode()))
     if found.of(judge.WORSE):
         return REGRESSION
     return UNKNOWN if options.strict and found.of(judge.INCONCLUSIVE) else 0
-
-
-def write(path, content):
-    try:
-        replace(path, lambda file: file.write(content))
-    except OSError as error:
-        raise Fault(f"{path}: cannot be written: {why(error)}", FAILED) from None
 
 
 def draw(path, a, b):
@@ -88,5 +80,6 @@ def draw(path, a, b):
             raise Fault(f"--flame {path}: {found.reason}", FAILED)
         return found
     wide, form = drawn(base.WIDE), path.rpartition(".")[2]
-    write(path, save.FORMATS[form](save.spec(wide.chart)) if form != "html" else
-          save.html(wide.title, save.spec(wide.chart), save.spec(drawn(base.NARROW).chart)))
+    made = (save.FORMATS[form](save.spec(wide.chart)) if form != "html" else
+            save.html(wide.title, save.spec(wide.chart), save.spec(drawn(base.NARROW).chart)))
+    table.write(path, lambda file: file.write(made))

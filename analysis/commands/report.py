@@ -9,7 +9,6 @@ from analysis.faults import USAGE, Fault
 from analysis.figures.base import Data
 from analysis.figures.save import FORMATS
 from analysis.notes import clean, say
-from analysis.records import Problem
 from analysis.report.build import build
 from analysis.report.write import write
 from analysis.tables.options import REPORT, add_options
@@ -38,12 +37,11 @@ def run(options):
     wanted = formats(options.figures)
     first = pathlib.Path(options.paths[0])
     folder = pathlib.Path(options.out or (first if first.is_dir() else first.parent) / "report")
-    problems: list[Problem] = []
     collector = Collector()
     notes: list[str] = []
     advices, of_runs = advice.read(options.paths, notes)
     streamed = table.stream_fleet(of_runs)
-    loaded = table.load([] if streamed else of_runs, problems, collector.watch)
+    loaded = table.load([] if streamed else of_runs, collector.watch)
     notes += loaded.notes()
     if loaded.frame.is_empty() and not advices and not streamed:
         raise Fault("\n".join(notes or [f"no runs in {', '.join(options.paths)}"]))

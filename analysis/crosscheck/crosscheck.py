@@ -46,8 +46,10 @@ COMMON = r"""
 struct side { u32 tgid; u32 zerocopy; };
 struct tally { u64 sends, failed, bytes, timed; };
 struct timeslot { u32 tgid; u32 zerocopy; u32 bucket; u32 pad; };
+struct open_call { u64 start; u32 zerocopy, tcp; };
 BPF_HASH(sums, struct side, struct tally, 65536);
 BPF_HASH(times, struct timeslot, u64, 65536);
+BPF_HASH(under_way, u64, struct open_call, 10240);
 
 /* Sixteenths of powers of two, by arithmetic of its own. */
 static inline u32 bucket_of(u64 ns)
@@ -82,8 +84,6 @@ static inline void count(u32 tgid, u32 zerocopy, long ret, u64 ns)
 # A kernel's own types: needs its headers (or IKHEADERS).
 KPROBES = r"""
 #include <linux/socket.h>
-struct open_call { u64 start; u32 zerocopy; };
-BPF_HASH(under_way, u64, struct open_call, 10240);
 
 int enter(struct pt_regs *ctx, void *sk, struct msghdr *msg)
 {
@@ -112,9 +112,6 @@ int leave(struct pt_regs *ctx)
 # MSG_ZEROCOPY is the fourth argument of sendto and the third of sendmsg. A failure
 # before the copy loop has no tcp_sendmsg_locked: ENOBUFS with the flag is one of ours.
 RAW = r"""
-struct open_call { u64 start; u32 zerocopy, tcp; };
-BPF_HASH(under_way, u64, struct open_call, 10240);
-
 RAW_TRACEPOINT_PROBE(sys_enter)
 {
 	u64 number = ctx->args[1], thread = bpf_get_current_pid_tgid();
@@ -282,11 +279,6 @@ def quantile(counts, share):
     return None
 
 
-def bcc_times(program, tgid, zerocopy):
-    """Sorted (bucket, count), as bcc's side defines them."""
-    return sorted((key.bucket, value.value) for key, value in counted(program["times"], tgid, zerocopy))
-
-
 def own_sum(record, zerocopy):
     rows = [c for c in record["calls"] if c["zerocopy"] == bool(zerocopy)]
     return Sum(sum(c["sends"] for c in rows), sum(sum(c["errors"].values()) for c in rows),
@@ -309,7 +301,8 @@ def near(ours, counts, own_span, span):
 def compare_medians(record, program, zerocopy, span):
     """Text, what of it goes into the last line, and whether it is as it must be."""
     walls = [c["wall_ns"] for c in record["calls"] if c["zerocopy"] == bool(zerocopy) and c["wall_ns"]]
-    counts = bcc_times(program, record["load"]["sender_pid"], zerocopy)
+    counts = sorted((key.bucket, value.value) for key, value in
+                    counted(program["times"], record["load"]["sender_pid"], zerocopy))
     if len(walls) != 1 or not counts:
         return "not timed", "not timed", True
     low, high = quantile(counts, 0.5)

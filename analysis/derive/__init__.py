@@ -3,7 +3,3 @@
 
 Pure, and the standard library alone. docs/run-record.md has the record's keys.
 """
-
-from .record import BadRaw, record_of
-
-__all__ = ["BadRaw", "record_of"]

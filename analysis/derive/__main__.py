@@ -7,12 +7,12 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from derive import BadRaw, record_of  # noqa: E402 (the script's own folder is not in the path)
+from derive.record import BadRaw, record_of  # noqa: E402 (the script's own folder is not in the path)
 from front.output import LineFile, Stream, complain, json_line, why  # noqa: E402
 from notes import Parser  # noqa: E402
 from tables.renamed import SCHEMA  # noqa: E402
-from text import lay_out  # noqa: E402
 from text.cells import Cells  # noqa: E402
+from text.layout import lay_out  # noqa: E402
 from text.report import DETAILS, REPORT, report  # noqa: E402
 
 DESCRIPTION = "Makes run records, and a report, of the raw lines that analyze --raw printed."

@@ -4,11 +4,12 @@
 import math
 import re
 
-from tables.memory import EVENTS, LINE, SOURCES
+from tables.memory import EVENTS, LINE, QUANTITIES, SOURCES
 
 from .counters import rounded
 
 ESTIMATED = "LLC-load-misses"
+ESTIMATE = f"{ESTIMATED} x line size"
 IO = (("io_read_misses", "io_read_misses", LINE), ("io_write_misses", "io_write_misses", LINE),
       ("io_own_misses", "io_own_misses", LINE), ("io_in_bytes", "io_in", 1),
       ("io_out_bytes", "io_out", 1))
@@ -98,34 +99,27 @@ class Amount:
             self.value = sum(event.bytes for event in events)
 
 
-class Traffic:
-    """Read, written and both; where nothing counts them, an estimate."""
-
-    def __init__(self, run, memory, found):
-        source = source_of(memory["asked"])
-        self.read, self.write, self.both = (Amount(memory, found, quantity) for quantity in
-                                            ("read", "write", "read_and_write"))
-        self.source, self.estimate, self.ends_only = None, False, False
-        if None not in (self.read.value, self.write.value):
-            self.both.value = self.read.value + self.write.value
-        if self.both.value is None and source and source.events[0].quantity != "read_and_write":
-            self.both.reason = self.read.reason if self.read.value is None else self.write.reason
-        if any(a.value is not None for a in (self.read, self.write, self.both)):
-            self.source, self.estimate = source.name, source.estimate
-        else:
-            self._estimate(run, memory)
-
-    def _estimate(self, run, memory):
-        """A lower bound: prefetches, write-backs and everybody else are not in it."""
-        misses = [c for c in run["counters"] if c["event"] == ESTIMATED]
-        if not memory["line"] or not misses or any(c["status"] != "counted" for c in misses):
-            if not source_of(memory["asked"]):
-                for amount in (self.both, self.read, self.write):
-                    amount.reason = ("not supported: this machine shows no counters of its memory "
-                                     "controllers, and no LLC misses to estimate from")
-            return
-        self.source, self.estimate, self.ends_only = ESTIMATED + " x line size", True, True
-        self.read.value = self.both.value = sum(c["value"] for c in misses) * memory["line"]
+def traffic(run, memory, read, write, both):
+    """The source of these Amounts, and whether it is an estimate; None where there is none. Adds both up, or
+    estimates what nothing counts.
+    """
+    source = source_of(memory["asked"])
+    if None not in (read.value, write.value):
+        both.value = read.value + write.value
+    if both.value is None and source and source.events[0].quantity != "read_and_write":
+        both.reason = read.reason if read.value is None else write.reason
+    if any(amount.value is not None for amount in (read, write, both)):
+        return source.name, source.estimate
+    misses = [c for c in run["counters"] if c["event"] == ESTIMATED]
+    if memory["line"] and misses and all(c["status"] == "counted" for c in misses):
+        # A lower bound: prefetches, write-backs and everybody else are not in it.
+        read.value = both.value = sum(c["value"] for c in misses) * memory["line"]
+        return ESTIMATE, True
+    if not source:
+        both.reason = read.reason = write.reason = (
+            "not supported: this machine shows no counters of its memory controllers, and no LLC misses to "
+            "estimate from")
+    return None, None
 
 
 def block(run):
@@ -135,10 +129,11 @@ def block(run):
         return None
     app = run.app or {}
     found = counts(raw["asked"], raw["text"])
-    traffic = Traffic(run, raw, found)
-    out = {"scope": "sender and receiver" if traffic.ends_only else "system",
-           "source": traffic.source,
-           "is_estimate": traffic.estimate if traffic.source else None}
+    amounts = {quantity: Amount(raw, found, quantity) for quantity in QUANTITIES}
+    read, write, both = (amounts[quantity] for quantity in ("read", "write", "read_and_write"))
+    source, is_estimate = traffic(run, raw, read, write, both)
+    out = {"scope": "sender and receiver" if source == ESTIMATE else "system", "source": source,
+           "is_estimate": is_estimate}
 
     def count(key, value, reason):
         out[key] = run.known("memory", key, None if value is None else rounded(value), reason)
@@ -147,19 +142,18 @@ def block(run):
         known = amount.value is not None
         out[key] = run.known("memory", key, amount.value / by if known and by and by > 0 else None,
                              reason if known else amount.reason)
-    count("read_bytes", traffic.read.value, traffic.read.reason)
-    count("write_bytes", traffic.write.value, traffic.write.reason)
-    count("bytes", traffic.both.value, traffic.both.reason)
+    count("read_bytes", read.value, read.reason)
+    count("write_bytes", write.value, write.reason)
+    count("bytes", both.value, both.reason)
     no_time = "the load did not say how long it took"
-    ratio("read_bytes_per_s", traffic.read, app.get("elapsed_s"), no_time)
-    ratio("write_bytes_per_s", traffic.write, app.get("elapsed_s"), no_time)
-    ratio("bytes_per_byte", traffic.both, app.get("bytes"), "nothing was sent")
-    amounts = {quantity: Amount(raw, found, quantity) for _, quantity, _ in IO}
+    ratio("read_bytes_per_s", read, app.get("elapsed_s"), no_time)
+    ratio("write_bytes_per_s", write, app.get("elapsed_s"), no_time)
+    ratio("bytes_per_byte", both, app.get("bytes"), "nothing was sent")
     for key, quantity, unit in IO:
         value = amounts[quantity].value
         count(key, None if value is None else value / unit, amounts[quantity].reason)
-    own, read = amounts["io_own_misses"], amounts["io_read_misses"]
-    count("io_miss_read_bytes", None if None in (own.value, read.value)
-          else own.value + read.value, own.reason)
+    own, whole = amounts["io_own_misses"], amounts["io_read_misses"]
+    count("io_miss_read_bytes", None if None in (own.value, whole.value)
+          else own.value + whole.value, own.reason)
     out["events"] = [count.row() for count in found] if raw["counted"] else []
     return out

@@ -61,10 +61,9 @@ class Asked:
         self.ignored = sum(call.raw["ignored"] for call in calls)
         self.empty = sum(call.sizes.get(0, {"sends": 0})["sends"] for call in calls)
         self.bytes = sum(call.bytes for call in calls)
-        self.errors = {}
+        self.errors = collections.Counter()
         for call in calls:
-            for error, count in call.errors.items():
-                self.errors[error] = self.errors.get(error, 0) + count
+            self.errors.update(call.errors)
 
     @property
     def accepted(self):

@@ -74,8 +74,7 @@ def copied_bytes(run, copied, known):
         return known
     if not copied:
         return 0
-    accepted = asked.requests - asked.failed - asked.ignored
-    return asked.bytes if copied == totals["completions"] == accepted else None
+    return asked.bytes if copied == totals["completions"] == asked.accepted else None
 
 
 def unexplained(run):
@@ -230,7 +229,7 @@ def error_queue(run):
     if not run.hooked("error queue read", "zerocopy.error_queue"):
         return None
     found, empty = run.span("read"), run.span("read_empty")
-    accepted = run.asked.requests - run.asked.failed - run.asked.ignored
+    accepted = run.asked.accepted
     return {"sends": accepted, "reads": found.count, "empty_reads": empty.count,
             "read_ns": found.json("inet_recv_error"), "empty_read_ns": empty.json("inet_recv_error"),
             "ns_per_send": ratio(found.sum + empty.sum, accepted),

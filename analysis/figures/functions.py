@@ -13,12 +13,12 @@ from analysis import stages
 from analysis.figures import labels, style
 from analysis.figures.base import Data, Drawn, Figure, NotDrawn
 from analysis.figures.cells import shared_setting
+from analysis.tables.profile import SAMPLES_LEAST
 
 TITLE = "Kernel functions of sends"
 COMPARED = "Kernel functions of sends, compared"
 ROW, ASIDE = 16, 60
 SMALL = 0.002  # of the samples: narrower functions are left out
-SAMPLES_LEAST = 100
 LETTERS = "#111111"  # on a dark page, too: the rectangles stay light
 # What passed off the CPU has colours of its own here: those of stages are too pale for towers.
 OFF = {"blocked": "#5e81c8", "lock_wait": "#3f4f9e", "preempted": "#8fd0e8"}
@@ -86,8 +86,12 @@ def trees(data: Data, first: str | None = None) -> tuple[pl.DataFrame, dict[str,
                   if found[name].samples >= SAMPLES_LEAST}
 
 
+# One field, below all graphs.
+SEARCH = alt.param(name="search", value="", bind=alt.binding(input="search", name="function: "))
+
+
 def flames(rows: list[dict], title: str, number: int, color: alt.Color, tooltips: list[alt.Tooltip],
-           search: alt.Parameter, width: int) -> alt.TopLevelMixin:
+           width: int) -> alt.TopLevelMixin:
     """A click on a function gives it the whole width, a double click gives back the first view."""
     pick = alt.selection_point(name=f"pick{number}", fields=["begin", "end"], on="click", clear="dblclick")
     low = f"(isValid({pick.name}.begin) ? {pick.name}.begin[0] : 0)"
@@ -97,7 +101,7 @@ def flames(rows: list[dict], title: str, number: int, color: alt.Color, tooltips
     up = alt.Scale(domain=[0, deepest], nice=False)
     base = alt.Chart(alt.Data(values=[{key: value for key, value in row.items() if key != "path"} |
                                       {"top": row["depth"] + 1} for row in rows]))
-    found = f"{search.name} !== '' && indexof(lower(datum.function), lower({search.name})) >= 0"
+    found = f"{SEARCH.name} !== '' && indexof(lower(datum.function), lower({SEARCH.name})) >= 0"
     bars = base.mark_bar(clip=True, stroke=style.PAPER, strokeWidth=0.5, cursor="pointer").encode(
         x=alt.X("begin:Q", title=None, axis=None, scale=across), x2="end:Q", y=alt.Y("depth:Q", title=None, axis=None,
                                                                                            scale=up),
@@ -114,10 +118,6 @@ def flames(rows: list[dict], title: str, number: int, color: alt.Color, tooltips
     return alt.layer(bars, texts).properties(width=width - ASIDE, height=deepest * ROW, title=title)
 
 
-def _search() -> alt.Parameter:
-    return alt.param(name="search", value="", bind=alt.binding(input="search", name="function: "))
-
-
 def _titles(runs: pl.DataFrame, found: dict[str, Node]) -> dict[str, str]:
     named = labels.variants(runs) if runs["variant"].null_count() == 0 else {}
     return {name: f"{named.get(name, name)}: {tree.samples - tree.off:,.0f} samples" + (
@@ -130,10 +130,10 @@ _TOOLTIPS = [alt.Tooltip("function:N"), alt.Tooltip("stage:N", title="stage"),
              alt.Tooltip("samples:Q", format=",d"), alt.Tooltip("percent:Q", title="% of the samples", format=".1f")]
 
 
-def _drawn(graphs: list[alt.TopLevelMixin], search: alt.Parameter, title: str, runs: pl.DataFrame, how: str,
-           description: str, width: int) -> Drawn:
+def _drawn(graphs: list[alt.TopLevelMixin], title: str, runs: pl.DataFrame, how: str, description: str,
+           width: int) -> Drawn:
     """One below the other, with one search in all."""
-    chart = alt.vconcat(*graphs).add_params(search).resolve_scale(x="independent", y="independent")
+    chart = alt.vconcat(*graphs).add_params(SEARCH).resolve_scale(x="independent", y="independent")
     return Drawn(style.themed(chart, title, [shared_setting(runs), f"{how}; {_HOW}"], description, width),
                  title, description)
 
@@ -142,19 +142,19 @@ def draw(data: Data, width: int) -> Drawn | NotDrawn:
     runs, found = trees(data)
     if not found:
         return NotDrawn(TITLE, "no run has samples enough: --profile takes them")
-    search, drawn = _search(), {name: list(tree.rows(tree.samples)) for name, tree in found.items()}
+    drawn = {name: list(tree.rows(tree.samples)) for name, tree in found.items()}
     met = {row["stage"] for rows in drawn.values() for row in rows}
     colors = {stages.words(stage.name): OFF.get(stage.name, stage.color) for stage in stages.STAGES} | {
         SEVERAL: SEVERAL_COLOR}
     words = [word for word in colors if word in met]
     color = alt.Color("stage:N", title="stage", sort=words, scale=alt.Scale(
         domain=words, range=[colors[word] for word in words]))
-    graphs = [flames(drawn[name], title, number, color, _TOOLTIPS, search, width)
+    graphs = [flames(drawn[name], title, number, color, _TOOLTIPS, width)
               for number, (name, title) in enumerate(_titles(runs, found).items())]
     heaviest = [f"{max(rows, key=lambda row: row['own'])['function']} ({name})" for name, rows in drawn.items()]
     description = (f"Flame graphs of {labels.listed(list(found))}: kernel functions by their share of the samples "
                    f"in sends; the heaviest by themselves: {labels.listed(heaviest)}. {shared_setting(runs)}.")
-    return _drawn(graphs, search, TITLE, runs, "width: share of the samples in sends, and of time off the CPU in samples",
+    return _drawn(graphs, TITLE, runs, "width: share of the samples in sends, and of time off the CPU in samples",
                   description, width)
 
 
@@ -174,15 +174,14 @@ def differences(tree: Node, reference: Node) -> list[dict]:
 def _draw_differences(pairs: dict[str, tuple[Node, Node]], titles: dict[str, str], first: str,
                       runs: pl.DataFrame, width: int) -> Drawn:
     """pairs: by name what is drawn and what that is compared with, which is called first."""
-    search = _search()
     color = alt.Color("difference:Q", title=f"points more than {first}", scale=alt.Scale(
         domain=[-20, 0, 20], range=["#5e9bd1", "#eeeeee", "#e0604c"], clamp=True))
     tooltips = [*_TOOLTIPS, alt.Tooltip("before:Q", title=f"% in {first}", format=".1f")]
-    graphs = [flames(differences(tree, reference), titles[name], number, color, tooltips, search, width)
+    graphs = [flames(differences(tree, reference), titles[name], number, color, tooltips, width)
               for number, (name, (tree, reference)) in enumerate(pairs.items())]
     description = (f"Flame graphs of {labels.listed(list(pairs))}, coloured by how much more or "
                    f"less of the samples a function has than in {first}. {shared_setting(runs)}.")
-    return _drawn(graphs, search, COMPARED, runs,
+    return _drawn(graphs, COMPARED, runs,
                   f"red: a larger share of the samples than in {first}, blue: a smaller one", description, width)
 
 

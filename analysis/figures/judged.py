@@ -62,10 +62,10 @@ def log_table(found: list[Comparison]) -> np.ndarray:
     return np.array([[logs.get(block, np.nan) for logs in by_block] for block in sorted(set().union(*by_block))])
 
 
-def crossovers(kind: Kind, found: list[Comparison]) -> dict[tuple, list[crossover.Crossing]]:
-    """By (a, the rest of the configuration): where along the axis one overtakes the other."""
+def crossovers(kind: Kind, found: list[Comparison]) -> list[tuple[str, dict, crossover.Crossing]]:
+    """(a, the rest of the configuration, where along the axis it overtakes the other), of all crossings."""
     groups: dict[tuple, list[Comparison]] = {}
     for one in found:
         groups.setdefault((one.a, *(one.cell.get(key) for key in kind.over.panel_keys)), []).append(one)
-    return {key: crossover.find([kind.x(c.cell) for c in group], log_table(group),
-                                [c.judgment for c in group]) for key, group in groups.items()}
+    return [(a, dict(zip(kind.over.panel_keys, rest)), one) for (a, *rest), group in groups.items()
+            for one in crossover.find([kind.x(c.cell) for c in group], log_table(group), [c.judgment for c in group])]

@@ -53,8 +53,7 @@ def _letter(name: str) -> str:
 
 
 def _word(name: str) -> str:
-    letter = _letter(name)
-    return f"{letter} {stages.words(name)}" if letter else stages.words(name)
+    return f"{_letter(name)} {stages.words(name)}".strip()
 
 
 def _stacked(found: pl.DataFrame) -> pl.DataFrame:

@@ -31,9 +31,9 @@ def _points(kind: Kind, data: Data) -> tuple[list[Comparison], pl.DataFrame]:
 
 
 def _crossings(kind: Kind, found: list[Comparison], named: dict[str, str]) -> pl.DataFrame:
-    rows = [{**dict(zip(kind.over.panel_keys, rest)), "x": one.size, "label": named[a],
+    rows = [{**cell, "x": one.size, "label": named[a],
              "said": f"{'faster' if one.direction > 0 else 'slower'} from {kind.about(one.size)}"}
-            for (a, *rest), made in judged.crossovers(kind, found).items() for one in made]
+            for a, cell, one in judged.crossovers(kind, found)]
     return pl.DataFrame(rows, schema_overrides={"setting": pl.String})
 
 

@@ -5,6 +5,8 @@ import json
 import os
 import select
 
+from front.output import write_all
+
 TICK_MS = 200
 
 
@@ -44,9 +46,7 @@ class Channel:
 
     def say(self, value):
         """Raises Gone where the engine does not hear it."""
-        line = json.dumps(value).encode("ascii") + b"\n"
         try:
-            while line:
-                line = line[os.write(self.fd, line):]
+            write_all(self.fd, json.dumps(value).encode("ascii") + b"\n")
         except OSError as error:
             raise Gone from error

@@ -7,7 +7,7 @@ import os
 import resource
 
 from front import host
-from front.output import safe_text
+from text.record import safe_text
 from text.units import counted, size
 
 _INITIAL_PID_NAMESPACE = 0xEFFFFFFC  # PROC_PID_INIT_INO

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The folder of a sweep: its plan, and the records of its runs, a line each."""
 
+import contextlib
 import errno
 import fcntl
 import json
@@ -10,9 +11,10 @@ import stat
 import time
 
 from faults import USAGE, Fault
-from front.output import append, json_line, safe_text, why
+from front.output import append, json_line, why
 from front.plan import SEED_MAX
 from tables.renamed import current
+from text.record import at, safe_text
 
 PLAN = "plan.json"
 # What a record of a sweep has: path, types, required. What was not measured is absent or null.
@@ -35,12 +37,6 @@ def _finite(text):
     return number
 
 
-def _at(record, path):
-    for name in path.split("/"):
-        record = record.get(name) if isinstance(record, dict) else None
-    return record
-
-
 def sound_record(line):
     """The record of a line. Raises ValueError, with what is wrong, unless a sweep can have written it."""
     try:
@@ -51,7 +47,7 @@ def sound_record(line):
     if not isinstance(record, dict):
         raise ValueError("no record")
     for path, kind, required in _SOUND:
-        value = _at(record, path)
+        value = at(record, path)
         if value is None and not required:
             continue
         if not isinstance(value, kind) or isinstance(value, bool):
@@ -103,29 +99,27 @@ class Folder:
         self.fd = self.runs = None
         self.name = ""
 
-    def _cannot(self, what, error):
-        more = ""
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            more = "; free some space, then the same command goes on from here"
-        return Fault(f"--out {self.path}: cannot {what}: {why(error)}{more}")
+    @contextlib.contextmanager
+    def _trying_to(self, what):
+        try:
+            yield
+        except OSError as error:
+            more = ""
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                more = "; free some space, then the same command goes on from here"
+            raise Fault(f"--out {self.path}: cannot {what}: {why(error)}{more}") from None
 
     def open(self, plan, order_given, shard, shards):
         """Takes the folder, making it if there is none. Returns the plan's seed, which is that of the
         plan in the folder, if there is one.
         """
-        what = "make the folder"
-        try:
-            try:
-                os.mkdir(self.path)
-            except FileExistsError:
-                pass
-            what = "open the folder"
+        with self._trying_to("make the folder"), contextlib.suppress(FileExistsError):
+            os.mkdir(self.path)
+        with self._trying_to("open the folder"):
             bare = self.path.rstrip("/") or "/"
             if os.path.islink(bare):
                 raise OSError(errno.ELOOP, "")
             self.fd = os.open(bare, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
-        except OSError as error:
-            raise self._cannot(what, error) from None
         older = self._settle_plan(plan, order_given)
         self._open_runs(shard, shards)
         if older["repeat"] < plan["repeat"]:
@@ -135,12 +129,11 @@ class Folder:
     def _settle_plan(self, plan, order_given):
         """Returns the folder's plan."""
         try:
-            older = self._read_plan()
-            if older is None and self._write_plan(plan):
-                return plan
-            older = older or self._read_plan()
-        except OSError as error:
-            raise self._cannot(f"read or write {PLAN}", error) from None
+            with self._trying_to(f"read or write {PLAN}"):
+                older = self._read_plan()
+                if older is None and self._write_plan(plan):
+                    return plan
+                older = older or self._read_plan()
         except (ValueError, RecursionError):
             raise Fault(f"--out {self.path}: its {PLAN} is no plan: name another folder, or put that "
                           "file aside") from None
@@ -184,18 +177,16 @@ class Folder:
     def _open_runs(self, shard, shards):
         name = f"runs-{shard}-of-{shards}.jsonl" if shards > 1 else "runs.jsonl"
         self.name = f"{self.path}/{name}"
-        what = f"open {name}"
-        try:
+        with self._trying_to(f"open {name}"):
             self.runs = _open_regular(name, os.O_RDWR | os.O_CREAT | os.O_APPEND, self.fd)
-            what = f"lock {name}"
-            fcntl.flock(self.runs, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            what = "write the folder"
+        with self._trying_to(f"lock {name}"):
+            try:
+                fcntl.flock(self.runs, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise Fault(f"--out {self.path}: another sweep writes to it now: wait for its end, or "
+                            "name another folder") from None
+        with self._trying_to("write the folder"):
             os.fsync(self.fd)
-        except BlockingIOError:
-            raise Fault(f"--out {self.path}: another sweep writes to it now: wait for its end, or "
-                          "name another folder") from None
-        except OSError as error:
-            raise self._cannot(what, error) from None
 
     def records(self):
         """Yields each record that is there, oldest first. A half-written last line was being written
@@ -239,14 +230,10 @@ class Folder:
     def _replace(self, name, value):
         """An old file stays until the new one is whole."""
         from files import replace  # imported late: no other command needs it
-        try:
+        with self._trying_to(f"write {name}"):
             replace(f"{self.path}/{name}", lambda file: file.write(json_line(value)))
-        except OSError as error:
-            raise self._cannot(f"write {name}", error) from None
 
     def add(self, record):
         """Adds a record, durably."""
-        try:
+        with self._trying_to(f"write {self.name}"):
             append(self.runs, json_line(record), durable=True)
-        except OSError as error:
-            raise self._cannot(f"write {self.name}", error) from None

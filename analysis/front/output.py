@@ -10,6 +10,8 @@ import select
 import signal
 import stat
 
+from text.record import safe_text
+
 _WHY = {
     errno.EINVAL: "it is not a regular file; remove it, or choose another name",
     errno.ELOOP: "it is a symbolic link; remove it, or choose another name",
@@ -20,12 +22,6 @@ _WHY = {
 def why(error):
     """What an OSError of opening or writing an output means."""
     return _WHY.get(error.errno) or os.strerror(error.errno)
-
-
-def safe_text(text):
-    """Bytes that are not printable ASCII become \\xNN, so that a terminal does not obey them."""
-    data = os.fsencode(text) if isinstance(text, str) else text
-    return "".join(chr(byte) if 32 <= byte < 127 else f"\\x{byte:02x}" for byte in data)
 
 
 def _is_kernels(path):
@@ -173,10 +169,8 @@ def say(text):
     """On standard error. What that does not take is lost: what sys.stderr keeps of it would fail once
     more at the end, and change the exit status.
     """
-    try:
+    with contextlib.suppress(OSError):
         write_all(2, text.encode("utf-8", "surrogateescape"))
-    except OSError:
-        pass
 
 
 def complain(program, text):

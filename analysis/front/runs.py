@@ -12,7 +12,6 @@ import time
 
 import judge
 from faults import FAILED, SYSTEM, USAGE, Fault
-from front.folder import Folder
 from front.output import LineFile, Stream, json_line, why
 from front.plan import budget_of, is_mine, order, seed_of, shard_of, without_twins
 from front.progress import Progress
@@ -30,14 +29,13 @@ def _import_reports():
     """What records and reports are made with: of a first run, while the engine loads its programs."""
     global Cells, DETAILS, Live, REPORT, Run, SUMMARY, Timeline, command_line, completed, counted, folded, \
         lay_out, record_of, report
-    from derive import record_of
-    from derive.record import command_line
+    from derive.record import command_line, record_of
     from derive.run import Run
     from derive.timeline import Timeline
     from front.host import completed
     from front.live import Live
-    from text import lay_out
     from text.cells import Cells
+    from text.layout import lay_out
     from text.profile import folded
     from text.report import DETAILS, REPORT, SUMMARY, report
     from text.units import counted
@@ -63,23 +61,20 @@ class _Runs:
         self.cells, self.options = begin["cells"], begin["options"]
         self.live = None  # until a run was asked for
         self.kept = None  # Cells of the records, likewise
-        self.left = 0  # runs to be made
         self.seed = None  # of their order; None: that of the options
         self.progress = None
         self.status = 0
 
     def _set_progress(self, runs, left, lines):
-        self.left = left
         # Nobody knows how long an observation takes.
         self.progress = Progress(0 if self.begin["observes"] else runs, runs - left,
                                  self.begin["cells"][0]["seconds"] + GUESS_S,
                                  not self.begin["interval"] and not self.begin["command_runs"], lines)
 
-    def _run(self, number, repeat, label, live_label):
-        """The engine's answer to a request for a run. Raises Interrupted."""
+    def _run(self, number, repeat, label, live_label, last):
+        """The engine's answer to a request for a run. last: no other will follow. Raises Interrupted."""
         self.progress.begin(label)
-        self.channel.say({"run": number, "repeat": repeat, "last": self.left == 1, "seed": self.seed})
-        self.left -= 1
+        self.channel.say({"run": number, "repeat": repeat, "last": last, "seed": self.seed})
         if not self.live:
             _import_reports()
             to_stderr = self.options["json"] == "-" or self.begin["command_runs"]
@@ -162,9 +157,8 @@ class Grid(_Runs):
         label = self.cells[number]["label"]
         if self.options["repeat"] > 1:
             label += f" #{repeat}"
-        self.left = len(self.planned) + 1 + (self.spare > 0)
         several = len(self.cells) * self.options["repeat"] > 1
-        said = self._run(number, repeat, label, label if several else "")
+        said = self._run(number, repeat, label, label if several else "", not self.planned and not self.spare)
         outcome = said.get("outcome")
         if outcome == "skipped":
             # What this system cannot do is said once.
@@ -250,22 +244,21 @@ class Sweep(_Runs):
     def __init__(self, channel, begin, complain):
         super().__init__(channel, begin, complain)
         _import_reports()
+        from front.folder import Folder  # imported late: a grid has none
         self.shard, self.shards = shard_of(self.options["shard"])
-        self.seed = seed_of(self.options["order_seed"])
+        seed = seed_of(self.options["order_seed"])
+        self.seed = _random_seed() if seed is None else seed
         self.budget = budget_of(self.options["budget"])
         self.cells = without_twins(self.cells)
         self.numbers = {cell["cell"]: place for place, (_, cell) in enumerate(self.cells)}
         self.mine = {place for place, (_, cell) in enumerate(self.cells)
                      if is_mine(cell, self.shard, self.shards)}
         self.outcomes = {}  # (place, repeat) -> "measured", or failed, skipped and the error
-        self.disturbed = {}  # of these why, and how often each was made again
+        self.disturbed = {}  # of these, how often each was made again
         self.deadline = float("inf")  # of runs beyond the plan
         self.kept = Cells()
         self.foreign = self.twice = self.elsewhere = 0
         self.folder = Folder(self.options["out"], complain)
-        if self.seed is None:
-            self.seed = _random_seed()
-        self.opened = False
 
     def _plan(self):
         return {"schema": "sendpath.plan/1", "version": self.begin["version"],
@@ -300,9 +293,7 @@ class Sweep(_Runs):
                 self.disturbed[key] = self.disturbed.get(key, -1) + 1
             else:
                 self.disturbed.pop(key, None)
-        elif key in self.disturbed:
-            pass  # what it came to before stands
-        else:
+        elif key not in self.disturbed:  # else what it came to before stands
             self.outcomes[key] = ("skipped" if record.get("outcome") == "skipped" else "failed",
                                   record.get("error") or "")
 
@@ -312,7 +303,6 @@ class Sweep(_Runs):
             self.seed = self.folder.open(self._plan(), self.options["order_seed"] is not None,
                                          self.shard, self.shards)
             self._read()
-            self.opened = True
             self._make_all()
         except Interrupted:
             pass
@@ -395,20 +385,18 @@ class Sweep(_Runs):
     def _make(self, place, repeat):
         number, cell = self.cells[place]
         label = f"{cell['label']} #{repeat}"
-        self.left = max(self.left, 1 + bool(self.disturbed or self.options["decide"]))
         self.progress.runs = max(self.progress.runs, self.progress.done + 1)
-        said = self._run(number, repeat, label, label)
+        last = self.progress.runs == self.progress.done + 1 and not (self.disturbed or self.options["decide"])
+        said = self._run(number, repeat, label, label, last)
         error = said["error"]
+        if said.get("interrupted"):
+            raise Interrupted
         if not error:
-            if said["interrupted"]:
-                raise Interrupted
             self.progress.end(True, _done_word(said["app"]))
             record = record_of(said)
             record["run"]["first_look"] = self.options["repeat"] if self.options["decide"] else None
             self._keep(record)
             return
-        if said.get("interrupted"):
-            raise Interrupted
         skipped = said.get("outcome") == "skipped" or said.get("exit_status") == SYSTEM
         if not skipped:
             self.complain(f"{label}: {error}")
@@ -424,7 +412,7 @@ class Sweep(_Runs):
 
     def finish(self):
         """Prints what stands in the folder, whoever ran it. The exit status."""
-        if not self.opened:
+        if not self.progress:  # the folder could not be opened and read
             return self.status
         out = Stream("stdout")
         if len(self.kept):

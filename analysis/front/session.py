@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """One command line's runs, from the engine's first line to the report."""
 
-from faults import Fault
+from faults import Fault, printed
 from front.channel import Channel, Gone
 from front.output import Stream, complain, let_signals_end
 from front.runs import Grid, Sweep
@@ -9,7 +9,6 @@ from front.runs import Grid, Sweep
 
 def _advise(channel, words, say):
     from advise.advise import advise  # the others need none of its modules
-    from faults import printed
     return printed(lambda: advise(channel, words, say), say)
 
 

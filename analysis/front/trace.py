@@ -15,6 +15,7 @@ from text.record import safe_text
 from text.units import counted
 
 THREADS, CPUS, SOCKETS = "threads", "CPUs", "sockets"
+GROUPS = {THREADS: 1, CPUS: 2, SOCKETS: 3}
 _LIBRARIES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
                           ".venv/lib/python3*/site-packages")
 OF_CPU = {"queued", "handed", "copied"}
@@ -123,16 +124,15 @@ class Tracks:
 
 
 def as_json(tracks):
-    groups = {group: number for number, group in enumerate((THREADS, CPUS, SOCKETS), 1)}
     numbers = {track: number for number, track in enumerate(tracks.names, 1)}
     events = [{"ph": "M", "name": "process_name", "pid": number, "args": {"name": group}}
-              for group, number in groups.items()]
-    events += [{"ph": "M", "name": "thread_name", "pid": groups[track[0]], "tid": numbers[track],
+              for group, number in GROUPS.items()]
+    events += [{"ph": "M", "name": "thread_name", "pid": GROUPS[track[0]], "tid": numbers[track],
                 "args": {"name": name}} for track, name in tracks.names.items()]
     for time, begins, one in tracks.ordered():
         if not begins:
             continue
-        place = {"ts": time / 1000, "pid": groups[one.track[0]], "tid": numbers[one.track]}
+        place = {"ts": time / 1000, "pid": GROUPS[one.track[0]], "tid": numbers[one.track]}
         took = (one.end or time) - time
         events.append({"ph": "X", "name": one.name, "dur": took / 1000, "args": one.values, **place})
         events += [{"ph": "s", "name": "completion", "cat": "flow", "id": flow, **place} for flow in one.starts]
@@ -144,10 +144,9 @@ def as_json(tracks):
 def as_pftrace(tracks):
     pb = _messages()
     trace = pb.Trace()
-    groups = {group: number for number, group in enumerate((THREADS, CPUS, SOCKETS), 1)}
-    numbers = {track: number for number, track in enumerate(tracks.names, len(groups) + 1)}
-    for name, number, above in [*((group, number, 0) for group, number in groups.items()),
-                                *((name, numbers[track], groups[track[0]]) for track, name in tracks.names.items())]:
+    numbers = {track: number for number, track in enumerate(tracks.names, len(GROUPS) + 1)}
+    for name, number, above in [*((group, number, 0) for group, number in GROUPS.items()),
+                                *((name, numbers[track], GROUPS[track[0]]) for track, name in tracks.names.items())]:
         described = trace.packet.add().track_descriptor
         described.uuid, described.name = number, name
         if above:

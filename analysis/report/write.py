@@ -7,8 +7,8 @@ import re
 
 import jinja2
 
+from analysis import table
 from analysis.faults import FAILED, Fault
-from analysis.files import replace
 from analysis.figures import style
 from analysis.figures.ratio import COLORS
 from analysis.figures.save import EMBED, FORMATS, POLICY, library, script_json
@@ -84,11 +84,7 @@ class _Plain(str):
 
 
 def _put(path: pathlib.Path, content: bytes) -> None:
-    """Whole or not at all."""
-    try:
-        replace(path, lambda file: file.write(content))
-    except OSError as error:
-        raise Fault(f"{path}: cannot be written: {error.strerror}", FAILED) from None
+    table.write(path, lambda file: file.write(content))
 
 
 def write(report: Report, folder: pathlib.Path, formats: list[str]) -> list[pathlib.Path]:

@@ -7,6 +7,7 @@ correlation, which shows no cause.
 import dataclasses
 
 import numpy as np
+import polars as pl
 
 from analysis import judge
 from analysis.judge import Judgment
@@ -98,10 +99,5 @@ def _correlation(logs, counter):
     a, b = (one[~np.isnan(steps[0]) & ~np.isnan(steps[1])] for one in steps)
     if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
         return None, len(a)
-    return float(np.corrcoef(_ranks(a), _ranks(b))[0, 1]), len(a)
-
-
-def _ranks(values):
-    """Of equal values, the mean of their ranks."""
-    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(count) - count / 2)[place]
+    # The rank of equal values is their mean.
+    return float(np.corrcoef(*(pl.Series(values).rank() for values in (a, b)))[0, 1]), len(a)

@@ -60,7 +60,7 @@ def table(path):
     whole = {"record": keys.RECORD, "failure": keys.FAILURE}.get(path)
     if whole:
         return _table(("key", "what it holds"), [f"| `{key.name}` | {key.meaning} |" for key in whole.keys])
-    kind = SHARED.get(path) or next(key.kind for key in keys.RECORD.keys if key.name == path)
+    kind = SHARED.get(path) or keys.RECORD.key(path).kind
     return _table(("key", "value", "meaning"), _rows(kind))
 
 

@@ -80,7 +80,6 @@ def option_value(o):
                f".key = {text(o.name.replace('-', '_'))}", f".low = {least}", f".high = {most}")
 
 
-
 def option_members():
     """The members of struct options that these set."""
     rows = (o.sets for o in OPTIONS if o.sets and "." not in o.sets[1])

@@ -11,6 +11,16 @@ class Kind(NamedTuple):
     listed: bool = False
     shared: str = ""      # its name among the schema's $defs
 
+    @property
+    def plain(self):
+        """The type of a plain value or null, of names "string"; of a block "object"."""
+        named = self.schema.get("type", "string" if "enum" in self.schema else None)
+        return named[0] if isinstance(named, list) else named
+
+    def key(self, name):
+        """Of a block."""
+        return next(key for key in self.keys if key.name == name)
+
 
 class Key(NamedTuple):
     name: str

@@ -22,6 +22,8 @@ CONTEXTS = (
     Context("program", "the programs themselves", False),
 )
 
+SAMPLES_LEAST = 100  # of sends; fewer name no functions
+
 # Of a stack that is off the CPU, by how its role says it: because it waited, or for another thread.
 WAITED, PREEMPTED = 0x100, 0x200
 

@@ -5,7 +5,3 @@ Pure, and the standard library alone. cells groups records, report writes the te
 breaks its lines. A section is a function that takes Cells and yields lines, in the file of its name;
 report has their order.
 """
-
-from .layout import lay_out
-
-__all__ = ["lay_out"]

@@ -3,14 +3,13 @@
 
 from math import ceil, sqrt
 
-from tables.profile import CONTEXTS, MEASURING
+from tables.profile import CONTEXTS, MEASURING, SAMPLES_LEAST
 from tables.stages import STAGES
 
 from . import table, units
 from .record import at, count, rows, safe_text, string, value
 
 FUNCTIONS_MAX = 10
-SAMPLES_LEAST = 100
 Z = 1.959964  # of 95 %
 IN_SEND = {context.name for context in CONTEXTS if context.in_send}
 

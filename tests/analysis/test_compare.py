@@ -53,6 +53,11 @@ def test_loopback_against_a_network_says_what_became_of_zero_copy():
     assert ("link", ("loopback",), (None,)) in [(c.setting, c.a, c.b) for c in found.changes]
 
 
+def test_a_setting_of_one_is_no_truth():
+    text = compare_text.text(compare.compare(runs(), runs(seed=2, cpus=1, virtual=True)))
+    assert {"cpus 8 1", "virtual none yes"} <= {" ".join(line.split()) for line in text.splitlines()}
+
+
 def test_what_cannot_be_told_says_what_would_do():
     found = compare.compare(*COMPARED["too noisy to tell"]())
     assert any(d.change.repeats for d in found.of(judge.INCONCLUSIVE))

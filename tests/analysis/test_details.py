@@ -76,3 +76,8 @@ def test_hooks_and_warnings_are_counted_by_run():
     assert details.warnings.rows() == [("a", "b", 2)]
     sending = details.hooks.row(by_predicate=pl.col("name") == "send", named=True)
     assert sending["runs"] == 2 and sending["status"] == "attached"
+
+
+def test_equally_frequent_warnings_stay_in_the_order_of_the_record():
+    warnings = [{"code": "a", "text": str(number)} for number in range(20)]
+    assert watched(changed(stream(), warnings=warnings)).warnings["text"].to_list() == list(map(str, range(20)))

@@ -117,6 +117,17 @@ def test_caches_and_memory_as_planted(whole):
     assert memory.verdict == judge.BETTER and re.search(r"0\.49\d+ times .* to 0\.50\d+ times", memory.number)
 
 
+def test_a_cache_gains_by_its_pairs_though_medians_say_the_opposite():
+    """All pairs but one, which moves the median up."""
+    def misses(row):
+        of_two = 2_000_000 * row["repeat"]
+        return of_two if row["variant"] == "twocopy" else 10**9 if row["repeat"] == 1 else int(0.94 * of_two)
+    rows = [{**row, "sender_l1d_misses": misses(row), "sender_llc_misses": None} for row in planted.sends(repeats=15)
+            if row["message_bytes"] == 4096 and row["threads"] == 1]
+    answer = sending.caches(planted.data(rows))
+    assert answer.verdict == judge.BETTER and answer.answer.startswith("The L1 data cache: -")
+
+
 def test_why_not_divides_the_kernel_time():
     why = goldens.answers("time divided into stages")[0].why
     assert re.search(r"at 64K a send saves 0\.6\d+ \u00b5s of copying and pays .*deep copy.*more on the CPU", why), why

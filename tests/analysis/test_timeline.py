@@ -21,7 +21,7 @@ sys.path.insert(0, str(planted.__file__).rpartition("/tests/")[0] + "/analysis")
 # pylint: disable=wrong-import-position
 from derive.timeline import EVENTS, Timeline, block  # noqa: E402 (by the names that the front has)
 from front import trace  # noqa: E402
-from text import lay_out  # noqa: E402
+from text.layout import lay_out  # noqa: E402
 from text.timeline import lines  # noqa: E402
 
 KINDS = [event.name for event in EVENTS]

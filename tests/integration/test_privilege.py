@@ -188,7 +188,7 @@ def test_the_front_reports_what_it_has_when_the_engine_is_gone(home):
 FRONT = """
 import json, os, signal, sys
 sys.path.insert(0, {analysis!r})
-import derive
+from derive import record
 from front.session import serve
 {body}
 sys.exit(serve(sys.argv[1], 3))
@@ -201,11 +201,11 @@ def other_front(home, body):
 
 def test_a_signal_while_a_record_is_made_loses_none(home):
     other_front(home, """
-made = derive.record_of
+made = record.record_of
 def record_of(raw):
     os.kill(os.getppid(), signal.SIGINT)
     return made(raw)
-derive.record_of = record_of""")
+record.record_of = record_of""")
     with Child([home / "analyze", "--variant", "twocopy", "--messages", "10", "--json", "-"],
                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as job:
         record, _ = job.communicate(timeout=PATIENCE_S)

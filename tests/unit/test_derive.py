@@ -17,7 +17,8 @@ from hypothesis import given, strategies as st
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "analysis"))
 
-from derive import BadRaw, hist, record_of  # noqa: E402
+from derive import hist  # noqa: E402
+from derive.record import BadRaw, record_of  # noqa: E402
 from derive.run import error_name  # noqa: E402
 
 KEPT = sorted((ROOT / "tests/fixtures/raw").glob("*.json"))

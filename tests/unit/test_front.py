@@ -20,7 +20,7 @@ from faults import Fault  # noqa: E402
 from front import doctor  # noqa: E402
 from front.channel import Channel, Gone  # noqa: E402
 from front.folder import SEED_MAX, Folder, difference, sound_record  # noqa: E402
-from front.output import LineFile, safe_text, why  # noqa: E402
+from front.output import LineFile, why  # noqa: E402
 from front.plan import is_mine, order, without_twins  # noqa: E402
 from front.progress import duration_text  # noqa: E402
 
@@ -67,6 +67,7 @@ def plan(**more):
     (plan(measuring={"stages": True}), False, "its options of measuring are others"),
     ({}, False, "its schema is none, not sendpath.plan/1"),
     (plan(schema="\033[2J"), False, "its schema is \\x1b[2J, not sendpath.plan/1"),
+    (plan(schema="\ud800"), False, "its schema is \\xef\\xbf\\xbd, not sendpath.plan/1"),
     *((plan(order_seed=odd), False, "not a number from 0 to 4294967295")
       for odd in (-1, SEED_MAX + 1, "7", None, True, [7]))])
 def test_how_plans_differ(older, order_given, words):
@@ -217,10 +218,6 @@ def test_an_output_that_cannot_be(tmp_path):
             LineFile(str(tmp_path / name) if name else "")
         assert words in why(raised.value)
     assert stat.S_ISFIFO((tmp_path / "fifo").stat().st_mode) and not (tmp_path / "elsewhere").exists()
-
-
-def test_safe_text():
-    assert safe_text("a\033[31m\n\u00e9") == "a\\x1b[31m\\x0a\\xc3\\xa9"
 
 
 def test_lines_come_in_any_pieces():

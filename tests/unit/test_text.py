@@ -23,9 +23,10 @@ import texts  # noqa: E402 (not in the path before)
 import verdicts  # noqa: E402
 from tables import keys  # noqa: E402
 from derive import hist as filled, outcome  # noqa: E402
-from text import calls, facts, lay_out, notes, record, table, timeline, units, verdict, zerocopy  # noqa: E402
+from text import calls, facts, notes, record, table, timeline, units, verdict, zerocopy  # noqa: E402
 from text.cells import Cells  # noqa: E402
 from text.hist import Hist, shared  # noqa: E402
+from text.layout import lay_out  # noqa: E402
 from text.report import DETAILS, REPORT, SUMMARY, report  # noqa: E402
 from text.spread import median  # noqa: E402
 

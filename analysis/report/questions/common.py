@@ -7,7 +7,7 @@ from collections import Counter
 import polars as pl
 
 from analysis import judge, words
-from analysis.figures import labels
+from analysis.figures import labels, style
 from analysis.figures.judged import MARGIN
 from analysis.report.base import Table
 from analysis.summary import Comparison
@@ -117,12 +117,20 @@ def discarded(runs: pl.DataFrame) -> tuple[str, ...]:
             f"disturbed: {busy['disturbed'].mode().sort()[0]}, for one",)
 
 
-def table(caption: str, found: list[Comparison], runs: pl.DataFrame, way: str, columns: dict,
-          scale: float = 1.0) -> Table:
-    """A row a comparison. columns: by key of the cell its head and how its values are said."""
-    copied = labels.copied_by(runs, [*found[0].cell, way]) if found else {}
+# By key of a cell, the head of its column and how its values are said.
+COLUMNS = {"setting": ("configuration", str), "variant": ("variant", str),
+           "field_size_bytes": ("record (bytes)", style.size_text), "threads": ("threads", str),
+           "message_bytes": ("size (bytes)", style.size_text), "connections": ("connections", str)}
+
+
+def tables(caption: str, found: list[Comparison], runs: pl.DataFrame, way: str, scale: float = 1.0) -> tuple[Table, ...]:
+    """One, with a row a comparison; none where nothing was compared."""
+    if not found:
+        return ()
+    columns = {key: column for key, column in COLUMNS.items() if key in found[0].cell}
+    copied = labels.copied_by(runs, [*found[0].cell, way])
     rows = tuple((*(say(c.cell[key]) for key, (_, say) in columns.items()), str(c.a),
                   words.estimate(c.median_a, scale), copied.get((*c.cell.values(), c.a), ""), str(c.b),
                   words.estimate(c.median_b, scale), ratio(c.judgment), c.verdict, c.judgment.reason) for c in found)
-    return Table(caption, (*(head for head, _ in columns.values()), "of", "median", "copied", "against",
-                            "its median", "ratio", "verdict", "why"), rows).without_empty()
+    return (Table(caption, (*(head for head, _ in columns.values()), "of", "median", "copied", "against",
+                            "its median", "ratio", "verdict", "why"), rows).without_empty(),)

@@ -19,9 +19,6 @@ MOST_CROSSINGS = 4
 # The costs that are compared with those of the first variant.
 COSTS = (("send_mean_ns", "kernel time of a send"), ("sender_cpu_s_per_gib", "CPU time of the sender per GiB"),
          ("receiver_cpu_s_per_gib", "of the receiver"))
-COLUMNS = {"setting": ("configuration", str), "threads": ("threads", str),
-           "field_size_bytes": ("record (bytes)", style.size_text),
-           "message_bytes": ("size (bytes)", style.size_text), "connections": ("connections", str)}
 
 
 def kind_of(data: Data) -> Kind:
@@ -33,10 +30,6 @@ def where(kind: Kind, cell: dict) -> str:
     said = words.plural(int(kind.x(cell)), "record") if kind.name == "records" else kind.say(kind.x(cell))
     threads = f", {words.plural(cell['threads'], 'thread')}" if cell.get("threads", 1) > 1 else ""
     return f"{said}{threads}" + (f" ({cell['setting']})" if cell.get("setting") else "")
-
-
-def columns(cell: dict) -> dict:
-    return {key: COLUMNS[key] for key in cell}
 
 
 def causes(zero: pl.DataFrame) -> list[tuple[str, str, int]]:
@@ -114,18 +107,18 @@ def overtakes(data: Data, a: str, b: str) -> Answer:
         return Answer(question, common.NO_PAIRS, verdict=judge.INCONCLUSIVE,
                       next=common.decides(runs, []), caveats=common.discarded(data.sending))
     told, over_all = found, ""
-    crossings = _crossings(kind, found)
+    crossings = judged.crossovers(kind, found)
     if not crossings and any(c.verdict == judge.INCONCLUSIVE for c in found):
         pool = pooled(found, "threads")
         if any(c.verdict != judge.INCONCLUSIVE for c in pool):
-            told, crossings = pool, _crossings(kind, pool)
+            told, crossings = pool, judged.crossovers(kind, pool)
             over_all = f", over {labels.listed(sorted({str(c.cell['threads']) for c in found}, key=int))} threads together"
     zero = runs.filter(pl.col("variant") == a) if a == "zerocopy" else runs.clear()
-    verdict, total = common.overall(told), len(found)
+    verdict = common.overall(told)
     if crossings:
         said = [f"{'from' if one.direction > 0 else 'no longer from'} about {kind.about(one.size)} "
                 f"({kind.about(one.low)} to {kind.about(one.high)}){_when(cell)}"
-                for cell, one in crossings[:MOST_CROSSINGS]]
+                for _, cell, one in crossings[:MOST_CROSSINGS]]
         answer = words.starting(", ".join(said)) + over_all + (
             f", and {len(crossings) - MOST_CROSSINGS} more crossings" if len(crossings) > MOST_CROSSINGS else "") + "."
     elif verdict == judge.WORSE and all(c.verdict == verdict for c in told):
@@ -137,16 +130,14 @@ def overtakes(data: Data, a: str, b: str) -> Answer:
                   f"{_by_size(kind, told) if over_all else common.counts(told)}{over_all}.{common.too_few(told)}")
     said, made = costs(kind, runs, a, b)
     why = [copied(zero)] if a == "zerocopy" else [f"{', '.join(said)} that of {name(b)}"] if said else []
-    final = a == "zerocopy" and is_final(zero)
-    tables = [common.table(f"{words.starting(kind.what)} of {name(a)} (Gbit/s); a ratio is of pairs, its interval "
-                           f"decides: docs/statistics.md", found, runs, kind.over.name, columns(found[0].cell), 1e-9)]
-    tables += [common.table(f"{words.starting(what)} of {name(a)}", some, runs, kind.over.name, columns(some[0].cell))
-               for what, some in made]
+    tables = common.tables(f"{words.starting(kind.what)} of {name(a)} (Gbit/s); a ratio is of pairs, its interval "
+                           f"decides: docs/statistics.md", found, runs, kind.over.name, 1e-9)
+    for what, some in made:
+        tables += common.tables(f"{words.starting(what)} of {name(a)}", some, runs, kind.over.name)
     return Answer(question, answer, f"throughput {common.extremes(told, lambda c: where(kind, c.cell))}",
                   words.sentence(why),
-                  PEER if final and not crossings and not common.too_few(told) else common.decides(runs, found), verdict,
-                  common.discarded(data.sending),
-                  tables=tuple(tables) if total else ())
+                  PEER if is_final(zero) and not crossings and not common.too_few(told) else common.decides(runs, found), verdict,
+                  common.discarded(data.sending), tables=tables)
 
 
 def _by_size(kind: Kind, found: list[Comparison]) -> str:
@@ -154,12 +145,6 @@ def _by_size(kind: Kind, found: list[Comparison]) -> str:
     said = {verdict: labels.listed([where(kind, c.cell) for c in found if c.verdict == verdict])
             for verdict in common.WORDS}
     return ", ".join(f"{common.WORDS[verdict]} at {places}" for verdict, places in said.items() if places)
-
-
-def _crossings(kind: Kind, found: list[Comparison]) -> list[tuple[dict, object]]:
-    """(the rest of the configuration, Crossing), of each configuration that has one."""
-    return [(dict(zip(kind.over.panel_keys, rest)), one)
-            for (_, *rest), made in judged.crossovers(kind, found).items() for one in made]
 
 
 def _when(cell: dict) -> str:
@@ -184,10 +169,8 @@ def why_not(data: Data) -> Answer:
                       next="sudo ./analyze sweep --grid sizes --out DIR")
     others = [one for one in style.order(runs["variant"].unique().to_list()) if one != "zerocopy"]
     said, _ = costs(kind_of(data), runs, "zerocopy", others[0]) if others else ([], [])
-    why = [f"against {name(others[0])}: {', '.join(said)}"] if said else []
-    again = retransmitted(runs, "zerocopy", others[0]) if others else ""
-    why += [again] if again else []
-    why += [account] if (account := _account(data, runs)) else []
+    why = [f"against {name(others[0])}: {', '.join(said)}" if said else "",
+           retransmitted(runs, "zerocopy", others[0]) if others else "", _account(data, runs)]
     completion = zero["completion_p50_ns"].drop_nulls()
     held = (f"the kernel held a send's memory for {words.number(completion.median() / 1e3)} µs (median of runs' "
             "p50)") if completion.len() else ""
@@ -239,21 +222,21 @@ def caches(data: Data) -> Answer:
     if not any(found.values()):
         return Answer(question, "Not answered: no run counted cache misses.", verdict=None,
                       next=common.NO_PMU.format(common.again(runs)))
-    saved = {level: [c.median_b.value - c.median_a.value for c in some if c.verdict == judge.BETTER]
+    saved = {level: sorted(c.median_b.value - c.median_a.value for c in some if c.verdict == judge.BETTER)
              for level, some in found.items()}
-    best = max(saved, key=lambda level: sorted(saved[level])[len(saved[level]) // 2] if saved[level] else 0)
-    every = [c for some in found.values() for c in some]
-    tables = tuple(common.table(f"Load misses per KiB, {over.LEVELS[level]}", some, runs, "variant",
-                                columns(some[0].cell)) for level, some in found.items() if some)
+    middles = {level: values[len(values) // 2] for level, values in saved.items() if values}
+    answer, verdict = "None is shown to gain.", judge.INCONCLUSIVE
+    if middles:
+        best = max(middles, key=middles.get)
+        verdict, answer = judge.BETTER, (
+            f"The {over.LEVELS[best]}: {words.number(middles[best])} load misses less per KiB, the middle of "
+            f"{words.plural(len(saved[best]), 'configuration')}.")
+    tables = sum((common.tables(f"Load misses per KiB, {over.LEVELS[level]}", some, runs, "variant")
+                  for level, some in found.items()), ())
     number = "; ".join(f"{over.LEVELS[level]}: {common.counts(some, 'fewer', 'more')}"
                        for level, some in found.items() if some)
-    if not any(saved.values()):
-        return Answer(question, "None is shown to gain.", number, next=common.decides(runs, every),
-                      verdict=judge.INCONCLUSIVE, caveats=common.discarded(data.sending), tables=tables)
-    middle = sorted(saved[best])[len(saved[best]) // 2]
-    return Answer(question, f"The {over.LEVELS[best]}: {words.number(middle)} load misses less per KiB, the middle of "
-                  f"{words.plural(len(saved[best]), 'configuration')}.", number, next=common.decides(runs, every),
-                  verdict=judge.BETTER, caveats=common.discarded(data.sending), tables=tables)
+    return Answer(question, answer, number, "", common.decides(runs, [c for some in found.values() for c in some]),
+                  verdict, common.discarded(data.sending), tables=tables)
 
 
 def threads(data: Data) -> Answer:
@@ -281,9 +264,7 @@ def threads(data: Data) -> Answer:
         f"{style.size_text(c.cell['message_bytes'])} of {c.cell['variant']}, {c.b} to {c.a} threads"))
     return Answer(question, answer, f"throughput {said}", why, next_, common.overall(found),
                   common.discarded(data.sending),
-                  tables=(common.table("Throughput by threads (Gbit/s)", found, runs, "threads", {
-                      "setting": COLUMNS["setting"], "variant": ("variant", str),
-                      "message_bytes": COLUMNS["message_bytes"]}, 1e-9),) if found else ())
+                  tables=common.tables("Throughput by threads (Gbit/s)", found, runs, "threads", 1e-9))
 
 
 def memory(data: Data) -> Answer:
@@ -304,5 +285,4 @@ def memory(data: Data) -> Answer:
                   f"ratio to two-copy {common.extremes(found, lambda c: where(kind, c.cell))}" if found else "",
                   "The counters are of the whole machine.", common.decides(runs, found), common.overall(found),
                   (*caveats, *common.discarded(data.sending)),
-                  tables=(common.table("Memory bytes per byte sent", found, runs, "variant",
-                                       columns(found[0].cell)),) if found else ())
+                  tables=common.tables("Memory bytes per byte sent", found, runs, "variant"))

@@ -11,7 +11,6 @@ from analysis.figures.base import Data
 from analysis.figures.style import order
 from analysis.report.base import Answer, Table
 from analysis.report.questions import common
-from analysis.report.questions.sending import COLUMNS
 from analysis.stats import interval
 from analysis.summary import Comparison, compare
 
@@ -43,14 +42,14 @@ def _where(cell: dict) -> str:
     return words.plural(cell["connections"], "connection") + (f" ({cell['setting']})" if cell["setting"] else "")
 
 
-def _table(runs: pl.DataFrame, whose: str, metrics: tuple) -> Table | None:
+def _tables(runs: pl.DataFrame, whose: str, metrics: tuple) -> tuple[Table, ...]:
     measured = [m for m in metrics if m[0] in runs.columns and runs[m[0]].count()]
     rows = [(setting, str(connections), model, *(
         words.estimate(interval.median(part[column].drop_nulls() * factor)) if part[column].count() else ""
         for column, factor, _ in measured)) for (setting, connections, model), part in sorted(
             runs.group_by("setting", "connections", "server_model"), key=lambda item: item[0])]
-    return Table(f"{whose}, medians over repeats", ("configuration", "connections", "server model",
-                 *(what for *_, what in measured)), tuple(rows)).without_empty() if measured else None
+    return (Table(f"{whose}, medians over repeats", ("configuration", "connections", "server model",
+                  *(what for *_, what in measured)), tuple(rows)).without_empty(),) if measured else ()
 
 
 def _leaders(found: list[Comparison], models: list[str]) -> dict[tuple, str]:
@@ -80,14 +79,13 @@ def models(data: Data) -> Answer:
         said.append(f"{'n' if said else 'N'}o model is shown to be ahead of all others at "
                     f"{labels.listed(by_leader[''])} connections")
     decided = [c for c in found if c.verdict in (judge.BETTER, judge.WORSE)]
-    tables = (_table(runs, "Server", SERVER), _table(runs, "Client", CLIENT),
-              common.table("Requests per second", found, runs, "server_model", {
-                  "setting": COLUMNS["setting"], "connections": COLUMNS["connections"]}) if found else None)
+    tables = (*_tables(runs, "Server", SERVER), *_tables(runs, "Client", CLIENT),
+              *common.tables("Requests per second", found, runs, "server_model"))
     pair = common.extremes(decided or found, lambda c: f"{_where(c.cell)} ({c.a} / {c.b})")
     return Answer(question, f"{'; '.join(said)}." if found else common.NO_PAIRS,
                   f"requests per second {pair}" if pair else "", next=common.decides(runs, found),
                   verdict=judge.BETTER if set(by_leader) - {""} else common.overall(found),
-                  caveats=common.discarded(data.serving), tables=tuple(filter(None, tables)))
+                  caveats=common.discarded(data.serving), tables=tables)
 
 
 def _medians(runs: pl.DataFrame, column: str) -> dict[str, float]:

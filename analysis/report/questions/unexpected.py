@@ -110,8 +110,7 @@ def answer(data: Data) -> Answer:
                                                  for axis, _ in courses)))
         said = [f"No fall or dip along {along} is shown." if courses else "Nothing along one size and thread."]
     said += [words.sentence(failed)] if failed else []
-    why = [_moved(course.moved.get((step.before, step.after), [])) for _, course, step in falls[:1]]
-    why += [outliers] if outliers else []
+    why = [*(_moved(course.moved.get((step.before, step.after), [])) for _, course, step in falls[:1]), outliers]
     number = (f"{ratio(falls[0][2].ratio)} {_from(falls[0][0], falls[0][2])}" if falls else
               _resolved(courses) if courses else "")
     undecided = [one for _, course in courses for step in course.steps for one in [step.ratio]
