@@ -9,8 +9,11 @@
 #include "timeline.bpf.h"
 
 #define SKBFL_ZEROCOPY_ENABLE 1
-#define SKBTX_DEV_ZEROCOPY    8					  /* of tx_flags */
-#define NETIF_F_CSUM	      (1ULL << 1 | 1ULL << 3 | 1ULL << 4) /* IP, HW, IPV6 */
+#define SKBTX_DEV_ZEROCOPY    8 /* of tx_flags */
+#define NETIF_F_IP_CSUM	      (1ULL << 1)
+#define NETIF_F_HW_CSUM	      (1ULL << 3)
+#define NETIF_F_IPV6_CSUM     (1ULL << 4)
+#define ETH_P_IPV6	      0x86dd
 #define IFF_LOOPBACK	      0x8
 #define CAUSE_BIT_ASSUMED     0x8000 /* counts only if the completion is flagged */
 #define CAUSE_BIT_LEFT	      0x4000 /* not a cause: data left the machine by a device */
@@ -176,6 +179,14 @@ static __always_inline void note__set_last_device(struct zsock *s, __u32 id, __u
 {
 	if (!note__replace_bits(s, id, CAUSE_BIT_LAST, CAUSE_BIT_LAST, counter | CAUSE_BIT_LAST))
 		note__add_bits(s, id, counter | CAUSE_BIT_LAST);
+}
+
+/* can_checksum_protocol(): a device may do it for one version of IP alone. */
+static __always_inline bool checksums(__u64 features, struct sk_buff *skb)
+{
+	bool v6 = READ(skb, protocol) == bpf_htons(ETH_P_IPV6);
+
+	return features & (NETIF_F_HW_CSUM | (v6 ? NETIF_F_IPV6_CSUM : NETIF_F_IP_CSUM));
 }
 
 static __always_inline struct cause_counter *cause_counter__get(__u32 index)

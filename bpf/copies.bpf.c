@@ -11,7 +11,7 @@ const volatile struct call_site call_sites[CALL_SITES_MAX] = {};
 const volatile __u32 call_site_count = 0;
 
 /* Returns a set of 1 << enum device_kind. */
-static __always_inline __u32 device_kinds(struct net_device *dev)
+static __always_inline __u32 device_kinds(struct net_device *dev, struct sk_buff *skb)
 {
 	__u32 kinds = 1 << DEVICE_ANY;
 
@@ -19,7 +19,7 @@ static __always_inline __u32 device_kinds(struct net_device *dev)
 		kinds |= 1 << DEVICE_LOOPBACK;
 	if (dev && !(READ(dev, features) & NETIF_F_SG))
 		kinds |= 1 << DEVICE_NO_SCATTER_GATHER;
-	if (dev && !(READ(dev, features) & NETIF_F_CSUM))
+	if (dev && !checksums(READ(dev, features), skb))
 		kinds |= 1 << DEVICE_NO_CHECKSUM;
 	return kinds;
 }
@@ -117,7 +117,7 @@ static __noinline int copied(void *ctx, struct sk_buff *skb, enum copier copier,
 	bpf_get_stack(ctx, key.stack, sizeof(key.stack), 0);
 	if (caller)
 		insert_caller(key.stack, caller);
-	key.asked = CLASSIFY_ASKED(copier, device_kinds(dev));
+	key.asked = CLASSIFY_ASKED(copier, device_kinds(dev, skb));
 	cause_key__set_device(&in, dev);
 	key.netns = in.netns;
 	key.ifindex = in.ifindex;

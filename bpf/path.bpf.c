@@ -15,6 +15,8 @@
 
 /* Does this kernel forward without a copy? Then a forwarded packet is copied for a tap only. */
 const volatile bool forwards_uncopied = false;
+/* Was a packet forwarded uncopied? Not all kernels that do so show it by their functions. */
+volatile __u32 forwarded_uncopied;
 /*
  * What to do with packets: count them, follow forwarding, infer copies, see data leave the machine.
  */
@@ -104,7 +106,8 @@ static __always_inline enum cause cause_of_forwarded(const struct rx_pending *p,
 {
 	if (bridged)
 		return p->tapped || !how ? CAUSE_PACKET_TAP : CAUSE_UNCLASSIFIED;
-	return p->tapped && (forwards_uncopied || !how) ? CAUSE_PACKET_TAP : CAUSE_FORWARDED;
+	return p->tapped && (forwards_uncopied || forwarded_uncopied || !how) ? CAUSE_PACKET_TAP
+									      : CAUSE_FORWARDED;
 }
 
 /*
@@ -128,6 +131,9 @@ __noinline int forwarded(__u64 packet, __u32 how, __u32 still_shared)
 	cause_counter__add_skbs(p->counter, &p->seen, -1);
 	if (s)
 		note__replace_bits(s, p->seen.id, ~0, p->bits, 0);
+	/* A router takes packets from their socket. */
+	if (still_shared && !sk)
+		forwarded_uncopied = 1;
 	if (still_shared || p->counter <= CAUSE_COUNTER_FULL)
 		return 0;
 	counter = cause_counter__index_of(cause_of_forwarded(p, sk, how), (void *)p->dev);
@@ -161,9 +167,9 @@ static __always_inline void fast_open(struct zsock *s, struct sk_buff *skb,
 static __always_inline enum cause cause_of_checksum(struct sk_buff *skb, struct net_device *dev,
 						    __u64 features)
 {
-	if (!(features & NETIF_F_CSUM))
+	if (!checksums(features, skb))
 		return CAUSE_CHECKSUM;
-	if (READ_BITFIELD(skb, encapsulation) && !(READ(dev, hw_enc_features) & NETIF_F_CSUM))
+	if (READ_BITFIELD(skb, encapsulation) && !checksums(READ(dev, hw_enc_features), skb))
 		return CAUSE_TUNNEL_CHECKSUM;
 	return CAUSE_UNCLASSIFIED;
 }

@@ -31,7 +31,7 @@ CAUSES = (
           "Zero-copy cannot help between sockets of one machine: send without it.", final=True),
     Cause("FORWARDED", "forwarded", "forwarding by this machine",
           "This machine, as a router or container host, copied the packet before forwarding it.",
-          "Use a bridge instead of a router, a device of the host (macvlan, SR-IOV), or kernel 7.2, "
+          "Use a bridge instead of a router, a device of the host (macvlan, SR-IOV), or kernel 6.18, "
           "which forwards without a copy."),
     Cause("PACKET_TAP", "packet_tap", "tcpdump or another packet tap",
           "A packet socket is open on the device, and the kernel copies each packet for it, whether "
@@ -166,8 +166,10 @@ REFUSALS = (
             "the user has as many pages pinned as RLIMIT_MEMLOCK allows",
             "Keep fewer bytes in flight, or raise the limit (ulimit -l)."),
     Refusal("ENOBUFS", "optmem_or_memlock", "ENOBUFS",
-            "optmem or locked memory had no room; which of them is unknown, both had room afterwards",
-            "Read the error queue more often; raise net.core.optmem_max and ulimit -l."),
+            "optmem or locked memory had no room, or io_uring's zero-copy data were last in the queue; both "
+            "had room afterwards",
+            "Read the error queue more often; raise net.core.optmem_max and ulimit -l; send by io_uring or "
+            "MSG_ZEROCOPY, not by both."),
     Refusal("UNSUPPORTED", "not_supported", "EOPNOTSUPP",
             "kTLS, which the socket uses, does not accept MSG_ZEROCOPY",
             "Send without it on this socket."),

@@ -174,8 +174,8 @@ static void set_causes(struct sendpath *skel, const struct features *features)
 	skel->rodata->ptype_all_address = features__variable(features, "ptype_all");
 	skel->rodata->net_hotdata_address = features__variable(features, "net_hotdata");
 	/*
-	 * The same commit moved the delivery to taps into a function: "net: move
-	 * skb_orphan_frags_rx() to the local delivery"
+	 * Kernels that have this function also have "net: move skb_orphan_frags_rx() to the local
+	 * delivery"; Linux 6.18 has that commit alone.
 	 */
 	skel->rodata->forwards_uncopied = features__code(features, "deliver_skb", NULL);
 	skel->rodata->optmem_max = tracer__optmem_max();

@@ -223,6 +223,7 @@ struct sk_buff {
 	unsigned int len;
 	unsigned int data_len;
 	__u8 encapsulation:1;
+	__be16 protocol;
 	__u16 transport_header;
 	sk_buff_data_t end;
 	unsigned char *head;
