@@ -243,10 +243,29 @@ static __always_inline __u32 cause_counter__find_index(struct cause_info *info,
 	return index ? *index : CAUSE_COUNTER_FULL;
 }
 
+/*
+ * Are causes told apart by the names of devices alone? An exporter runs for months, in which
+ * containers bring more devices than there are counters.
+ */
+const volatile bool causes_by_name = false;
+
+static __always_inline __u32 device_name_hash(struct net_device *dev)
+{
+	__u64 name[DEVICE_NAME_MAX / sizeof(__u64)] = {};
+
+	bpf_probe_read_kernel_str(name, sizeof(name),
+				  (void *)dev + bpf_core_field_offset(dev->name));
+	return hash_words(name, 2, 2) >> 32;
+}
+
 static __always_inline void cause_key__set_device(struct cause_key *key, struct net_device *dev)
 {
 	if (!dev)
 		return;
+	if (causes_by_name) {
+		key->ifindex = device_name_hash(dev);
+		return;
+	}
 	key->ifindex = READ(dev, ifindex);
 	key->netns = READ(dev, nd_net.net, ns.inum);
 }

@@ -205,6 +205,37 @@ def test_errors_and_refusals_are_counted():
     assert found.sum("sendpath_zerocopy_completions_total") == 0
 
 
+# One send that is copied over lo, in each of so many network namespaces.
+EVERYWHERE = """
+import ctypes, fcntl, socket, struct, sys
+sys.stdin.read()
+for _ in range(int(sys.argv[1])):
+    assert not ctypes.CDLL(None).unshare(0x40000000)
+    with socket.socket() as listener, socket.socket() as sender:
+        fcntl.ioctl(listener, 0x8914, struct.pack("16sh", b"lo", 0x41))  # SIOCSIFFLAGS: up
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        sender.setsockopt(socket.SOL_SOCKET, 60, 1)
+        sender.connect(listener.getsockname())
+        receiver, _ = listener.accept()
+        sender.send(bytes(8192), 0x4000000)
+        receiver.recv(8192, socket.MSG_WAITALL)
+        receiver.close()
+"""
+
+
+def test_causes_of_more_devices_than_it_has_counters():
+    """Each container has a lo of its own."""
+    with Child([sys.executable, "-c", EVERYWHERE, "400"], stdin=subprocess.PIPE) as sender, \
+            Exporter("--pid", sender.pid) as exporter:
+        sender.communicate(b"go")
+        found = exporter.read()
+    assert sender.returncode == 0
+    assert found.sum("sendpath_zerocopy_copied_total", interface="msg_zerocopy") == 400
+    assert found.sum("sendpath_zerocopy_copied_by_cause_total", cause="loopback", device="lo") == 400
+    assert found.sum("sendpath_lost_total", what="stacks") == 0
+
+
 def test_sends_by_io_uring_are_one_series():
     """By its own zero-copy operations, and with MSG_ZEROCOPY: the labels are the same."""
     uring = PROGRAMS / "uring"

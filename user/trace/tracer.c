@@ -269,6 +269,8 @@ static void set_target(struct sendpath *skel, const struct target *target)
 static int set_groups(struct sendpath *skel, const struct tracer_setup *setup)
 {
 	skel->rodata->by_receiver = setup->receivers;
+	/* A window without end would have too many devices, too. */
+	skel->rodata->causes_by_name = !setup->receivers;
 	bpf_map__set_autocreate(skel->maps.peers, setup->receivers);
 	skel->rodata->group_by = setup->by;
 	bpf_map__set_autocreate(skel->maps.groups, setup->by);
