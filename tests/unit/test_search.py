@@ -16,7 +16,7 @@ import judge  # noqa: E402
 from advise import path_text as text  # noqa: E402
 from advise.advise import Result, decide  # noqa: E402
 from advise.runs import Path  # noqa: E402
-from advise.search import LOOKS, SIZES, WRONG, Answer, Ratio, Run, Search  # noqa: E402
+from advise.search import LOOKS, SIZES, WRONG, Answer, Ratio, Run, Search, crossover  # noqa: E402
 
 BLOCKS = 90
 PATH = Path("none of 300 zero-copy sends to 10.9.0.2:40325 via eth0 was copied: zero-copy works here. " * 4,
@@ -191,6 +191,37 @@ def test_a_size_that_is_undecided_is_told(verdicts, words):
     better = verdicts.startswith("better")
     assert text.changes(Answer("twocopy", "cpu", "always" if better else "never", None if better else ratios[-1].size,
                                1024 if better else None, ratios), text.size) == words
+
+
+def cpu_of(send, sendmsg):
+    """The answers where each size has these ratios of CPU time, and zero-copy has 1.3 times the throughput."""
+    search = Search()
+    for size, *ratios in zip(SIZES, send, sendmsg):
+        for i in range(LOOKS[-1]):
+            copied = (Run(1e9, 1 / ratio) for ratio in ratios)
+            search.add(size, {"zerocopy": Run(1.3e9, 1.001 ** (i % 3)),
+                              **dict(zip(("twocopy", "onecopy"), copied))})
+    return search.answers()
+
+
+NEVER, ALWAYS, UNKNOWN, NONE = [1.2] * 11, [0.8] * 11, [1.2] * 7 + [1.0] * 4, [1.0] * 11
+LATER = [1.2] * 7 + [0.8] * 4
+IRREGULAR = [0.8, *NONE[1:-1], 1.2]
+
+
+@pytest.mark.parametrize("cpu, kinds, pays, costs, words", [
+    ((NEVER, UNKNOWN), ["never", "unknown"], None, SIZES[-1], "MSG_ZEROCOPY is worse than send() up to 1M (1.2"),
+    ((IRREGULAR, ALWAYS), ["irregular", "always"], None, None, "MSG_ZEROCOPY pays against sendmsg() from 1K on (0.80"),
+    ((NEVER, LATER), ["never", "from"], None, SIZES[-1], "MSG_ZEROCOPY pays against sendmsg() from 128K on (0.80"),
+    ((UNKNOWN, NONE), ["unknown", "alike"], None, 64 << 10, "Cannot tell"),
+    ((IRREGULAR, NONE), ["irregular", "alike"], None, None, "Cannot tell"),
+    ((NONE, NONE), ["alike", "alike"], SIZES[0], None, "Use MSG_ZEROCOPY for sends of 1K and more: 1.30 times the thr")])
+def test_throughput_decides_only_where_cpu_time_shows_no_difference(cpu, kinds, pays, costs, words):
+    answers = cpu_of(*cpu)
+    assert [one.kind for one in answers] == [*kinds, "always", "always"]
+    found = crossover(answers)
+    assert (found.pays, found.costs) == (pays, costs)
+    assert text.recommendation(PATH, answers).startswith(words)
 
 
 def test_words_fit_every_kind():
