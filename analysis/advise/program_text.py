@@ -34,18 +34,23 @@ def _sends(count):
     return f"{count:,} send" + "s" * (count != 1)
 
 
+def _by_device(program, path):
+    """Why every send by the device of most bytes is copied; None: that is not so, or not known."""
+    if program.device == "lo" and program.copied != 0:
+        return f"by lo every send {'is' if program.copied is None else 'that arrives is'} copied"
+    if (program.copied is None and path and path.device == program.device and path.copied
+            and path.copied >= COPIED_MOST):
+        return f"{path_text.copied(path)} ({path.cause or 'no cause seen'})"
+    return None
+
+
 def _copied(program, path):
-    """Why no send on this path is without a copy; None: that is not so."""
+    """Why no send of the program is without a copy; None: that is not so."""
     if program.copied is not None and program.copied >= COPIED_MOST:
         return (f"the kernel copied {percent(program.copied)} of its zero-copy sends "
                 f"({program.cause or 'no cause seen'})")
-    if program.device == "lo" and program.copied != 0:
-        return f"by lo every send {'is' if program.copied is None else 'that arrives is'} copied"
-    if program.copied is not None:
-        return None
-    if path and path.device == program.device and path.copied and path.copied >= COPIED_MOST:
-        return f"{path_text.copied(path)} ({path.cause or 'no cause seen'})"
-    return None
+    most = COPIED_MOST if program.copied is None else 1
+    return _by_device(program, path) if program.device_share >= most else None
 
 
 def _copies_nothing(one):
@@ -108,6 +113,9 @@ def recommendation(program, path, answers) -> str:
         return f"On this path, send without MSG_ZEROCOPY: {copied}."
     if copied:
         return f"Do not use MSG_ZEROCOPY on its path: {copied}."
+    if why := _by_device(program, path):
+        return (f"Its paths differ by device: {why}, and {percent(program.device_share)} of its bytes "
+                "go there.")
     if _is_elsewhere(program, path):
         return (f"Cannot tell: the path that was measured leads by {path.device}, but the program "
                 f"sends by {program.device}.")

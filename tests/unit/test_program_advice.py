@@ -31,14 +31,14 @@ def answers(kind="from", worse=32 << 10, better=64 << 10):
             for metric in METRICS for against in CALLS]
 
 
-def program(*sends, zerocopy=(), device="eth0", **more):
+def program(*sends, zerocopy=(), device="eth0", share=1.0, **more):
     """Of sends by sendto, all of one size in each class: (size, count)."""
     found = {}
     for how, asked in ((sends, False), (zerocopy, True)):
         for size, count in how:
             low = 1 << (size.bit_length() - 1)
             found.setdefault(low, Class(low, 2 * low - 1)).add("sendto", asked, count, size * count)
-    return Program("pid 7", 10.0, None, tuple(found[low] for low in sorted(found)), device, 0.9, 0.5,
+    return Program("pid 7", 10.0, None, tuple(found[low] for low in sorted(found)), device, share, 0.5,
                    **{"completed": 1, "copied": 0.0 if zerocopy else None, "cause": None, "lost": 0,
                       "failed": 0, "unpinned": 0, "queue": None, **more})
 
@@ -84,6 +84,20 @@ def test_what_copies_all_comes_first():
             f"Whether its 5 zero-copy sends pay is not known: {why}.")
     assert said(dataclasses.replace(copied, copied=0.996)) == (
         "On this path, send without MSG_ZEROCOPY: the kernel copied 99.6 % of its zero-copy sends (packet_tap).")
+
+
+@pytest.mark.parametrize("device, copied, share, words", [
+    ("lo", None, 1.0, "Do not use MSG_ZEROCOPY on its path"), ("lo", None, 0.41, "Its paths differ by device"),
+    ("lo", 0.4, 1.0, "On this path, send without"), ("lo", 0.4, 0.41, "Its paths differ by device"),
+    ("lo", 0.4, 0.995, "Its paths differ by device"), ("lo", 1.0, 0.41, "On this path, send without"),
+    ("eth0", None, 1.0, "Do not use MSG_ZEROCOPY on its path"), ("eth0", None, 0.9, "Its paths differ by device")])
+def test_a_device_that_copies_says_nothing_of_others(device, copied, share, words):
+    sends, path = ((100_000, 5),), dataclasses.replace(ETH0, copied=1.0, device=device)
+    of = program(*sends if copied is None else (), zerocopy=() if copied is None else sends, device=device,
+                 share=share, copied=copied)
+    text = lines(of, path, [])
+    assert text[0].startswith(words)
+    assert any(line.endswith("  is copied") for line in text) != ("differ" in words)
 
 
 @pytest.mark.parametrize("share, words", [(1.0, "every send is copied"), (0.996, "99.6 % of sends are copied")])
