@@ -243,6 +243,7 @@ def _measure(options, channel, progress) -> Result:
         return decide(load, progress)
     before = known(options.path) if options.path else Result(None, [], 0, 0.0, None, False)
     program, interrupted = watch(engine, options)
+    progress.begun = time.monotonic()  # the budget is for the path
     found = decide(load, progress) if load_options(options) and not interrupted else before
     return dataclasses.replace(found, program=program, interrupted=found.interrupted or interrupted)
 

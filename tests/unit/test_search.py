@@ -6,6 +6,7 @@ import math
 import pathlib
 import random
 import sys
+import types
 
 import pytest
 from hypothesis import assume, given, settings
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "analysis"))
 import judge  # noqa: E402
-from advise import path_text as text  # noqa: E402
+from advise import advise, path_text as text  # noqa: E402
 from advise.advise import Result, decide  # noqa: E402
 from advise.runs import Path  # noqa: E402
 from advise.search import LOOKS, SIZES, WRONG, Answer, Ratio, Run, Search, crossover  # noqa: E402
@@ -178,6 +179,23 @@ def test_disturbed_blocks_are_discarded_and_told():
     assert len(result.discarded) == result.blocks // 2
     told = " ".join(" ".join(text.lines(result)).split())
     assert f"{len(result.discarded)} of {result.blocks + len(result.discarded)} blocks discarded: other" in told
+
+
+def test_watching_a_program_is_not_in_the_budget(monkeypatch):
+    now = [0.0]
+
+    def watch(*_):
+        now[0] += 60
+        return None, False
+
+    monkeypatch.setattr(advise, "time", types.SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(advise, "Engine", lambda *_: None)
+    monkeypatch.setattr(advise, "Load", lambda *_: Disturbed(30_000, spread=0.001, seed=5))
+    monkeypatch.setattr(advise, "watch", watch)
+    options = advise.parse(["--pid=1", "--peer=10.0.0.2:1", "--watch=60s"])
+    channel = types.SimpleNamespace(hear=lambda: None)
+    result = advise._measure(options, channel, advise.Progress(options.budget))
+    assert result.blocks > 0 and result.elapsed_s == 0
 
 
 @pytest.mark.parametrize("verdicts, words", [
