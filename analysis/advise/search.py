@@ -167,12 +167,10 @@ class Search:
         return None
 
     def blocks_needed(self, answer: Answer) -> int | None:
-        """How many more at the undecided sizes would tell, if what is seen is so; None: no number
-        that is worth its time."""
+        """How many more at the undecided sizes would tell, if what is seen is so; None: a size would
+        need more than are made."""
         if not answer.ratios:  # not one size was judged
             return sum(LOOKS[0] - len(self.blocks.get(size, ())) for size in FIRST)
-        more = [one.repeats and one.repeats - one.n for _, one in self._open(answer)]
-        return sum(more) if None not in more and sum(more) <= MOST_MORE else None
-
-
-MOST_MORE = 1000
+        more = [one.repeats - one.n if one.repeats and one.repeats <= LOOKS[-1] else None
+                for _, one in self._open(answer)]
+        return sum(more) if None not in more else None

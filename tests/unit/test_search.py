@@ -181,6 +181,21 @@ def test_disturbed_blocks_are_discarded_and_told():
     assert f"{len(result.discarded)} of {result.blocks + len(result.discarded)} blocks discarded: other" in told
 
 
+@pytest.mark.parametrize("crossing, slope, seed, told", [(1e5, 0.03, 5, False), (2e5, 0.06, 1, True)])
+def test_no_time_is_promised_for_more_blocks_than_are_made(crossing, slope, seed, told):
+    """After the first look at two sizes, of which one is open."""
+    machine = Machine(crossing, spread=0.05, slope=slope, seed=seed)
+
+    def block(size):
+        if machine.count == 2 * LOOKS[0]:
+            raise KeyboardInterrupt
+        return machine.block(size), None
+
+    result = decide(types.SimpleNamespace(path=lambda: PATH, block=block), Progress())
+    assert result.blocks == 2 * LOOKS[0] and result.interrupted
+    assert (result.seconds_more is not None) == told
+
+
 def test_watching_a_program_is_not_in_the_budget(monkeypatch):
     now = [0.0]
 
