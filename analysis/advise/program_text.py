@@ -76,6 +76,9 @@ def _of_user(program, found):
     if right == asked:
         return (f"Leave its zero-copy sends as they are: all {asked:,} are of {size(found.pays)} and "
                 f"more, where it pays here.")
+    if right:
+        return (f"Leave {right:,} of its {asked:,} zero-copy sends as they are: they are of {size(found.pays)} "
+                f"and more, where it pays here. Whether the others pay is not known.")
     if program.copied is None:
         why = UNKNOWN["copies_unknown"] if program.completed != 0 else "none of them was completed"
         return f"Whether its {asked:,} zero-copy sends pay is not known: {why}."
@@ -85,7 +88,11 @@ def _of_user(program, found):
     return f"Its {asked:,} zero-copy sends were not copied; whether they pay at their sizes is not known."
 
 
-def _of_others(program, found):
+def _is_measured(answers):
+    return any(answer.ratios for answer in answers)
+
+
+def _of_others(program, found, answers):
     """For one that copies: what it would gain."""
     share = _sum(program, found, "bytes", "pays") / program.total("all_bytes")
     if found.pays and share >= LITTLE:
@@ -97,7 +104,8 @@ def _of_others(program, found):
     costs = _sum(program, found, "bytes", "costs more") / program.total("all_bytes")
     if costs > 1 - LITTLE:
         return "Do not use MSG_ZEROCOPY: at the sizes of its sends it costs more here."
-    return "Cannot tell from which size MSG_ZEROCOPY would pay on its path: none was measured."
+    why = "the measurement did not decide it" if _is_measured(answers) else "none was measured"
+    return f"Cannot tell from which size MSG_ZEROCOPY would pay on its path: {why}."
 
 
 def recommendation(program, path, answers) -> str:
@@ -119,7 +127,7 @@ def recommendation(program, path, answers) -> str:
     if _is_elsewhere(program, path):
         return (f"Cannot tell: the path that was measured leads by {path.device}, but the program "
                 f"sends by {program.device}.")
-    return (_of_user if program.total("zerocopy_sends") else _of_others)(program, found)
+    return _of_user(program, found) if program.total("zerocopy_sends") else _of_others(program, found, answers)
 
 
 def _head(program):
@@ -187,11 +195,11 @@ def _unpinned(program):
     return f"Pinned memory: {_sends(program.unpinned)} refused (ENOBUFS), because {limit.meaning}. {limit.remedy}"
 
 
-def _change(program, path, found):
+def _change(program, path, found, answers):
     """What to do next."""
     if not program.total("all_bytes") or _copied(program, path) or all(map(_copies_nothing, program.classes)):
         return ""
-    if not (found.pays or found.costs) or _is_elsewhere(program, path):
+    if not _is_measured(answers) or _is_elsewhere(program, path):
         return ("Next: loadgen serve where its data go, and --peer HOST:PORT here, measure from which "
                 "size it pays; --path FILE takes what advise --json wrote of that path.")
     if found.pays and _sum(program, found, "bytes", "pays") >= LITTLE * program.total("all_bytes"):
@@ -206,4 +214,4 @@ def lines(program, path, answers) -> list[str]:
     return [*paragraphs((recommendation(program, path, answers), 3), (_head(program), 3)),
             *(_table(program, found, _copied(program, path)) if program.total("all_sends") else ()),
             *paragraphs((_queue(program.queue) if program.queue else "", 2), (_unpinned(program), 3),
-                        (_change(program, path, found), 3))]
+                        (_change(program, path, found, answers), 3))]

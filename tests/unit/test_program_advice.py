@@ -69,6 +69,18 @@ def test_of_a_zero_copy_program_the_sends_that_should_not_be_are_counted():
     assert said(program(zerocopy=of), known=[]).endswith("whether they pay at their sizes is not known.")
 
 
+def test_zero_copy_sends_that_pay_are_counted_beside_others_of_which_it_is_not_known():
+    of = program(zerocopy=((5000, 5), (70_000, 900)))
+    assert said(of, known=answers("from", None, 16 << 10)).startswith(
+        "Leave 900 of its 905 zero-copy sends as they are")
+
+
+@pytest.mark.parametrize("known", [answers("alike", None, None), answers("unknown", 4096, None)])
+def test_a_path_that_decides_nothing_was_measured(known):
+    text = " ".join(" ".join(lines(program((100_000, 5)), ETH0, known)).split())
+    assert text.startswith("Cannot tell") and "none was measured" not in text and "Next:" not in text
+
+
 def test_what_copies_all_comes_first():
     copied = program(zerocopy=((100_000, 5),), copied=1.0, cause="packet_tap")
     assert said(copied) == ("On this path, send without MSG_ZEROCOPY: the kernel copied "
@@ -124,7 +136,8 @@ def test_sends_that_fail_are_told():
 def test_another_path_tells_nothing():
     assert said(program((100_000, 5), device="eth1")) == (
         "Cannot tell: the path that was measured leads by eth0, but the program sends by eth1.")
-    assert said(program((100_000, 5)), path=None, known=[]).startswith("Cannot tell from which size")
+    text = " ".join(" ".join(lines(program((100_000, 5)), None, [])).split())
+    assert text.startswith("Cannot tell from which size") and "none was measured" in text and "Next:" in text
 
 
 def test_a_class_between_what_is_known_is_not_known():
