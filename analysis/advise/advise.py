@@ -179,15 +179,21 @@ def write(path, result):
     try:
         files.replace(path, lambda file: file.write(f"{data}\n".encode()))
     except OSError as error:
-        return Fault(f"--json: cannot write {path}: {error.strerror}")
+        return _unwritable(path, error)
     return None
+
+
+def _unwritable(path, error):
+    return Fault(f"--json: cannot write {path}: {error.strerror}")
 
 
 def check_writable(path):
     """Before it is measured in vain."""
-    folder = os.path.dirname(os.path.abspath(path))
-    if path != "-" and not os.access(folder, os.W_OK, effective_ids=True):
-        raise Fault(f"--json: cannot write {path}: name a file that can be written, or -")
+    try:
+        if path != "-":
+            files.check(path)
+    except OSError as error:
+        raise _unwritable(path, error) from None
 
 
 def read(path) -> bytes:
