@@ -62,16 +62,23 @@ def _is_elsewhere(program, path):
     return bool(path and path.device and program.device and path.device != program.device)
 
 
+def _without(program):
+    """How to send what it should not send with zero-copy."""
+    if program.uring_sends and program.uring_sends == program.total("zerocopy_sends"):
+        return "by IORING_OP_SEND in place of SEND_ZC"
+    return "without MSG_ZEROCOPY"
+
+
 def _of_user(program, found):
     """For one that uses zero-copy."""
     asked = program.total("zerocopy_sends")
     wrong = _sum(program, found, "zerocopy_sends", "costs more")
     right = _sum(program, found, "zerocopy_sends", "pays")
     if wrong and found.pays:
-        return (f"Send {wrong:,} of its {asked:,} zero-copy sends without MSG_ZEROCOPY: they are "
+        return (f"Send {wrong:,} of its {asked:,} zero-copy sends {_without(program)}: they are "
                 f"smaller than {size(found.pays)}, from where on it pays here.")
     if wrong:
-        return (f"Send {wrong:,} of its {asked:,} zero-copy sends without MSG_ZEROCOPY: of "
+        return (f"Send {wrong:,} of its {asked:,} zero-copy sends {_without(program)}: of "
                 f"{size(found.costs)} and less it costs more here.")
     if right == asked:
         return (f"Leave its zero-copy sends as they are: all {asked:,} are of {size(found.pays)} and "
@@ -118,7 +125,7 @@ def recommendation(program, path, answers) -> str:
     if all(map(_copies_nothing, program.classes)):
         return f"Nothing to advise: {program.what} sends by sendfile or splice, which copy no user data."
     if copied and program.total("zerocopy_sends"):
-        return f"On this path, send without MSG_ZEROCOPY: {copied}."
+        return f"On this path, send {_without(program)}: {copied}."
     if copied:
         return f"Do not use MSG_ZEROCOPY on its path: {copied}."
     if why := _by_device(program, path):

@@ -40,7 +40,7 @@ def program(*sends, zerocopy=(), device="eth0", share=1.0, **more):
             found.setdefault(low, Class(low, 2 * low - 1)).add("sendto", asked, count, size * count)
     return Program("pid 7", 10.0, None, tuple(found[low] for low in sorted(found)), device, share, 0.5,
                    **{"completed": 1, "copied": 0.0 if zerocopy else None, "cause": None, "lost": 0,
-                      "failed": 0, "unpinned": 0, "queue": None, **more})
+                      "failed": 0, "unpinned": 0, "uring_sends": 0, "queue": None, **more})
 
 
 def said(*args, known=None, path=ETH0):
@@ -164,7 +164,8 @@ def test_the_error_queue_is_judged(queue, word):
 
 
 def test_classes_are_summed_over_calls():
-    call = {"zerocopy": False, "wall_ns": {"sum": 5e8}, "errors": {"EAGAIN": 2, "ERESTARTSYS": 5}}
+    call = {"zerocopy": False, "notified_by": None, "wall_ns": {"sum": 5e8},
+            "errors": {"EAGAIN": 2, "ERESTARTSYS": 5}}
     record = {
         "observed": {"seconds": 2.0, "exit_status": None}, "lost": {"calls": 0}, "zerocopy": None,
         "by": {"groups": [{"netns": 1, "device": "eth0", "bytes": 5}]},
@@ -181,7 +182,9 @@ def test_sends_by_io_uring_are_those_that_complete(copied, share):
     record = json.loads((ROOT / "tests/fixtures/raw/io_uring.json").read_text())["record"]
     record["zerocopy"]["io_uring"]["copied"] = copied
     seen = parse({**record, "by": {"groups": []}}, "pid 1")
-    assert (seen.completed, seen.copied, seen.queue) == (100, share, None)
+    assert (seen.completed, seen.copied, seen.queue, seen.uring_sends) == (100, share, None, 100)
+    assert "send by IORING_OP_SEND in place of SEND_ZC" in said(dataclasses.replace(seen, copied=1.0))
+    assert said(seen).startswith("Send 100 of its 100 zero-copy sends by IORING_OP_SEND in place of SEND_ZC")
 
 
 @settings(max_examples=100)
@@ -202,8 +205,8 @@ def test_it_fits_a_terminal(sends, zerocopy, kind, device, path, lossy):
 
 # In the place of the engine: the record of one observation.
 RECORD = {"observed": {"seconds": 1, "exit_status": None}, "lost": {"calls": 0}, "zerocopy": None,
-          "calls": [{"syscall": "sendto", "zerocopy": False, "sizes": [[65536, 131071, 10, 900_000]],
-                     "wall_ns": {"sum": 9}, "errors": {}}],
+          "calls": [{"syscall": "sendto", "zerocopy": False, "notified_by": None,
+                     "sizes": [[65536, 131071, 10, 900_000]], "wall_ns": {"sum": 9}, "errors": {}}],
           "by": {"groups": [{"device": "eth0", "bytes": 900_000,
                              "netns": os.stat("/proc/self/ns/net").st_ino}]}}
 KNOWN = {"schema": "sendpath.advise/2", "path": dataclasses.asdict(ETH0), "blocks": 1, "elapsed_s": 1,
