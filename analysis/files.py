@@ -12,6 +12,21 @@ import tempfile
 from collections.abc import Callable
 from typing import BinaryIO
 
+STDOUT = pathlib.Path("/dev/stdout")
+
+
+def check(path: str | os.PathLike) -> None:
+    """Raises OSError where replace() could not write the file."""
+    place = pathlib.Path(path)
+    if place.is_symlink() and not _is_kernels(place):
+        raise OSError(errno.ELOOP, "it is a symbolic link: name the file itself", str(place))
+    if place.is_dir():
+        raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), str(place))
+    os.stat(f"{place.parent}/.")
+    at, mode = (place, os.W_OK) if _is_special(place) else (place.parent, os.W_OK | os.X_OK)
+    if place != STDOUT and not os.access(at, mode, effective_ids=True):
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES), str(place))
+
 
 def replace(path: str | os.PathLike, fill: Callable[[BinaryIO], object]) -> None:
     """Has fill write the file's content; an old one stays until the new one is whole.
@@ -20,11 +35,9 @@ def replace(path: str | os.PathLike, fill: Callable[[BinaryIO], object]) -> None
     have put there, is not followed, but the kernel's own are, such as /dev/stdout, and stay links.
     Raises OSError, and whatever fill does.
     """
+    check(path)
     place = pathlib.Path(path)
-    kernels = (pathlib.Path("/dev"), pathlib.Path("/proc/self/fd").resolve())
-    if place.is_symlink() and place.parent.resolve() not in kernels:
-        raise OSError(errno.ELOOP, "it is a symbolic link: name the file itself", str(place))
-    if place.is_symlink() or place.exists() and not stat.S_ISREG(place.stat().st_mode):
+    if _is_special(place):
         with open(_descriptor(place), "wb") as file:
             fill(file)
         return
@@ -41,6 +54,16 @@ def replace(path: str | os.PathLike, fill: Callable[[BinaryIO], object]) -> None
         with contextlib.suppress(FileNotFoundError):
             os.unlink(part)
         raise
+
+
+def _is_kernels(place):
+    """Can nobody but the kernel have put a link there?"""
+    return place.parent.resolve() in (pathlib.Path("/dev"), pathlib.Path("/proc/self/fd").resolve())
+
+
+def _is_special(place):
+    """Is it no regular file, or a link of the kernel's, wherever that leads?"""
+    return place.is_symlink() and _is_kernels(place) or place.exists() and not place.is_file()
 
 
 def _descriptor(place):

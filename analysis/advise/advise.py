@@ -179,15 +179,21 @@ def write(path, result):
     try:
         files.replace(path, lambda file: file.write(f"{data}\n".encode()))
     except OSError as error:
-        return Fault(f"--json: cannot write {path}: {error.strerror}")
+        return _unwritable(path, error)
     return None
+
+
+def _unwritable(path, error):
+    return Fault(f"--json: cannot write {path}: {error.strerror}")
 
 
 def check_writable(path):
     """Before it is measured in vain."""
-    folder = os.path.dirname(os.path.abspath(path))
-    if path != "-" and not os.access(folder, os.W_OK, effective_ids=True):
-        raise Fault(f"--json: cannot write {path}: name a file that can be written, or -")
+    try:
+        if path != "-":
+            files.check(path)
+    except OSError as error:
+        raise _unwritable(path, error) from None
 
 
 def read(path) -> bytes:
@@ -243,6 +249,7 @@ def _measure(options, channel, progress) -> Result:
         return decide(load, progress)
     before = known(options.path) if options.path else Result(None, [], 0, 0.0, None, False)
     program, interrupted = watch(engine, options)
+    progress.begun = time.monotonic()  # the budget is for the path
     found = decide(load, progress) if load_options(options) and not interrupted else before
     return dataclasses.replace(found, program=program, interrupted=found.interrupted or interrupted)
 

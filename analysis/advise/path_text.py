@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import textwrap
 
-from advise.search import Answer, crossover
+from advise.search import Answer, crossover, deciding
 from judge import BETTER, WORSE
 from tables.advice import CALLS, METRICS, budget, changes, limits
 from text import units
@@ -31,26 +31,23 @@ def times(answer: Answer) -> str:
             f"{ratio.interval[0]:.2f}-{ratio.interval[1]:.2f}, at {size(ratio.size)}")
 
 
-def _by(answers, metric, kinds):
-    return [a for a in answers if a.metric == metric and a.kind in kinds]
-
-
 def recommendation(path, answers: list[Answer]) -> str:
     """The first sentences. CPU time decides; throughput where that shows no difference."""
     if path.copied is not None and path.copied >= COPIED_MOST:
         return f"Do not use MSG_ZEROCOPY on this path{', at any size' if path.final else ' as it is'}: {copied(path)}."
-    found = crossover(answers)
+    found, of = crossover(answers), deciding(answers)
     if found.best:
         return f"Use MSG_ZEROCOPY for sends of {size(found.pays)} and more: {times(found.best)}."
-    for metric in METRICS:
-        never = _by(answers, metric, ("never",))
-        if len(never) == len(CALLS):
-            return f"Do not use MSG_ZEROCOPY on this path, at any size tried: {times(never[0])}."
-    for metric in METRICS:
-        pays = _by(answers, metric, ("from", "always"))
-        if pays:
-            return (f"MSG_ZEROCOPY pays against {CALLS[pays[0].against]} from "
-                    f"{size(pays[0].better)} on ({times(pays[0])}); the rest cannot be told.")
+    never = [a for a in of if a.kind == "never"]
+    if len(never) == len(CALLS):
+        return f"Do not use MSG_ZEROCOPY on this path, at any size tried: {times(never[0])}."
+    worse = f"is worse than {CALLS[never[0].against]} up to {size(never[0].worse)}" if never else ""
+    pays = [a for a in of if a.kind in ("from", "always")]
+    if pays:
+        return (f"MSG_ZEROCOPY pays against {CALLS[pays[0].against]} from {size(pays[0].better)} on "
+                f"({times(pays[0])}); {f'it {worse}' if worse else 'the rest cannot be told'}.")
+    if worse:
+        return f"MSG_ZEROCOPY {worse} ({times(never[0])}); the rest cannot be told."
     return "Cannot tell whether MSG_ZEROCOPY pays on this path."
 
 

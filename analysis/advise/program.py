@@ -54,7 +54,8 @@ class Queue:
 class Program:
     """A program in a window. device: that most bytes were sent by, a share of all of them; None
     where no route said. kernel_s: time in its sends, None: unknown. completed: of its zero-copy sends;
-    copied: the share of these that the kernel copied. lost, failed: sends that no class has. unpinned: zero-copy
+    copied: the share of these that the kernel copied. uring_sends: of its zero-copy sends, those by
+    io_uring's own operations. lost, failed: sends that no class has. unpinned: zero-copy
     sends that failed because the memory that they would pin exceeded RLIMIT_MEMLOCK."""
     what: str
     seconds: float
@@ -70,6 +71,7 @@ class Program:
     lost: int
     failed: int
     unpinned: int
+    uring_sends: int
 
     def total(self, what: str) -> int:
         return sum(getattr(one, what) for one in self.classes)
@@ -116,7 +118,8 @@ def parse(record: dict, what: str) -> Program:
                    done, copied / done if done and copied is not None else None, causes[0].get("cause"),
                    _queue(zerocopy) if zerocopy.get("completions") else None, record["lost"]["calls"],
                    sum(many for call in calls for name, many in call["errors"].items() if name != INTERRUPTED),
-                   _refused(sent, "memlock"))
+                   _refused(sent, "memlock"),
+                   sum(call["sends"] for call in calls if call["notified_by"] == "io_uring"))
 
 
 def watch(engine, options) -> tuple[Program, bool]:

@@ -30,18 +30,23 @@ def _sum(program, pays_from, what, said):
     return sum(getattr(one, what) for one in program.classes if verdict(one, pays_from) == said)
 
 
+def _by_device(program, path):
+    """Why every send by the device of most bytes is copied; None: that is not so, or not known."""
+    if program.device == "lo" and program.copied != 0:
+        return f"by lo every send {'is' if program.copied is None else 'that arrives is'} copied"
+    if (program.copied is None and path and path.device == program.device and path.copied
+            and path.copied >= COPIED_MOST):
+        return f"{path_text.copied(path)} ({path.cause or 'no cause seen'})"
+    return None
+
+
 def _copied(program, path):
-    """Why no send on this path is without a copy; None: that is not so."""
+    """Why no send of the program is without a copy; None: that is not so."""
     if program.copied is not None and program.copied >= COPIED_MOST:
         return (f"the kernel copied {percent(program.copied)} of its zero-copy sends "
                 f"({program.cause or 'no cause seen'})")
-    if program.device == "lo" and program.copied != 0:
-        return f"by lo every send {'is' if program.copied is None else 'that arrives is'} copied"
-    if program.copied is not None:
-        return None
-    if path and path.device == program.device and path.copied and path.copied >= COPIED_MOST:
-        return f"{path_text.copied(path)} ({path.cause or 'no cause seen'})"
-    return None
+    most = COPIED_MOST if program.copied is None else 1
+    return _by_device(program, path) if program.device_share >= most else None
 
 
 def _copies_nothing(one):
@@ -53,20 +58,30 @@ def _is_elsewhere(program, path):
     return bool(path and path.device and program.device and path.device != program.device)
 
 
+def _without(program):
+    """How to send what it should not send with zero-copy."""
+    if program.uring_sends and program.uring_sends == program.total("zerocopy_sends"):
+        return "by IORING_OP_SEND in place of SEND_ZC"
+    return "without MSG_ZEROCOPY"
+
+
 def _of_user(program, found):
     """For one that uses zero-copy."""
     asked = program.total("zerocopy_sends")
     wrong = _sum(program, found, "zerocopy_sends", "costs more")
     right = _sum(program, found, "zerocopy_sends", "pays")
     if wrong and found.pays:
-        return (f"Send {wrong:,} of its {asked:,} zero-copy sends without MSG_ZEROCOPY: they are "
+        return (f"Send {wrong:,} of its {asked:,} zero-copy sends {_without(program)}: they are "
                 f"smaller than {size(found.pays)}, from where on it pays here.")
     if wrong:
-        return (f"Send {wrong:,} of its {asked:,} zero-copy sends without MSG_ZEROCOPY: of "
+        return (f"Send {wrong:,} of its {asked:,} zero-copy sends {_without(program)}: of "
                 f"{size(found.costs)} and less it costs more here.")
     if right == asked:
         return (f"Leave its zero-copy sends as they are: all {asked:,} are of {size(found.pays)} and "
                 f"more, where it pays here.")
+    if right:
+        return (f"Leave {right:,} of its {asked:,} zero-copy sends as they are: they are of {size(found.pays)} "
+                f"and more, where it pays here. Whether the others pay is not known.")
     if program.copied is None:
         why = UNKNOWN["copies_unknown"] if program.completed != 0 else "none of them was completed"
         return f"Whether its {asked:,} zero-copy sends pay is not known: {why}."
@@ -76,7 +91,11 @@ def _of_user(program, found):
     return f"Its {asked:,} zero-copy sends were not copied; whether they pay at their sizes is not known."
 
 
-def _of_others(program, found):
+def _is_measured(answers):
+    return any(answer.ratios for answer in answers)
+
+
+def _of_others(program, found, answers):
     """For one that copies: what it would gain."""
     share = _sum(program, found, "bytes", "pays") / program.total("all_bytes")
     if found.pays and share >= LITTLE:
@@ -88,7 +107,8 @@ def _of_others(program, found):
     costs = _sum(program, found, "bytes", "costs more") / program.total("all_bytes")
     if costs > 1 - LITTLE:
         return "Do not use MSG_ZEROCOPY: at the sizes of its sends it costs more here."
-    return "Cannot tell from which size MSG_ZEROCOPY would pay on its path: none was measured."
+    why = "the measurement did not decide it" if _is_measured(answers) else "none was measured"
+    return f"Cannot tell from which size MSG_ZEROCOPY would pay on its path: {why}."
 
 
 def recommendation(program, path, answers) -> str:
@@ -101,13 +121,16 @@ def recommendation(program, path, answers) -> str:
     if all(map(_copies_nothing, program.classes)):
         return f"Nothing to advise: {program.what} sends by sendfile or splice, which copy no user data."
     if copied and program.total("zerocopy_sends"):
-        return f"On this path, send without MSG_ZEROCOPY: {copied}."
+        return f"On this path, send {_without(program)}: {copied}."
     if copied:
         return f"Do not use MSG_ZEROCOPY on its path: {copied}."
+    if why := _by_device(program, path):
+        return (f"Its paths differ by device: {why}, and {percent(program.device_share)} of its bytes "
+                "go there.")
     if _is_elsewhere(program, path):
         return (f"Cannot tell: the path that was measured leads by {path.device}, but the program "
                 f"sends by {program.device}.")
-    return (_of_user if program.total("zerocopy_sends") else _of_others)(program, found)
+    return _of_user(program, found) if program.total("zerocopy_sends") else _of_others(program, found, answers)
 
 
 def _head(program):
@@ -176,11 +199,11 @@ def _unpinned(program):
             f"{limit.remedy}")
 
 
-def _change(program, path, found):
+def _change(program, path, found, answers):
     """What to do next."""
     if not program.total("all_bytes") or _copied(program, path) or all(map(_copies_nothing, program.classes)):
         return ""
-    if not (found.pays or found.costs) or _is_elsewhere(program, path):
+    if not _is_measured(answers) or _is_elsewhere(program, path):
         return ("Next: loadgen serve where its data go, and --peer HOST:PORT here, measure from which "
                 "size it pays; --path FILE takes what advise --json wrote of that path.")
     if found.pays and _sum(program, found, "bytes", "pays") >= LITTLE * program.total("all_bytes"):
@@ -195,4 +218,4 @@ def lines(program, path, answers) -> list[str]:
     return [*paragraphs((recommendation(program, path, answers), 3), (_head(program), 3)),
             *(_table(program, found, _copied(program, path)) if program.total("all_sends") else ()),
             *paragraphs((_queue(program.queue) if program.queue else "", 2), (_unpinned(program), 3),
-                        (_change(program, path, found), 3))]
+                        (_change(program, path, found, answers), 3))]

@@ -70,17 +70,20 @@ class Crossover:
     best: Answer | None
 
 
+def deciding(answers: list[Answer]) -> list[Answer]:
+    """Those by CPU time; where that shows no difference to any call, those by throughput."""
+    of = [[a for a in answers if a.metric == metric] for metric in METRICS]
+    return next((some for some in of if any(a.kind != "alike" for a in some)), [])
+
+
 def crossover(answers: list[Answer]) -> Crossover:
-    """CPU time decides; throughput where that shows no difference."""
-    for metric in METRICS:
-        of = [a for a in answers if a.metric == metric]
-        costs = max((a.worse for a in of if a.worse and a.kind != "irregular"), default=None)
-        if of and all(a.kind in ("from", "always") for a in of):
-            last = max(of, key=lambda a: a.better)
-            return Crossover(costs, last.better, last)
-        if costs:
-            return Crossover(costs, None, None)
-    return Crossover(None, None, None)
+    """By the metric that decides."""
+    of = deciding(answers)
+    costs = max((a.worse for a in of if a.worse and a.kind != "irregular"), default=None)
+    if of and all(a.kind in ("from", "always") for a in of):
+        last = max(of, key=lambda a: a.better)
+        return Crossover(costs, last.better, last)
+    return Crossover(costs, None, None)
 
 
 class Search:
@@ -164,12 +167,10 @@ class Search:
         return None
 
     def blocks_needed(self, answer: Answer) -> int | None:
-        """How many more at the undecided sizes would tell, if what is seen is so; None: no number
-        that is worth its time."""
+        """How many more at the undecided sizes would tell, if what is seen is so; None: a size would
+        need more than are made."""
         if not answer.ratios:  # not one size was judged
             return sum(LOOKS[0] - len(self.blocks.get(size, ())) for size in FIRST)
-        more = [one.repeats and one.repeats - one.n for _, one in self._open(answer)]
-        return sum(more) if None not in more and sum(more) <= MOST_MORE else None
-
-
-MOST_MORE = 1000
+        more = [one.repeats - one.n if one.repeats and one.repeats <= LOOKS[-1] else None
+                for _, one in self._open(answer)]
+        return sum(more) if None not in more else None

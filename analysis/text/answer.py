@@ -91,14 +91,14 @@ def results(cells):
 
 def needed(cells):
     """The option that might decide what is inconclusive, or that repeats will not."""
-    open_ = [one["repeats"] for one in cells.comparisons if one["verdict"] == INCONCLUSIVE]
-    known = [one for one in open_ if one]
-    if any(cell.disturbed for cell in cells) and open_:
+    open_ = [one for one in cells.comparisons if one["verdict"] == INCONCLUSIVE]
+    known = [one["repeats"] for one in open_ if one["repeats"]]
+    if any(one["discarded"] for one in open_):
         return "undecided; --wait-quiet waits for a quiet machine"
     if known:
         return f"undecided; --repeat {max(known)} might decide"
     return (f"undecided; over {PRACTICAL} repeats are needed: a longer --duration makes runs vary less"
-            if any(one["n"] for one in cells.comparisons if one["verdict"] == INCONCLUSIVE) else "")
+            if any(one["n"] for one in open_) else "")
 
 
 def whys(asked):

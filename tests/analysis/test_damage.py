@@ -153,6 +153,13 @@ def test_an_old_file_stays_until_the_new_one_is_whole(tmp_path):
     assert file.stat().st_mode & 0o777 == 0o640
 
 
+def test_what_a_link_of_the_kernels_leads_to_is_written_as_it_is(tmp_path):
+    with open(tmp_path / "out", "w", encoding="utf-8") as out:
+        replace(f"/proc/self/fd/{out.fileno()}", lambda file: file.write(b"new"))
+        assert os.path.samestat(os.fstat(out.fileno()), os.stat(tmp_path / "out"))
+    assert (tmp_path / "out").read_text() == "new"
+
+
 @pytest.mark.parametrize("options", (["--csv", "{link}"], ["--parquet", "{link}"]))
 def test_no_symbolic_link_is_followed(tmp_path, options):
     runs = write(tmp_path / "runs.jsonl", samples()[:2])

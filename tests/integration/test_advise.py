@@ -78,6 +78,15 @@ def test_without_privilege_the_error_queue_is_believed_aloud():
     assert not path["traced"] and path["copied"] == 1
 
 
+@pytest.mark.parametrize("path", ["/dev/null", "/dev/stdout"])
+def test_what_is_no_regular_file_needs_no_writable_folder(path):
+    if subprocess.run(["setpriv", "--reuid=65534", "--clear-groups", "test", "-x", ANALYZE],
+                      check=False).returncode:
+        pytest.skip(f"nobody may not run {ANALYZE}")
+    done = as_nobody("--json", path, "--peer", "127.0.0.1:1")
+    assert "--peer 127.0.0.1:1: Connection refused" in done.stderr
+
+
 FINAL = ("loopback", "local_delivery", "tun")
 
 
@@ -122,12 +131,19 @@ def test_what_is_written_is_the_callers():
     (("--peer", "10.0.0.1"), 2, "--peer 10.0.0.1: give HOST:PORT"),
     (("--fields", "0"), 2, "--fields 0: give a whole number from 1"),
     (("--json", "/no/such/folder/a.json"), 1, "--json: cannot write /no/such/folder/a.json"),
+    (("--json", "/", "--peer", "127.0.0.1:1"), 1, "--json: cannot write /: "),
     (("--peer", "127.0.0.1:1"), 1, "--peer 127.0.0.1:1: Connection refused"),
 ])
 def test_what_is_wrong_is_one_line(args, status, said):
     done = advise(*args)
     assert done.returncode == status and not done.stdout
     assert len(done.stderr.splitlines()) == 1 and said in done.stderr
+
+
+def test_a_symbolic_link_is_refused_before_it_is_measured(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "other")
+    done = advise("--json", tmp_path / "link", "--peer", "127.0.0.1:1")
+    assert done.returncode == 1 and "symbolic link" in done.stderr
 
 
 @pytest.mark.parametrize("args", [("--budget", "\x1b[31m"), ("--\x1b[31m",), ("\x1b[31m",), ("--", "\x1b[31m"),

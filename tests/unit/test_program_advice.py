@@ -31,16 +31,16 @@ def answers(kind="from", worse=32 << 10, better=64 << 10):
             for metric in METRICS for against in CALLS]
 
 
-def program(*sends, zerocopy=(), device="eth0", **more):
+def program(*sends, zerocopy=(), device="eth0", share=1.0, **more):
     """Of sends by sendto, all of one size in each class: (size, count)."""
     found = {}
     for how, asked in ((sends, False), (zerocopy, True)):
         for size, count in how:
             low = 1 << (size.bit_length() - 1)
             found.setdefault(low, Class(low, 2 * low - 1)).add("sendto", asked, count, size * count)
-    return Program("pid 7", 10.0, None, tuple(found[low] for low in sorted(found)), device, 0.9, 0.5,
+    return Program("pid 7", 10.0, None, tuple(found[low] for low in sorted(found)), device, share, 0.5,
                    **{"completed": 1, "copied": 0.0 if zerocopy else None, "cause": None, "lost": 0,
-                      "failed": 0, "unpinned": 0, "queue": None, **more})
+                      "failed": 0, "unpinned": 0, "uring_sends": 0, "queue": None, **more})
 
 
 def said(*args, known=None, path=ETH0):
@@ -69,6 +69,18 @@ def test_of_a_zero_copy_program_the_sends_that_should_not_be_are_counted():
     assert said(program(zerocopy=of), known=[]).endswith("whether they pay at their sizes is not known.")
 
 
+def test_zero_copy_sends_that_pay_are_counted_beside_others_of_which_it_is_not_known():
+    of = program(zerocopy=((5000, 5), (70_000, 900)))
+    assert said(of, known=answers("from", None, 16 << 10)).startswith(
+        "Leave 900 of its 905 zero-copy sends as they are")
+
+
+@pytest.mark.parametrize("known", [answers("alike", None, None), answers("unknown", 4096, None)])
+def test_a_path_that_decides_nothing_was_measured(known):
+    text = " ".join(" ".join(lines(program((100_000, 5)), ETH0, known)).split())
+    assert text.startswith("Cannot tell") and "none was measured" not in text and "Next:" not in text
+
+
 def test_what_copies_all_comes_first():
     copied = program(zerocopy=((100_000, 5),), copied=1.0, cause="packet_tap")
     assert said(copied) == ("On this path, send without MSG_ZEROCOPY: the kernel copied "
@@ -84,6 +96,20 @@ def test_what_copies_all_comes_first():
             f"Whether its 5 zero-copy sends pay is not known: {why}.")
     assert said(dataclasses.replace(copied, copied=0.996)) == (
         "On this path, send without MSG_ZEROCOPY: the kernel copied 99.6 % of its zero-copy sends (packet_tap).")
+
+
+@pytest.mark.parametrize("device, copied, share, words", [
+    ("lo", None, 1.0, "Do not use MSG_ZEROCOPY on its path"), ("lo", None, 0.41, "Its paths differ by device"),
+    ("lo", 0.4, 1.0, "On this path, send without"), ("lo", 0.4, 0.41, "Its paths differ by device"),
+    ("lo", 0.4, 0.995, "Its paths differ by device"), ("lo", 1.0, 0.41, "On this path, send without"),
+    ("eth0", None, 1.0, "Do not use MSG_ZEROCOPY on its path"), ("eth0", None, 0.9, "Its paths differ by device")])
+def test_a_device_that_copies_says_nothing_of_others(device, copied, share, words):
+    sends, path = ((100_000, 5),), dataclasses.replace(ETH0, copied=1.0, device=device)
+    of = program(*sends if copied is None else (), zerocopy=() if copied is None else sends, device=device,
+                 share=share, copied=copied)
+    text = lines(of, path, [])
+    assert text[0].startswith(words)
+    assert any(line.endswith("  is copied") for line in text) != ("differ" in words)
 
 
 @pytest.mark.parametrize("share, words", [(1.0, "every send is copied"), (0.996, "99.6 % of sends are copied")])
@@ -110,7 +136,8 @@ def test_sends_that_fail_are_told():
 def test_another_path_tells_nothing():
     assert said(program((100_000, 5), device="eth1")) == (
         "Cannot tell: the path that was measured leads by eth0, but the program sends by eth1.")
-    assert said(program((100_000, 5)), path=None, known=[]).startswith("Cannot tell from which size")
+    text = " ".join(" ".join(lines(program((100_000, 5)), None, [])).split())
+    assert text.startswith("Cannot tell from which size") and "none was measured" in text and "Next:" in text
 
 
 def test_a_class_between_what_is_known_is_not_known():
@@ -137,7 +164,8 @@ def test_the_error_queue_is_judged(queue, word):
 
 
 def test_classes_are_summed_over_calls():
-    call = {"zerocopy": False, "wall_ns": {"sum": 5e8}, "errors": {"EAGAIN": 2, "ERESTARTSYS": 5}}
+    call = {"zerocopy": False, "notified_by": None, "wall_ns": {"sum": 5e8},
+            "errors": {"EAGAIN": 2, "ERESTARTSYS": 5}}
     record = {
         "observed": {"seconds": 2.0, "exit_status": None}, "lost": {"calls": 0}, "zerocopy": None,
         "by": {"groups": [{"netns": 1, "device": "eth0", "bytes": 5}]},
@@ -154,7 +182,9 @@ def test_sends_by_io_uring_are_those_that_complete(copied, share):
     record = json.loads((ROOT / "tests/fixtures/raw/io_uring.json").read_text())["record"]
     record["zerocopy"]["io_uring"]["copied"] = copied
     seen = parse({**record, "by": {"groups": []}}, "pid 1")
-    assert (seen.completed, seen.copied, seen.queue) == (100, share, None)
+    assert (seen.completed, seen.copied, seen.queue, seen.uring_sends) == (100, share, None, 100)
+    assert "send by IORING_OP_SEND in place of SEND_ZC" in said(dataclasses.replace(seen, copied=1.0))
+    assert said(seen).startswith("Send 100 of its 100 zero-copy sends by IORING_OP_SEND in place of SEND_ZC")
 
 
 @settings(max_examples=100)
@@ -175,8 +205,8 @@ def test_it_fits_a_terminal(sends, zerocopy, kind, device, path, lossy):
 
 # In the place of the engine: the record of one observation.
 RECORD = {"observed": {"seconds": 1, "exit_status": None}, "lost": {"calls": 0}, "zerocopy": None,
-          "calls": [{"syscall": "sendto", "zerocopy": False, "sizes": [[65536, 131071, 10, 900_000]],
-                     "wall_ns": {"sum": 9}, "errors": {}}],
+          "calls": [{"syscall": "sendto", "zerocopy": False, "notified_by": None,
+                     "sizes": [[65536, 131071, 10, 900_000]], "wall_ns": {"sum": 9}, "errors": {}}],
           "by": {"groups": [{"device": "eth0", "bytes": 900_000,
                              "netns": os.stat("/proc/self/ns/net").st_ino}]}}
 KNOWN = {"schema": "sendpath.advise/2", "path": dataclasses.asdict(ETH0), "blocks": 1, "elapsed_s": 1,

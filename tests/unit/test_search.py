@@ -6,6 +6,7 @@ import math
 import pathlib
 import random
 import sys
+import types
 
 import pytest
 from hypothesis import assume, given, settings
@@ -13,10 +14,10 @@ from hypothesis import strategies as st
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "analysis"))
 import judge  # noqa: E402
-from advise import path_text as text  # noqa: E402
+from advise import advise, path_text as text  # noqa: E402
 from advise.advise import Result, decide  # noqa: E402
 from advise.runs import Path  # noqa: E402
-from advise.search import LOOKS, SIZES, WRONG, Answer, Ratio, Run, Search  # noqa: E402
+from advise.search import LOOKS, SIZES, WRONG, Answer, Ratio, Run, Search, crossover  # noqa: E402
 
 BLOCKS = 90
 PATH = Path("none of 300 zero-copy sends to 10.9.0.2:40325 via eth0 was copied: zero-copy works here. " * 4,
@@ -180,6 +181,38 @@ def test_disturbed_blocks_are_discarded_and_told():
     assert f"{len(result.discarded)} of {result.blocks + len(result.discarded)} blocks discarded: other" in told
 
 
+@pytest.mark.parametrize("crossing, slope, seed, told", [(1e5, 0.03, 5, False), (2e5, 0.06, 1, True)])
+def test_no_time_is_promised_for_more_blocks_than_are_made(crossing, slope, seed, told):
+    """After the first look at two sizes, of which one is open."""
+    machine = Machine(crossing, spread=0.05, slope=slope, seed=seed)
+
+    def block(size):
+        if machine.count == 2 * LOOKS[0]:
+            raise KeyboardInterrupt
+        return machine.block(size), None
+
+    result = decide(types.SimpleNamespace(path=lambda: PATH, block=block), Progress())
+    assert result.blocks == 2 * LOOKS[0] and result.interrupted
+    assert (result.seconds_more is not None) == told
+
+
+def test_watching_a_program_is_not_in_the_budget(monkeypatch):
+    now = [0.0]
+
+    def watch(*_):
+        now[0] += 60
+        return None, False
+
+    monkeypatch.setattr(advise, "time", types.SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(advise, "Engine", lambda *_: None)
+    monkeypatch.setattr(advise, "Load", lambda *_: Disturbed(30_000, spread=0.001, seed=5))
+    monkeypatch.setattr(advise, "watch", watch)
+    options = advise.parse(["--pid=1", "--peer=10.0.0.2:1", "--watch=60s"])
+    channel = types.SimpleNamespace(hear=lambda: None)
+    result = advise._measure(options, channel, advise.Progress(options.budget))
+    assert result.blocks > 0 and result.elapsed_s == 0
+
+
 @pytest.mark.parametrize("verdicts, words", [
     ("better better", "better, 1K to 2K"), ("better same", "better from 1K on"),
     ("better inconclusive better", "better from 1K (open at 2K)"),
@@ -191,6 +224,37 @@ def test_a_size_that_is_undecided_is_told(verdicts, words):
     better = verdicts.startswith("better")
     assert text.changes(Answer("twocopy", "cpu", "always" if better else "never", None if better else ratios[-1].size,
                                1024 if better else None, ratios), text.size) == words
+
+
+def cpu_of(send, sendmsg):
+    """The answers where each size has these ratios of CPU time, and zero-copy has 1.3 times the throughput."""
+    search = Search()
+    for size, *ratios in zip(SIZES, send, sendmsg):
+        for i in range(LOOKS[-1]):
+            copied = (Run(1e9, 1 / ratio) for ratio in ratios)
+            search.add(size, {"zerocopy": Run(1.3e9, 1.001 ** (i % 3)),
+                              **dict(zip(("twocopy", "onecopy"), copied))})
+    return search.answers()
+
+
+NEVER, ALWAYS, UNKNOWN, NONE = [1.2] * 11, [0.8] * 11, [1.2] * 7 + [1.0] * 4, [1.0] * 11
+LATER = [1.2] * 7 + [0.8] * 4
+IRREGULAR = [0.8, *NONE[1:-1], 1.2]
+
+
+@pytest.mark.parametrize("cpu, kinds, pays, costs, words", [
+    ((NEVER, UNKNOWN), ["never", "unknown"], None, SIZES[-1], "MSG_ZEROCOPY is worse than send() up to 1M (1.2"),
+    ((IRREGULAR, ALWAYS), ["irregular", "always"], None, None, "MSG_ZEROCOPY pays against sendmsg() from 1K on (0.80"),
+    ((NEVER, LATER), ["never", "from"], None, SIZES[-1], "MSG_ZEROCOPY pays against sendmsg() from 128K on (0.80"),
+    ((UNKNOWN, NONE), ["unknown", "alike"], None, 64 << 10, "Cannot tell"),
+    ((IRREGULAR, NONE), ["irregular", "alike"], None, None, "Cannot tell"),
+    ((NONE, NONE), ["alike", "alike"], SIZES[0], None, "Use MSG_ZEROCOPY for sends of 1K and more: 1.30 times the thr")])
+def test_throughput_decides_only_where_cpu_time_shows_no_difference(cpu, kinds, pays, costs, words):
+    answers = cpu_of(*cpu)
+    assert [one.kind for one in answers] == [*kinds, "always", "always"]
+    found = crossover(answers)
+    assert (found.pays, found.costs) == (pays, costs)
+    assert text.recommendation(PATH, answers).startswith(words)
 
 
 def test_words_fit_every_kind():

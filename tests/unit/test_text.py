@@ -23,7 +23,7 @@ import texts  # noqa: E402 (not in the path before)
 import verdicts  # noqa: E402
 from tables import keys  # noqa: E402
 from derive import hist as filled, outcome  # noqa: E402
-from text import calls, facts, notes, record, table, timeline, units, verdict, zerocopy  # noqa: E402
+from text import answer, calls, facts, notes, record, table, timeline, units, verdict, zerocopy  # noqa: E402
 from text.cells import Cells  # noqa: E402
 from text.hist import Hist, shared  # noqa: E402
 from text.layout import lay_out  # noqa: E402
@@ -278,6 +278,26 @@ def test_disturbed_repeats_are_out_of_a_comparison_and_counted():
     cells = cells_of(*found)
     cells.name()
     assert [cell.comparisons["throughput"]["n"] for cell in cells if cell.comparisons] == [6]
+
+
+def test_a_quiet_machine_is_waited_for_only_where_runs_of_what_is_open_were_disturbed():
+    def found(disturbed):
+        """A decided size and an open one, of which the runs of one repeat are disturbed."""
+        for size in 1024, 65536:
+            for one in texts.repeats(*texts.LOADS, count=12):
+                repeat = one["run"]["repeat"]
+                one["load"]["message_bytes"] = size
+                one["run"]["cell"] += f" {size}"
+                if size == 65536:
+                    one["app"]["throughput_bps"] = 1e9 * 2 ** (repeat % 2 if one["zerocopy"] else 0.5)
+                if size == disturbed and repeat == 1:
+                    one["noise"]["disturbed"] = "other programs took 26 % of the CPUs' time"
+                yield one
+    for disturbed, remedy in (1024, "a longer --duration"), (65536, "--wait-quiet"):
+        cells = cells_of(*found(disturbed))
+        cells.name()
+        open_ = {one["of"].split()[-1] for one in cells.comparisons if one["verdict"] == "inconclusive"}
+        assert open_ == {"65536"} and remedy in answer.needed(cells)
 
 
 def test_sizes_are_one_family():
