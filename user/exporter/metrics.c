@@ -201,27 +201,41 @@ static void write_refusal(const struct writer *w)
 }
 
 /* A cause on a device, in all network namespaces and with all stacks. */
+struct device_cause {
+	__u32 cause;
+	const char *device;
+	struct cause_counter sums;
+};
+
+static void count_cause(struct device_cause *c, __u32 cause, const char *device, __u64 flagged,
+			__u64 unflagged)
+{
+	while (c->sums.sends && (c->cause != cause || strncmp(c->device, device, DEVICE_NAME_MAX)))
+		c++;
+	c->cause = cause;
+	c->device = device;
+	c->sums.sends += flagged + unflagged;
+	c->sums.unflagged += unflagged;
+}
+
 static void write_cause(const struct writer *w)
 {
 	const struct window_counts *m = w->counts;
-	const struct cause_count other = {.sums = {.sends = m->unnamed.sends + m->unseen.sends,
-						   .unflagged = m->unnamed.unflagged}};
-	struct cause_count all[CAUSE_COUNTERS_MAX + 2] = {}, *c;
-	const struct cause_count *from;
-	size_t i;
+	const struct cause_count *from, *end = m->causes + m->cause_count;
+	struct device_cause all[3 * CAUSE_COUNTERS_MAX] = {}, *c;
 
-	for (i = 0; i <= m->cause_count; i++) {
-		from = i < m->cause_count ? &m->causes[i] : &other;
-		for (c = all; c->sums.sends; c++)
-			if (c->info.key.cause == from->info.key.cause &&
-			    !strncmp(c->info.device, from->info.device, DEVICE_NAME_MAX))
-				break;
-		c->info = from->info;
-		c->sums.sends += from->sums.sends + from->sums.unflagged;
-		c->sums.unflagged += from->sums.unflagged;
+	for (from = m->causes; from < end; from++)
+		count_cause(all, from->info.key.cause, from->info.device, from->sums.sends,
+			    from->sums.unflagged);
+	/* Sends that were not delivered here after all. */
+	for (from = m->causes; from < end; from++) {
+		count_cause(all, CAUSE_MIRROR, from->info.device, from->sums.mirrored, 0);
+		count_cause(all, CAUSE_PACKET_TAP, from->info.device, from->sums.tapped, 0);
 	}
+	count_cause(all, CAUSE_UNCLASSIFIED, "", m->unnamed.sends + m->unseen.sends,
+		    m->unnamed.unflagged);
 	for (c = all; c->sums.sends; c++)
-		write_sample(w, &c->sums, LABELS(cause_name(c->info.key.cause), c->info.device));
+		write_sample(w, &c->sums, LABELS(cause_name(c->cause), c->device));
 }
 
 static void write_loss(const struct writer *w, const char *what, bool known, __u64 count)

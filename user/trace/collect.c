@@ -181,55 +181,6 @@ static int read_calls(struct tracer *t, struct window_counts *out)
 	return err;
 }
 
-/* The counts of another cause on the same device; NULL: there is no room. */
-static struct cause_count *cause_beside(struct window_counts *m, const struct cause_count *in,
-					enum cause cause)
-{
-	struct cause_info info = in->info;
-	struct cause_count *c;
-
-	info.key.cause = cause;
-	for (c = m->causes; c < m->causes + m->cause_count; c++)
-		if (!memcmp(&c->info.key, &info.key, sizeof(info.key)))
-			return c;
-	if (m->cause_count == CAUSE_COUNTERS_MAX)
-		return NULL;
-	m->cause_count++;
-	*c = (struct cause_count){.info = info};
-	return c;
-}
-
-/*
- * Moves sends that were not delivered here after all to another cause; and their skbs, if no other
- * sends remain.
- */
-static void move_sends(struct window_counts *m, struct cause_count *in, __u64 *sends,
-		       enum cause cause)
-{
-	struct cause_count *c = *sends ? cause_beside(m, in, cause) : NULL;
-
-	if (!c)
-		return;
-	c->sums.sends += *sends;
-	*sends = 0;
-	if (in->sums.sends || in->sums.unflagged || in->sums.mirrored || in->sums.tapped)
-		return;
-	c->sums.skbs += in->sums.skbs;
-	c->sums.skbs_in_send += in->sums.skbs_in_send;
-	c->sums.bytes += in->sums.bytes;
-	in->sums = (struct cause_counter){};
-}
-
-static void mend_copies(struct window_counts *m)
-{
-	size_t i, count = m->cause_count;
-
-	for (i = 0; i < count; i++) {
-		move_sends(m, &m->causes[i], &m->causes[i].sums.mirrored, CAUSE_MIRROR);
-		move_sends(m, &m->causes[i], &m->causes[i].sums.tapped, CAUSE_PACKET_TAP);
-	}
-}
-
 static int read_causes(struct tracer *t, struct window_counts *out)
 {
 	struct cause_count *cause;
@@ -247,8 +198,6 @@ static int read_causes(struct tracer *t, struct window_counts *out)
 		err = tracer__sum(t, "cause_counters", index, &cause->sums);
 		out->cause_count++;
 	}
-	if (!err)
-		mend_copies(out);
 	return err;
 }
 
