@@ -313,9 +313,30 @@ int tracer__timeline(struct tracer *t, char **out)
 	return err ? err : *out ? 0 : -ENOMEM;
 }
 
+#define BATCH 4096
+
+struct batch {
+	struct group_key keys[BATCH];
+	struct group values[BATCH];
+};
+
+/* The kernel iterates over buckets: an element that is added meanwhile may be missed. */
 int tracer__each_group(struct tracer *t, group_visit see, void *context)
 {
-	return groups__each(bpf_map__fd(t->skel->maps.groups), see, context);
+	struct batch *batch = malloc(sizeof(*batch));
+	int map = bpf_map__fd(t->skel->maps.groups), err = batch ? 0 : -ENOMEM;
+	__u32 position, *from = NULL, count, i;
+
+	while (!err) {
+		count = BATCH;
+		err = bpf_map_lookup_batch(map, from, &position, batch->keys, batch->values, &count,
+					   NULL);
+		from = &position;
+		for (i = 0; i < count && (!err || err == -ENOENT); i++)
+			see(context, &batch->keys[i], &batch->values[i]);
+	}
+	free(batch);
+	return err == -ENOENT ? 0 : err; /* there was no more */
 }
 
 /* One operation, which Linux has for hash maps since 5.14; before, two. */

@@ -73,7 +73,8 @@ int tracer__peek(struct tracer *t, struct window_counts *out);
  * and not yet in another. 0 or -errno.
  */
 int tracer__read(struct tracer *t, struct window_counts *out);
-/* Visits each group of --by. 0 or -errno, also that of see. */
+/* Calls see once with each group of --by. 0 or -errno. */
+typedef void (*group_visit)(void *context, const struct group_key *key, const struct group *group);
 int tracer__each_group(struct tracer *t, group_visit see, void *context);
 /* Removes a group to which nothing is added any more, and returns its counts. 0 or -errno. */
 int tracer__take_group(struct tracer *t, const struct group_key *key, struct group *out);
