@@ -220,9 +220,10 @@ int failure__set(struct failure *f, int status, int err, const char *format, ...
 {
 	va_list args;
 
-	if (f->status)
+	if (!err || f->status)
 		return err;
 	f->status = status;
+	errno = -err;
 	va_start(args, format);
 	vsnprintf(f->text, sizeof(f->text), format, args);
 	va_end(args);

@@ -23,7 +23,10 @@ struct failure {
 	char text[4096 + 256]; /* room for a path */
 };
 
-/* Returns err, so that a caller can write: return fail(...). */
+/*
+ * Returns err, so that a caller can write: return failure__set(...). %m is the error's text;
+ * without an error nothing fails.
+ */
 int failure__set(struct failure *f, int status, int err, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 

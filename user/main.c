@@ -83,13 +83,13 @@ static int parse_events(const struct options *o, struct resources *h, struct fai
 		err = counter_events__parse(&h->call_counters, "--call-counters", o->call_counters,
 					    CALL_COUNTERS_MAX, f);
 	zero = err ? NULL : call_counters__always_zero(h->call_counters);
-	return zero ? failure__set(
-			      f, STATUS_USAGE, -EINVAL,
-			      "--call-counters %s: would always be 0, because sends that lose "
-			      "their CPU are left out; leave it out, or count it of the whole run "
-			      "with --events",
-			      zero)
-		    : err;
+	if (!zero)
+		return err;
+	return failure__set(f, STATUS_USAGE, -EINVAL,
+			    "--call-counters %s: would always be 0, because sends that lose their "
+			    "CPU are left out; leave it out, or count it of the whole run with "
+			    "--events",
+			    zero);
 }
 
 static struct measurement setup_of(const struct options *o, struct resources *h)
@@ -147,9 +147,7 @@ static int start_command(struct engine *e, struct resources *h, struct failure *
 	int err = command ? child__start(&h->child, command) : 0;
 
 	e->child = command ? &h->child : NULL;
-	return err ? failure__set(f, STATUS_FAILED, err, "the command cannot be started: %s",
-				  strerror(-err))
-		   : 0;
+	return failure__set(f, STATUS_FAILED, err, "the command cannot be started: %m");
 }
 
 static int prepare(struct engine *e, struct resources *h, struct failure *f)

@@ -93,7 +93,7 @@ int crosscheck(int argc, char **argv)
 	self[length] = 0;
 	err = front__check(program, &f);
 	if (err) {
-		failure__set(&f, STATUS_SYSTEM, err, "%s: %s", program, strerror(-err));
+		failure__set(&f, STATUS_SYSTEM, err, "%s: %m", program);
 		program__complain("%s", f.text);
 		return f.status;
 	}

@@ -148,8 +148,8 @@ int run__measure(struct run_result *r, const struct measurement *setup)
 		err = add_ends(r, setup, tracer);
 	if (!err)
 		err = measure(r, setup, g, tracer);
-	if (err && err != -EINTR)
-		failure__set(&r->failure, STATUS_FAILED, err, "%s", strerror(-err));
+	if (err != -EINTR)
+		failure__set(&r->failure, STATUS_FAILED, err, "%m");
 	memory__end(&r->memory);
 	r->interrupted = setup->tick && setup->tick(setup->tick_context);
 	generator__free(g);

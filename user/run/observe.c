@@ -117,7 +117,7 @@ static int attach(struct run_result *r, const struct measurement *setup, const s
 		err = counters__open(&r->sender, w->child->pid, setup->events);
 	if (!err && setup->last)
 		err = privilege__drop_attach(&r->failure);
-	return err ? failure__set(&r->failure, STATUS_FAILED, err, "%s", strerror(-err)) : 0;
+	return failure__set(&r->failure, STATUS_FAILED, err, "%m");
 }
 
 static int ms_left(const struct watch *w)
@@ -292,8 +292,8 @@ static int window(struct run_result *r, const struct measurement *setup, struct 
 	err = w->child ? child__run(w->child) : 0;
 	if (err) {
 		r->window = false;
-		return failure__set(&r->failure, err == -ENOENT ? 127 : 126, err, "%.200s: %s",
-				    setup->tracing.target->command[0], strerror(-err));
+		return failure__set(&r->failure, err == -ENOENT ? 127 : 126, err, "%.200s: %m",
+				    setup->tracing.target->command[0]);
 	}
 	wait_for_end(w, setup, r, tracer);
 	close_gate(tracer);

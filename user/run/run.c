@@ -53,7 +53,7 @@ int run__attach(struct run_result *r, const struct measurement *setup, struct tr
 		err = setup->session
 			      ? session__tracer(setup->session, tracer, &r->plan, &how, &r->failure)
 			      : tracer__attach(tracer, &r->plan, &how, &r->failure);
-	return err ? failure__set(&r->failure, STATUS_SYSTEM, err, "%s", strerror(-err)) : 0;
+	return failure__set(&r->failure, STATUS_SYSTEM, err, "%m");
 }
 
 void run__open_window(struct run_result *r, const struct measurement *setup, struct tracer *tracer)
@@ -89,9 +89,8 @@ int run__close_window(struct run_result *r, const struct measurement *setup, str
 		err = tracer__timeline(tracer, &r->timeline);
 	if (!err)
 		interval_printer__end(setup->live, r->maps);
-	return err ? failure__set(&r->failure, STATUS_FAILED, err,
-				  "reading what the kernel counted failed")
-		   : 0;
+	return failure__set(&r->failure, STATUS_FAILED, err,
+			    "reading what the kernel counted failed");
 }
 
 void run__free(struct run_result *r)

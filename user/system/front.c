@@ -173,8 +173,7 @@ int front__start(struct front **out, struct failure *failure)
 		return 0;
 	}
 	front__free(f);
-	return failure__set(failure, STATUS_SYSTEM, err, "the front cannot be started: %s",
-			    strerror(-err));
+	return failure__set(failure, STATUS_SYSTEM, err, "the front cannot be started: %m");
 }
 
 /* 0 or -errno; no SIGPIPE if the front has ended. */

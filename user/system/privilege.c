@@ -101,8 +101,7 @@ int privilege__become_user(struct failure *f)
 	err = become(user, uid, gid);
 	if (err)
 		return failure__set(f, STATUS_FAILED, err,
-				    "cannot become user %d, who called sudo: %s", (int)uid,
-				    strerror(-err));
+				    "cannot become user %d, who called sudo: %m", (int)uid);
 	if (!user)
 		snprintf(f->text, sizeof(f->text),
 			 "user %d, who called sudo, is not found in " USER_DATABASE
