@@ -46,6 +46,8 @@ void program__begin(void);
  * quotes, such as an option's value or a file name, may come from anybody.
  */
 void program__complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same, as what its caller returns: an exit status, or false. */
+#define program__fail(status, ...) (program__complain(__VA_ARGS__), (status))
 
 /*
  * The same for wrong usage. argp then ends the program with STATUS_USAGE; without argp's exit, as

@@ -136,8 +136,8 @@ static int no_such_hook(const char *name)
 	for (id = 0; id < HOOK_COUNT && used < sizeof(names); id++)
 		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", id ? ", " : "",
 					 hook__get(id)->name);
-	program__complain("doctor --hooks=%s: no such hook; there are %s", name, names);
-	return STATUS_USAGE;
+	return program__fail(STATUS_USAGE, "doctor --hooks=%s: no such hook; there are %s", name,
+			     names);
 }
 
 /* Tries every option of every hook, or of one hook. Prints a table for programs. */
@@ -157,10 +157,8 @@ static int list_hooks(const char *name)
 			return no_such_hook(name);
 		end = id + 1;
 	}
-	if (features__probe(&features, true, &f)) {
-		program__complain("%s", f.text);
-		return STATUS_SYSTEM;
-	}
+	if (features__probe(&features, true, &f))
+		return program__fail(STATUS_SYSTEM, "%s", f.text);
 	for (i = 0; i < HOOK_OPTIONS_MAX; i++)
 		try_options(&plans[i], features, id, end, i);
 	features__free(features);
@@ -182,10 +180,8 @@ static int tell(void)
 	bool ok;
 	int err, status;
 
-	if (front__start(&front, &f)) {
-		program__complain("%s", f.text);
-		return f.status;
-	}
+	if (front__start(&front, &f))
+		return program__fail(f.status, "%s", f.text);
 	o = json_object_new_object();
 	ok = add_facts(o);
 	err = front__say(front, json__line(o));
@@ -208,9 +204,8 @@ int doctor(int argc, char **argv)
 		     "--hooks tries every mechanism of every hook, or of one, and prints a table.");
 		return STATUS_OK;
 	}
-	if (argc > 1) {
-		program__complain("doctor takes --hooks, --hooks=NAME or nothing: %s", argv[1]);
-		return STATUS_USAGE;
-	}
+	if (argc > 1)
+		return program__fail(STATUS_USAGE,
+				     "doctor takes --hooks, --hooks=NAME or nothing: %s", argv[1]);
 	return tell();
 }

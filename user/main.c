@@ -37,12 +37,6 @@ static bool may_use_zerocopy(const struct options *o)
 	return false;
 }
 
-static int fail_with(int status, const char *why)
-{
-	program__complain("%s", why);
-	return status;
-}
-
 static int print_libbpf(enum libbpf_print_level level, const char *format, va_list args)
 {
 	return level == LIBBPF_DEBUG ? 0 : vfprintf(stderr, format, args);
@@ -196,7 +190,7 @@ static int make_runs(struct engine *e, struct resources *h, struct options *o)
 	e->setup.live = o->interval > 0 ? &h->live : NULL;
 	if (!o->target.given && o->what != MEASURE_SWEEP && !e->advise &&
 	    load_options__keep_available(&o->load, skip, why, sizeof(why)))
-		return fail_with(STATUS_SYSTEM, why);
+		return program__fail(STATUS_SYSTEM, "%s", why);
 	return engine__make_runs(e);
 }
 
@@ -206,8 +200,9 @@ static int make_runs(struct engine *e, struct resources *h, struct options *o)
 static int check_proc(void)
 {
 	return access("/proc/self/exe", F_OK)
-		       ? fail_with(STATUS_SYSTEM,
-				   "no /proc is mounted here: mount it (mount -t proc proc /proc)")
+		       ? program__fail(
+				 STATUS_SYSTEM,
+				 "no /proc is mounted here: mount it (mount -t proc proc /proc)")
 		       : STATUS_OK;
 }
 
@@ -230,8 +225,8 @@ static bool asks_for_runs(struct engine *e, int *status)
 		return true;
 	*status = front__end(e->front, false);
 	if (*status < 0)
-		*status = fail_with(STATUS_FAILED,
-				    "no advice: the front (" SYSTEM_PYTHON ") ended early");
+		*status = program__fail(STATUS_FAILED,
+					"no advice: the front (" SYSTEM_PYTHON ") ended early");
 	return false;
 }
 
@@ -252,7 +247,7 @@ static int run(struct engine *e, struct resources *h, struct options *parts)
 	if (!err)
 		err = prepare(e, h, &f);
 	if (err)
-		return fail_with(f.status, f.text);
+		return program__fail(f.status, "%s", f.text);
 	return exports ? exporter__run(parts, &e->setup, e->host) : make_runs(e, h, parts);
 }
 
@@ -306,7 +301,7 @@ int advise(int argc, char **argv)
 
 	argv[0] = program_invocation_name;
 	parts = options__parse_advise(argc, argv, &count);
-	return parts ? measure(parts, count, argv) : fail_with(STATUS_FAILED, "out of memory");
+	return parts ? measure(parts, count, argv) : program__fail(STATUS_FAILED, "out of memory");
 }
 
 #define COMMAND(name, run, line) {name, run},
@@ -373,7 +368,7 @@ static int show_help(const char *name)
 int help(int argc, char **argv)
 {
 	if (argc > 2)
-		return fail_with(STATUS_USAGE, "help takes one word: a command, or a topic");
+		return program__fail(STATUS_USAGE, "help takes one word: a command, or a topic");
 	return show_help(argc == 2 && argv[1][0] != '-' ? argv[1] : NULL);
 }
 

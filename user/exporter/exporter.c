@@ -123,8 +123,7 @@ static bool open_output(struct exporter *x, const char *textfile, double interva
 		x->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (x->timer >= 0 && !timerfd_settime(x->timer, 0, &due, NULL))
 		return true;
-	program__complain("--textfile %.200s: %s", textfile, strerror(errno));
-	return false;
+	return program__fail(false, "--textfile %.200s: %s", textfile, strerror(errno));
 }
 
 static void export_until_signal(struct exporter *x)

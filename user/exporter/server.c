@@ -205,10 +205,8 @@ static bool load_library(void)
 {
 	void *library = LIBRARY_LOAD(LIBRARY);
 
-	if (!library) {
-		program__complain("--listen needs libmicrohttpd: %s", dlerror());
-		return false;
-	}
+	if (!library)
+		return program__fail(false, "--listen needs libmicrohttpd: %s", dlerror());
 	CALLS(FIND)
 	return true;
 }
@@ -224,11 +222,10 @@ bool server__open(const struct exporter_options *asked, server_text make, void *
 	if (!load_library())
 		return false;
 	if (units__endpoint(asked->listen, host, sizeof(host), port) ||
-	    getaddrinfo(host, port, &hints, &at)) {
-		program__complain("--listen %s: give the address in numbers, such as 127.0.0.1",
-				  asked->listen);
-		return false;
-	}
+	    getaddrinfo(host, port, &hints, &at))
+		return program__fail(false,
+				     "--listen %s: give the address in numbers, such as 127.0.0.1",
+				     asked->listen);
 	server.asked = asked;
 	server.make = make;
 	server.context = context;

@@ -253,10 +253,8 @@ static void settle_repeats(struct options *o)
 
 static void parse_words(struct options *o, int argc, char **argv)
 {
-	if (argc > 1 && !strcmp(argv[argc - 1], "--")) {
-		program__complain("--: name the command to observe after it");
-		exit(STATUS_USAGE);
-	}
+	if (argc > 1 && !strcmp(argv[argc - 1], "--"))
+		exit(program__fail(STATUS_USAGE, "--: name the command to observe after it"));
 	help__check_options(&options_help[o->what], argc, argv);
 	argp_err_exit_status = STATUS_USAGE;
 	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, o);
@@ -286,10 +284,9 @@ static void *allocate(size_t count, size_t size)
 {
 	void *memory = calloc(count, size);
 
-	if (memory)
-		return memory;
-	program__complain("out of memory");
-	exit(STATUS_FAILED);
+	if (!memory)
+		exit(program__fail(STATUS_FAILED, "out of memory"));
+	return memory;
 }
 
 /* The command line's words come after the grid's, which they override. */
@@ -313,10 +310,9 @@ struct options *options__parse(int argc, char **argv, enum measuring what, size_
 	struct options *parts;
 	size_t i;
 
-	if (what == MEASURE_RUNS && argc < 2) {
-		program__complain("nothing to measure: try --variant all (see --help)");
-		exit(STATUS_USAGE);
-	}
+	if (what == MEASURE_RUNS && argc < 2)
+		exit(program__fail(STATUS_USAGE,
+				   "nothing to measure: try --variant all (see --help)"));
 	*count = grid ? grid->count : 1;
 	parts = allocate(*count, sizeof(*parts));
 	for (i = 0; i < *count; i++) {
