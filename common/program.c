@@ -193,6 +193,16 @@ int program__write_all(int fd, const char *text, size_t size)
 	return 0;
 }
 
+void text__append(char *text, size_t size, const char *format, ...)
+{
+	size_t used = strlen(text);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text + used, size - used, format, args);
+	va_end(args);
+}
+
 double elapsed_since(const struct timespec *then)
 {
 	struct timespec now;

@@ -76,6 +76,10 @@ int program__reach_output(const char *path, int flags, int *fd);
 /* Writes all of the text despite interruptions. 0 or -errno; part of it may be written then. */
 int program__write_all(int fd, const char *text, size_t size);
 
+/* Appends to a text, in a buffer of this size; what does not fit is cut off. */
+void text__append(char *text, size_t size, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
 /* Seconds since a time of CLOCK_MONOTONIC. */
 double elapsed_since(const struct timespec *then);
 

@@ -130,12 +130,10 @@ static void print_option(const struct plan_entry *entry, enum hook_id id,
 static int no_such_hook(const char *name)
 {
 	char names[256] = "";
-	size_t used = 0;
 	enum hook_id id;
 
-	for (id = 0; id < HOOK_COUNT && used < sizeof(names); id++)
-		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", id ? ", " : "",
-					 hook__get(id)->name);
+	for (id = 0; id < HOOK_COUNT; id++)
+		text__append(names, sizeof(names), "%s%s", id ? ", " : "", hook__get(id)->name);
 	return program__fail(STATUS_USAGE, "doctor --hooks=%s: no such hook; there are %s", name,
 			     names);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/kernel/plan.h"
 
+#include "common/program.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -13,12 +15,11 @@
 static void give_reason(struct plan_entry *entry, const char *format, const char *a, const char *b)
 {
 	char reason[sizeof(entry->reason)];
-	size_t used = strlen(entry->reason);
 
 	snprintf(reason, sizeof(reason), format, a, b);
 	if (!strstr(entry->reason, reason))
-		snprintf(entry->reason + used, sizeof(entry->reason) - used, "%s%s",
-			 used ? "; " : "", reason);
+		text__append(entry->reason, sizeof(entry->reason), "%s%s",
+			     entry->reason[0] ? "; " : "", reason);
 }
 
 /* The link-time optimiser renames a static function without changing its arguments. */

@@ -157,17 +157,16 @@ unsigned int memory__line(const struct memory *m)
 	return m->line;
 }
 
-/* Returns the number of events. */
-static size_t name_events(const struct memory *m, bool memory_alone, char *list, size_t room)
+/* Returns false if there is none. */
+static bool name_events(const struct memory *m, bool memory_alone, char *list, size_t room)
 {
-	size_t i, used = 0, count = 0;
+	size_t i;
 
 	list[0] = 0;
-	for (i = 0; i < m->count && used < room; i++)
+	for (i = 0; i < m->count; i++)
 		if (!memory_alone || m->asked[i].kind == MEMORY_KIND_MEMORY)
-			used += (size_t)snprintf(list + used, room - used, "%s%s",
-						 count++ ? "," : "", m->asked[i].name);
-	return count;
+			text__append(list, room, "%s%s", list[0] ? "," : "", m->asked[i].name);
+	return list[0];
 }
 
 /* perf refuses all events if it refuses one: try those of memory alone then. */

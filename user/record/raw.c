@@ -23,12 +23,11 @@ static void append_option(char *name, size_t size, const struct load_row *row,
 
 	for (; row->name; row++) {
 		const char *value = row->cell ? row__text(row, load, text) : NULL;
-		size_t used = strlen(name);
 
 		if (row->type == ROW_PARTS)
 			append_option(name, size, socket_rows, load);
 		else if (value)
-			snprintf(name + used, size - used, row->cell, value);
+			text__append(name, size, row->cell, value);
 	}
 }
 
@@ -41,7 +40,7 @@ void raw__cell_name(const struct load *load, char *name, size_t size)
 	else
 		append_option(name, size, load_rows, load);
 	if (load->link)
-		snprintf(name + strlen(name), size - strlen(name), ",veth");
+		text__append(name, size, ",veth");
 }
 
 static bool is_loopback(const char *address)

@@ -188,7 +188,7 @@ static void say_living(const struct watch *w, const struct target *target, struc
 {
 	pid_t pids[TARGET_PIDS_MAX];
 	char list[TARGET_PIDS_MAX * 12] = "";
-	size_t i, count, used = 0;
+	size_t i, count;
 
 	if (!w->child || !w->child->ended)
 		return;
@@ -196,8 +196,7 @@ static void say_living(const struct watch *w, const struct target *target, struc
 	tracer__remove_target(tracer, w->child->pid);
 	count = tracer__targets(tracer, pids, TARGET_PIDS_MAX);
 	for (i = 0; i < count && i < TARGET_PIDS_MAX; i++)
-		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%d", i ? "," : "",
-					 (int)pids[i]);
+		text__append(list, sizeof(list), "%s%d", i ? "," : "", (int)pids[i]);
 	if (count)
 		program__complain(
 			"%zu process%s that %s left behind live%s on: --pid %s observes %s%s",
