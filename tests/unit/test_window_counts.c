@@ -77,18 +77,18 @@ static void test_what_is_under_way_is_not_lost(void **state)
 	m.in_sends = m.totals.unreturned = 1;
 	assert_int_equal(window_counts__lost_calls(&m, &pair, false), 0);
 	assert_int_equal(window_counts__lost_calls(&m, &function, true), 0);
-	m.missed_ends = 1;
+	m.programs.missed_ends = 1;
 	assert_int_equal(window_counts__lost_calls(&m, &pair, true), 1);
 	assert_int_equal(window_counts__lost_calls(&m, &function, true), 1);
-	m.missed_begins = 3; /* one of them of a thread's first send */
+	m.programs.missed_begins = 3; /* one of them of a thread's first send */
 	m.totals.returned_first = 1;
 	assert_int_equal(window_counts__lost_calls(&m, &pair, true), 2);
 	assert_int_equal(window_counts__lost_calls(&m, &function, true), 4);
-	m.missed_begins = 0;
+	m.programs.missed_begins = 0;
 	assert_int_equal(window_counts__lost_calls(&m, &pair, true), 1);
-	m.missed_ends = 5;
+	m.programs.missed_ends = 5;
 	assert_int_equal(window_counts__lost_calls(&m, &function, true), 2);
-	m.missed_unknown[HOOK_SEND] = true;
+	m.programs.missed_unknown[HOOK_SEND] = true;
 	assert_int_equal(window_counts__lost_calls(&m, &function, true), 2);
 	assert_int_equal(window_counts__lost_calls(&m, &function, false), 0);
 	m.in_sends = m.totals.unreturned = 0;

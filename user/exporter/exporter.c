@@ -61,8 +61,8 @@ static char *make_text(void *exporter, bool open_metrics)
 	from->resident_bytes = resident_bytes();
 	from->started_ns =
 		(__u64)x->result.started.tv_sec * 1000000000 + (__u64)x->result.started.tv_nsec;
-	from->bpf_ns = x->result.counts.bpf_ns;
-	from->bpf_runs = x->result.counts.bpf_runs;
+	from->bpf_ns = x->result.counts.programs.ns;
+	from->bpf_runs = x->result.counts.programs.runs;
 	if (!err && exposition__begin(&x->exposition, open_metrics)) {
 		metrics__write(&x->exposition, from);
 		text = exposition__end(&x->exposition);

@@ -279,7 +279,7 @@ static const char *why_missing(const struct writer *w, int need)
 		[NEED_COST] = w->from->cost,
 		[NEED_TIMED] = !m->totals.untimed,
 		[NEED_SIZED] = !m->totals.unsized,
-		[NEED_SKIPS] = !m->missed_unknown[HOOK_SEND],
+		[NEED_SKIPS] = !m->programs.missed_unknown[HOOK_SEND],
 	};
 
 	if (need < HOOK_COUNT)

@@ -222,7 +222,7 @@ static json_object *functions(const struct hook *hook)
 static json_object *hook(const struct run_result *r, enum hook_id id)
 {
 	const struct plan_entry *entry = &r->plan.entries[id];
-	bool known = entry->option && !r->counts.missed_unknown[id];
+	bool known = entry->option && !r->counts.programs.missed_unknown[id];
 	json_object *o = json_object_new_object();
 
 	json__add_string(o, "name", hook__get(id)->name);
@@ -234,8 +234,8 @@ static json_object *hook(const struct run_result *r, enum hook_id id)
 			 : entry->status == HOOK_DISABLED ? "disabled"
 							  : "unavailable");
 	json__add_text(o, "reason", entry->reason);
-	json__add_known(o, "missed", known, r->counts.missed[id]);
-	json__add_truth(o, "missed_unknown", r->counts.missed_unknown[id]);
+	json__add_known(o, "missed", known, r->counts.programs.missed[id]);
+	json__add_truth(o, "missed_unknown", r->counts.programs.missed_unknown[id]);
 	json__add_truth(o, "zerocopy_only", hook__get(id)->zerocopy_only);
 	if (r->profile)
 		json__add(o, "functions", functions(hook__get(id)));
@@ -355,11 +355,11 @@ static json_object *whole(const struct run_result *r, const struct measurement *
 	json__add(o, "setup", setup_of(setup));
 	json__add(o, "privilege", privilege__json());
 	json__add(o, "plan", plan(r));
-	json__add_count(o, "missed_begins", r->counts.missed_begins);
-	json__add_count(o, "missed_ends", r->counts.missed_ends);
-	json__add_count(o, "missed_coalesced", r->counts.missed_coalesced);
-	json__add_count(o, "bpf_ns", r->counts.bpf_ns);
-	json__add_count(o, "bpf_runs", r->counts.bpf_runs);
+	json__add_count(o, "missed_begins", r->counts.programs.missed_begins);
+	json__add_count(o, "missed_ends", r->counts.programs.missed_ends);
+	json__add_count(o, "missed_coalesced", r->counts.programs.missed_coalesced);
+	json__add_count(o, "bpf_ns", r->counts.programs.ns);
+	json__add_count(o, "bpf_runs", r->counts.programs.runs);
 	json__add(o, "load", setup->tracing.target ? NULL : load_json(&setup->load));
 	json__add(o, "sender_pid", json_object_new_int(r->sender_pid));
 	json__add(o, "receiver_pid", json_object_new_int(r->receiver_pid));

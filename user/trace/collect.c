@@ -263,22 +263,20 @@ int tracer__peek(struct tracer *t, struct window_counts *out)
 int tracer__read(struct tracer *t, struct window_counts *out)
 {
 	int err = read_maps(t, out, true);
-	struct program_stats now;
+	struct program_stats *programs = &out->programs;
 	enum hook_id id;
 
 	if (!err)
-		err = read_program_stats(t, &now);
+		err = read_program_stats(t, programs);
 	if (err)
 		return err;
-	for (id = 0; id < HOOK_COUNT; id++) {
-		out->missed[id] = now.missed[id] - t->opened.missed[id];
-		out->missed_unknown[id] = now.missed_unknown[id];
-	}
-	out->missed_begins = now.missed_begins - t->opened.missed_begins;
-	out->missed_ends = now.missed_ends - t->opened.missed_ends;
-	out->missed_coalesced = now.missed_coalesced - t->opened.missed_coalesced;
-	out->bpf_ns = now.ns - t->opened.ns;
-	out->bpf_runs = now.runs - t->opened.runs;
+	for (id = 0; id < HOOK_COUNT; id++)
+		programs->missed[id] -= t->opened.missed[id];
+	programs->missed_begins -= t->opened.missed_begins;
+	programs->missed_ends -= t->opened.missed_ends;
+	programs->missed_coalesced -= t->opened.missed_coalesced;
+	programs->ns -= t->opened.ns;
+	programs->runs -= t->opened.runs;
 	return 0;
 }
 

@@ -13,13 +13,6 @@
 
 #define PROGRAMS_MAX 96
 
-struct program_stats {
-	__u64 missed[HOOK_COUNT];	 /* runs of the hook's programs that the kernel skipped */
-	bool missed_unknown[HOOK_COUNT]; /* the kernel does not count skipped kprobes */
-	__u64 missed_begins, missed_ends, missed_coalesced;
-	__u64 ns, runs; /* of all programs, if their cost is counted */
-};
-
 struct tracer {
 	struct sendpath *skel;
 	struct plan planned, attached_as; /* a planned hook may not attach */

@@ -93,9 +93,9 @@ static __u64 lost_returns(const struct window_counts *m, bool may_miss)
 {
 	__u64 under_way = window_counts__under_way(m);
 
-	if (m->missed_unknown[HOOK_SEND])
+	if (m->programs.missed_unknown[HOOK_SEND])
 		return may_miss ? under_way : 0;
-	return least(m->missed_ends, under_way);
+	return least(m->programs.missed_ends, under_way);
 }
 
 /*
@@ -104,7 +104,7 @@ static __u64 lost_returns(const struct window_counts *m, bool may_miss)
  */
 static __u64 lost_to_the_return(const struct window_counts *m)
 {
-	return m->missed_ends + least(m->missed_begins, m->totals.returned_first);
+	return m->programs.missed_ends + least(m->programs.missed_begins, m->totals.returned_first);
 }
 
 __u64 window_counts__lost_calls(const struct window_counts *m, const struct hook_option *option,
@@ -115,5 +115,5 @@ __u64 window_counts__lost_calls(const struct window_counts *m, const struct hook
 
 	if (option->counts_at_end)
 		return lost + lost_to_the_return(m);
-	return lost + m->missed_begins + lost_returns(m, may_miss);
+	return lost + m->programs.missed_begins + lost_returns(m, may_miss);
 }

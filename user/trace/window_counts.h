@@ -12,6 +12,16 @@ struct cause_count {
 	struct cause_counter sums;
 };
 
+/* What the kernel counted of the programs. */
+struct program_stats {
+	__u64 missed[HOOK_COUNT];	 /* skipped runs of the hook's programs */
+	bool missed_unknown[HOOK_COUNT]; /* the kernel does not count skipped kprobes */
+	__u64 missed_begins;		 /* of these, programs at the beginning of a send */
+	__u64 missed_ends;		 /* and at its end */
+	__u64 missed_coalesced; /* of these, runs that would have read a coalesced notification */
+	__u64 ns, runs;		/* of all programs; 0 unless cost is counted */
+};
+
 struct window_counts {
 	struct call_slot calls[CALL_SLOTS];
 	struct totals totals;
@@ -20,18 +30,10 @@ struct window_counts {
 	struct cause_counter unseen;		       /* flagged, but no hook saw the copy */
 	struct cause_counter unnamed;		       /* no counter was free for the cause */
 	struct hist spans[SPANS];
-	struct pinned pinned;	  /* when the window closed */
-	__u64 missed[HOOK_COUNT]; /* runs of a hook's programs that the kernel skipped */
-	__u64 missed_begins;	  /* of these, programs at the beginning of a send */
-	__u64 missed_ends;	  /* and at its end */
-	__u64 missed_coalesced;	  /* of these, runs that would have read a coalesced notification */
-	__u64 bpf_ns;		  /* 0 unless cost is counted */
-	__u64 bpf_runs;
+	struct pinned pinned; /* when the window closed */
+	struct program_stats programs;
 	struct group groups_rest; /* sends for whose group of --by there was no room */
 	__u64 in_sends;		  /* threads in a send */
-
-	/* The kernel does not count the kprobes that it skipped. */
-	bool missed_unknown[HOOK_COUNT];
 };
 
 /* All sends with MSG_ZEROCOPY, by any syscall; or io_uring's own, which are counted separately. */
