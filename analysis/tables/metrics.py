@@ -16,7 +16,7 @@ class Source(NamedTuple):
 
 SOURCES = {
     "build": Source("version kernel mechanism"),
-    "call": Source("syscall zerocopy", "call_numbers", "HOOK_SEND"),
+    "call": Source("syscall zerocopy", "call_sums", "HOOK_SEND"),
     "error": Source("syscall zerocopy errno", needs="HOOK_SEND"),
     "process": Source("comm", "group", "NEED_PROCESSES"),
     "interface": Source("interface", "interface_numbers"),
@@ -72,7 +72,7 @@ FAMILIES = (
            "Of these, sends that were copied and flagged as copied.", needs="HOOK_COMPLETION"),
     Family("process_zerocopy_unflagged", "counter", "process", "unflagged",
            "Of these, sends that were copied without a flag.", needs="HOOK_COMPLETION NEED_UNFLAGGED"),
-    Family("zerocopy_requests", "counter", "interface", "sums.requests", "Sends that asked for zero-copy."),
+    Family("zerocopy_requests", "counter", "interface", "sums.sends", "Sends that asked for zero-copy."),
     Family("zerocopy_ignored", "counter", "interface", "sums.ignored",
            "Of these, sends without data, or on a socket without SO_ZEROCOPY."),
     Family("zerocopy_sent_bytes", "counter", "interface", "sums.bytes",

@@ -3,8 +3,6 @@
 
 #include "user/kernel/causes.h"
 
-#include "common/hist_stats.h"
-
 #include <errno.h>
 #include <string.h>
 
@@ -63,41 +61,25 @@ static void write_build(const struct writer *w)
 /* The labels of a slot of calls. */
 #define CALL_LABELS(slot) call_name((enum call_kind)((slot) / 2)), (slot)&1 ? "true" : "false"
 
-struct call_numbers {
-	__u64 sends, bytes, errors[ERRNO_SLOTS];
-	struct hist wall;
-};
-
-static void add_slot(struct call_numbers *n, const struct window_counts *m, __u32 slot)
-{
-	__u32 error;
-
-	n->sends += call__sends(&m->calls[slot]);
-	n->bytes += call__accepted(&m->calls[slot]).bytes;
-	hist__merge(&n->wall, &m->calls[slot].wall);
-	for (error = 0; error < ERRNO_SLOTS; error++)
-		n->errors[error] += m->calls[slot].errors[error];
-}
-
 /*
  * The calls with the labels of a slot. io_uring has two kinds, and the second one is
  * CALL_IO_URING_ZC.
  */
 #define LABELLED_SLOTS CALL_SLOT(CALL_IO_URING_ZC, false)
-static struct call_numbers count_calls(const struct window_counts *m, __u32 slot)
+static struct call_sums count_calls(const struct window_counts *m, __u32 slot)
 {
-	struct call_numbers n = {};
+	struct call_sums n = {};
 
-	add_slot(&n, m, slot);
+	call_sums__add(&n, &m->calls[slot]);
 	if (slot / 2 == CALL_IO_URING)
-		add_slot(&n, m, CALL_SLOT(CALL_IO_URING_ZC, slot & 1));
+		call_sums__add(&n, &m->calls[CALL_SLOT(CALL_IO_URING_ZC, slot & 1)]);
 	return n;
 }
 
 static void write_call(const struct writer *w)
 {
 	bool times = w->metric->family.kind == METRIC_HISTOGRAM;
-	struct call_numbers n;
+	struct call_sums n;
 	__u32 slot;
 
 	for (slot = 0; slot < LABELLED_SLOTS; slot++) {
@@ -109,7 +91,7 @@ static void write_call(const struct writer *w)
 
 static void write_error(const struct writer *w)
 {
-	struct call_numbers n;
+	struct call_sums n;
 	__u32 slot, i;
 
 	for (slot = 0; slot < LABELLED_SLOTS; slot++) {
@@ -138,7 +120,7 @@ static void write_process(const struct writer *w)
 #define IO_URING_NAME	  "io_uring"
 
 struct interface_numbers {
-	struct zerocopy_sums sums;
+	struct call_sums sums;
 	__u64 completions, copied, unflagged, reported_copied, outstanding, pinned_bytes;
 };
 
@@ -147,6 +129,7 @@ static void write_interface(const struct writer *w)
 	const struct hook_option *option = w->plan->entries[HOOK_URING].option;
 	const struct totals *t = &w->counts->totals;
 	struct interface_numbers msg = {
+		.sums = window_counts__zerocopy(w->counts, false),
 		.completions = t->completions,
 		.copied = plan__blind_to_unflagged(w->plan) ? SUM_FLAGGED(t) : SUM_COPIED(t),
 		.unflagged = t->unflagged,
@@ -155,6 +138,7 @@ static void write_interface(const struct writer *w)
 		.pinned_bytes = SUM_PINNED_BYTES(&w->counts->pinned),
 	};
 	struct interface_numbers uring = {
+		.sums = window_counts__zerocopy(w->counts, true),
 		.completions = t->uring_completions,
 		.copied =
 			option && option->by_report && t->uring_unknown ? UNKNOWN : t->uring_copied,
@@ -164,12 +148,10 @@ static void write_interface(const struct writer *w)
 		.pinned_bytes = UNKNOWN,
 	};
 
-	window_counts__zerocopy(w->counts, false, &msg.sums);
-	window_counts__zerocopy(w->counts, true, &uring.sums);
 	if (!option)
 		uring.completions = uring.copied = uring.outstanding = UNKNOWN;
 	write_sample(w, &msg, LABELS(MSG_ZEROCOPY_NAME));
-	if (uring.sums.requests)
+	if (uring.sums.sends)
 		write_known(w, &uring, LABELS(IO_URING_NAME));
 }
 
@@ -185,11 +167,10 @@ static void write_refused(const struct writer *w, const char *interface, enum re
 static void write_refusal(const struct writer *w)
 {
 	const struct totals *t = &w->counts->totals;
-	struct zerocopy_sums msg, uring;
+	struct call_sums msg = window_counts__zerocopy(w->counts, false);
+	struct call_sums uring = window_counts__zerocopy(w->counts, true);
 	unsigned int i;
 
-	window_counts__zerocopy(w->counts, false, &msg);
-	window_counts__zerocopy(w->counts, true, &uring);
 	msg.errors[ENOBUFS] = window_counts__difference(msg.errors[ENOBUFS],
 							t->refused_optmem + t->refused_memlock);
 	write_refused(w, MSG_ZEROCOPY_NAME, REFUSAL_OPTMEM, ENOBUFS, t->refused_optmem);

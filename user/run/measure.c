@@ -42,25 +42,18 @@ static int app_error(struct run_result *r)
 	return failure__set(&r->failure, STATUS_FAILED, -EIO, "%s", json_object_get_string(text));
 }
 
-/* The sends of all slots together. */
-static __u64 sends_seen(const struct window_counts *m)
-{
-	__u64 sum = 0;
-	__u32 slot;
-
-	for (slot = 0; slot < CALL_SLOTS; slot++)
-		sum += call__sends(&m->calls[slot]);
-	return sum;
-}
-
 /* If a load sent and the kernel programs saw nothing, it was not measured. */
 static int check_seen(struct run_result *r)
 {
 	const char *misses = r->plan.entries[HOOK_SEND].reason;
+	struct call_sums seen = {};
 	json_object *bytes = NULL;
+	__u32 slot;
 
+	for (slot = 0; slot < CALL_SLOTS; slot++)
+		call_sums__add(&seen, &r->counts.calls[slot]);
 	json_object_object_get_ex(r->app, "bytes", &bytes);
-	if (!json_object_get_int64(bytes) || sends_seen(&r->counts))
+	if (!json_object_get_int64(bytes) || seen.sends)
 		return 0;
 	return failure__set(
 		&r->failure, STATUS_FAILED, -ENODATA,

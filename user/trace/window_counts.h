@@ -36,22 +36,19 @@ struct window_counts {
 	__u64 in_sends;		  /* threads in a send */
 };
 
-/* All sends with MSG_ZEROCOPY, by any syscall; or io_uring's own, which are counted separately. */
-struct zerocopy_sums {
-	__u64 requests, failed, ignored, bytes, errors[ERRNO_SLOTS];
+/* Returned sends of all sizes, failed ones too. */
+struct call_sums {
+	__u64 sends, failed, ignored, bytes, errors[ERRNO_SLOTS];
+	struct hist wall;
 };
 
-/* Accepted sends of all sizes. */
-struct sized_sends call__accepted(const struct call_slot *call);
-/* Returned sends, failed ones too. */
-__u64 call__sends(const struct call_slot *call);
-void window_counts__zerocopy(const struct window_counts *m, bool uring, struct zerocopy_sums *sums);
+void call_sums__add(struct call_sums *sums, const struct call_slot *call);
+/* All sends with MSG_ZEROCOPY, by any syscall; or io_uring's own, which are counted separately. */
+struct call_sums window_counts__zerocopy(const struct window_counts *m, bool uring);
 /* Of these, accepted ones without a completion. */
 __u64 window_counts__outstanding(const struct window_counts *m, bool uring);
 /* all - part, or 0 if part is greater: two programs' counts are not read at once. */
 __u64 window_counts__difference(__u64 all, __u64 part);
-/* Sends whose start was seen, but not their return. */
-__u64 window_counts__under_way(const struct window_counts *m);
 /*
  * Sends that were not counted by the mechanism that timed them; may_miss: it can miss some. A send
  * that had not returned when the window closed is not lost, unless the kernel does not count
