@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "user/exporter/server.h"
+#include "user/exporter/exporter.h"
 
 static const struct exporter_options two = {.names = {"metrics", "a.example"}, .name_count = 2};
 

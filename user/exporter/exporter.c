@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/exporter/exporter.h"
 
-#include "user/exporter/server.h"
 #include "user/system/files.h"
 #include "user/system/signals.h"
 
@@ -19,7 +18,8 @@
 #define FILE_NAME "sendpath.prom"
 #define FILE_NEXT ".sendpath.prom.next" /* the collector reads *.prom */
 
-struct exporter {
+/* A process has one exporter. */
+static struct exporter {
 	const struct exporter_options *asked;
 	struct exported exported;
 	struct exposition exposition;
@@ -28,7 +28,7 @@ struct exporter {
 	bool failed;	   /* the last version was not written */
 	struct run_result result;
 	struct tracer *tracer;
-};
+} exporter;
 
 static uint64_t resident_bytes(void)
 {
@@ -40,9 +40,9 @@ static uint64_t resident_bytes(void)
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static char *make_text(void *exporter, bool open_metrics)
+char *exporter__text(bool open_metrics)
 {
-	struct exporter *x = exporter;
+	struct exporter *x = &exporter;
 	struct exported *from = &x->exported;
 	struct timespec begun;
 	char *text = NULL;
@@ -98,7 +98,7 @@ static int replace_file(int folder, const char *text)
 /* A failure may be temporary, such as a full disk, and is reported once. */
 static void write_file(struct exporter *x)
 {
-	char *text = make_text(x, false);
+	char *text = exporter__text(false);
 	int err = text ? replace_file(x->folder, text) : 0;
 
 	if (err && !x->failed)
@@ -117,7 +117,7 @@ static bool open_output(struct exporter *x, const char *textfile, double interva
 				       .it_interval.tv_nsec = (long)(fmod(interval, 1) * 1e9)};
 
 	if (!textfile)
-		return server__open(x->asked, make_text, x);
+		return server__open(x->asked);
 	x->folder = open(textfile, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (x->folder >= 0 && !faccessat(x->folder, ".", W_OK, AT_EACCESS))
 		x->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -146,34 +146,34 @@ static void export_until_signal(struct exporter *x)
 
 int exporter__run(const struct options *o, const struct measurement *setup, const struct host *host)
 {
-	static struct exporter x; /* too large for a stack */
+	struct exporter *x = &exporter;
 	struct measurement observation = *setup;
 	int err;
 
-	x.folder = x.timer = -1;
-	x.asked = &o->exporter;
-	x.processes.top = o->exporter.top;
-	x.processes.room = o->by_max;
-	x.exported = (struct exported){&x.result, &x.processes, host->names.release,
-				       .cost = setup->tracing.cost};
+	x->folder = x->timer = -1;
+	x->asked = &o->exporter;
+	x->processes.top = o->exporter.top;
+	x->processes.room = o->by_max;
+	x->exported = (struct exported){&x->result, &x->processes, host->names.release,
+					.cost = setup->tracing.cost};
 	observation.last = true;
 	observation.tracing.by = o->exporter.top ? BY_PROCESS : 0;
 	/* A window without end would have too many. */
 	observation.tracing.receivers = false;
 	signals__catch();
 	signal(SIGPIPE, SIG_IGN); /* a client that has gone is no error */
-	if (!open_output(&x, o->exporter.textfile, o->interval))
+	if (!open_output(x, o->exporter.textfile, o->interval))
 		return STATUS_FAILED;
-	err = run__open_observation(&x.result, &observation, &x.tracer);
+	err = run__open_observation(&x->result, &observation, &x->tracer);
 	if (err)
-		program__complain("%s", x.result.failure.text);
+		program__complain("%s", x->result.failure.text);
 	else
-		export_until_signal(&x);
+		export_until_signal(x);
 	server__close();
 	/* A file that stays would look as if the exporter still measured. */
-	if (x.folder >= 0)
-		unlinkat(x.folder, FILE_NAME, 0);
-	tracer__free(x.tracer);
-	run__free(&x.result);
-	return x.result.failure.status;
+	if (x->folder >= 0)
+		unlinkat(x->folder, FILE_NAME, 0);
+	tracer__free(x->tracer);
+	run__free(&x->result);
+	return x->result.failure.status;
 }

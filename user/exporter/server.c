@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "user/exporter/server.h"
+#include "user/exporter/exporter.h"
 
-#include "user/exporter/exposition.h"
 #include "user/system/library.h"
 
 #include "common/program.h"
@@ -52,8 +51,6 @@ static struct {
 static struct {
 	struct MHD_Daemon *daemon;
 	const struct exporter_options *asked;
-	server_text make;
-	void *context;
 	size_t guest_count;
 	/* Connections that are open and not being closed, the oldest first. */
 	struct guest {
@@ -85,7 +82,7 @@ static enum MHD_Result answer_metrics(struct MHD_Connection *c)
 {
 	bool open_metrics = exposition__wants_open_metrics(
 		mhd.lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT));
-	char *text = server.make(server.context, open_metrics);
+	char *text = exporter__text(open_metrics);
 	enum MHD_Result queued;
 
 	if (!text)
@@ -211,7 +208,7 @@ static bool load_library(void)
 	return true;
 }
 
-bool server__open(const struct exporter_options *asked, server_text make, void *context)
+bool server__open(const struct exporter_options *asked)
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
 				 .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV},
@@ -227,8 +224,6 @@ bool server__open(const struct exporter_options *asked, server_text make, void *
 				     "--listen %s: give the address in numbers, such as 127.0.0.1",
 				     asked->listen);
 	server.asked = asked;
-	server.make = make;
-	server.context = context;
 	fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd >= 0 && !setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) &&
 	    !bind(fd, at->ai_addr, at->ai_addrlen) && !listen(fd, BACKLOG))
