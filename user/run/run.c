@@ -2,7 +2,6 @@
 #include "user/run/run.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 int run__plan(struct run_result *r, const struct measurement *setup, enum plan_for what)
 {

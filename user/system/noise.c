@@ -6,7 +6,6 @@
 
 #include <dirent.h>
 #include <poll.h>
-#include <string.h>
 #include <time.h>
 
 #define LOOK_MS	  500

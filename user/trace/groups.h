@@ -4,9 +4,6 @@
 
 #include "bpf/abi.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-
 /* The number of groups for which there is room by default (--by-max). */
 #define GROUPS_MAX     65536
 #define GROUPS_MAX_MAX 16777216

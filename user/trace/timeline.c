@@ -8,7 +8,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define KEPT_MAX (256 << 10) /* events */
 #define OPEN_MAX 1024	     /* sends at once */
