@@ -11,7 +11,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/syscall.h>
+#include <sys/pidfd.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -37,7 +37,7 @@ static int watch_pids(struct watch *w, const struct target *target, struct run_r
 	int fd, err;
 
 	for (i = 0; i < target->pid_count; i++) {
-		fd = (int)syscall(SYS_pidfd_open, target->pids[i], 0);
+		fd = pidfd_open(target->pids[i], 0);
 		err = -errno;
 		if (fd < 0)
 			return failure__set(&r->failure, STATUS_USAGE, err, "--pid %d: %s",
@@ -157,7 +157,7 @@ static bool watch_left(struct watch *w, struct tracer *tracer)
 	if (w->left)
 		tracer__remove_target(tracer, w->left);
 	while ((w->left_count = tracer__targets(tracer, &w->left, 1))) {
-		fd = (int)syscall(SYS_pidfd_open, w->left, 0);
+		fd = pidfd_open(w->left, 0);
 		if (fd >= 0 || errno != ESRCH) {
 			w->ends[0].fd = fd;
 			w->alive = fd >= 0;

@@ -6,8 +6,8 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/pidfd.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,16 +44,13 @@ int child__start(struct child *c, char *const *command)
 		close(ends[0]);
 		become(ends[1], command);
 	}
-	err = -errno;
-	close(ends[1]);
 	c->go = ends[0];
-	if (c->pid > 0) {
-		c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
-		err = -errno;
-	}
-	if (c->pid > 0 && c->pidfd >= 0)
-		return 0;
-	child__free(c);
+	if (c->pid > 0)
+		c->pidfd = pidfd_open(c->pid, 0);
+	err = c->pidfd < 0 ? -errno : 0;
+	close(ends[1]);
+	if (err)
+		child__free(c);
 	return err;
 }
 

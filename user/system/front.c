@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -99,7 +99,7 @@ static int keep_descriptors(int end)
 		return -errno;
 	if (end == CHANNEL ? fcntl(end, F_SETFD, 0) : dup2(end, CHANNEL) < 0)
 		return -errno;
-	return syscall(SYS_close_range, CHANNEL + 1, ~0U, 0) ? -errno : 0;
+	return close_range(CHANNEL + 1, ~0U, 0) ? -errno : 0;
 }
 
 /*
@@ -260,7 +260,7 @@ bool front__is_gone(const struct front *f)
 static void await_end(const struct front *f, bool told_of_signal)
 {
 	struct timespec moment = {.tv_nsec = 500 * 1000000};
-	struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, f->pid, 0), .events = POLLIN};
+	struct pollfd end = {.fd = pidfd_open(f->pid, 0), .events = POLLIN};
 	bool waits_a_moment;
 	sigset_t all, before;
 

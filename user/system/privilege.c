@@ -2,6 +2,7 @@
 #include "user/system/privilege.h"
 
 #include "common/capabilities.h"
+#include "common/json.h"
 #include "common/units.h"
 #include "user/system/files.h"
 
@@ -151,12 +152,12 @@ json_object *privilege__json(void)
 	cap_t caps = cap_get_proc();
 	char *text = caps ? cap_to_text(caps, NULL) : NULL;
 
-	json_object_object_add(o, "uid", json_object_new_int((int)getuid()));
-	json_object_object_add(o, "capabilities", text ? json_object_new_string(text) : NULL);
-	json_object_object_add(o, "memlock",
-			       memlock.rlim_cur == RLIM_INFINITY
-				       ? json_object_new_string("unlimited")
-				       : json_object_new_int64((int64_t)memlock.rlim_cur));
+	json__add(o, "uid", json_object_new_int((int)getuid()));
+	json__add_string(o, "capabilities", text);
+	json__add(o, "memlock",
+		  memlock.rlim_cur == RLIM_INFINITY
+			  ? json_object_new_string("unlimited")
+			  : json_object_new_int64((int64_t)memlock.rlim_cur));
 	cap_free(text);
 	cap_free(caps);
 	return o;
