@@ -168,11 +168,10 @@ int front__start(struct front **out, struct failure *failure)
 		err = front__check(script, failure);
 	if (!err)
 		err = start(f, script);
-	if (!err) {
+	if (err)
+		front__free(f);
+	else
 		*out = f;
-		return 0;
-	}
-	front__free(f);
 	return failure__set(failure, STATUS_SYSTEM, err, "the front cannot be started: %m");
 }
 

@@ -420,13 +420,12 @@ int call_counters__open(struct call_counters **out, const struct counter_events 
 		err = open_all(c, events, map_fd, cpu);
 	if (!err && !c->count)
 		err = -ENODEV;
-	if (!err) {
-		*out = c;
-		return 0;
-	}
 	failure__set(f, STATUS_SYSTEM, err, "--call-counters %s: %s",
 		     events->events[c->count % events->count].name, counter_failure(-err));
-	call_counters__free(c);
+	if (err)
+		call_counters__free(c);
+	else
+		*out = c;
 	return err;
 }
 

@@ -65,11 +65,10 @@ int profile__attach(struct profile **out, const struct bpf_program *program, uns
 		err = attach_cpu(p, program, cpu);
 	if (!err && !p->count)
 		err = -ENODEV;
-	if (!err) {
+	if (err)
+		profile__detach(p);
+	else
 		*out = p;
-		return 0;
-	}
-	profile__detach(p);
 	return failure__set(
 		f, STATUS_SYSTEM, err, "--profile=%u: the kernel samples no CPU: %s", hz,
 		err == -EINVAL ? "above kernel.perf_event_max_sample_rate" : strerror(-err));
