@@ -36,7 +36,6 @@ static bool add_hooks(json_object *o)
 	struct kernel_facts facts;
 	struct plan observed, load;
 	struct failure f = {};
-	enum hook_id id;
 	bool ok;
 	int err = features__probe(&features, true, &f);
 
@@ -52,7 +51,7 @@ static bool add_hooks(json_object *o)
 	facts = features__facts(features);
 	ok = plan__resolve(&observed, &facts, MECHANISM_NONE, PLAN_OBSERVATION | PLAN_STAGES);
 	plan__resolve(&load, &facts, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD);
-	for (id = 0; id < HOOK_COUNT; id++)
+	for (enum hook_id id = 0; id < HOOK_COUNT; id++)
 		json_object_array_add(list,
 				      hook_json(hook__get(id)->load_only ? &load.entries[id]
 									 : &observed.entries[id],
@@ -130,9 +129,8 @@ static void print_option(const struct plan_entry *entry, enum hook_id id,
 static int no_such_hook(const char *name)
 {
 	char names[256] = "";
-	enum hook_id id;
 
-	for (id = 0; id < HOOK_COUNT; id++)
+	for (enum hook_id id = 0; id < HOOK_COUNT; id++)
 		text__append(names, sizeof(names), "%s%s", id ? ", " : "", hook__get(id)->name);
 	return program__fail(STATUS_USAGE, "doctor --hooks=%s: no such hook; there are %s", name,
 			     names);

@@ -24,14 +24,13 @@
 static bool may_use_zerocopy(const struct options *o)
 {
 	const struct load_options *load = &o->load;
-	size_t i;
 
 	if (o->target.given)
 		return true;
 	if (load->load.workload == WORKLOAD_PROCINFO)
 		return false;
 
-	for (i = 0; i < load->variants.count; i++)
+	for (size_t i = 0; i < load->variants.count; i++)
 		if (variants__find(load->variants.of[i])->flags & SEND_ZEROCOPY)
 			return true;
 	return false;

@@ -80,9 +80,8 @@ static void write_call(const struct writer *w)
 {
 	bool times = w->metric->family.kind == METRIC_HISTOGRAM;
 	struct call_sums n;
-	__u32 slot;
 
-	for (slot = 0; slot < LABELLED_SLOTS; slot++) {
+	for (__u32 slot = 0; slot < LABELLED_SLOTS; slot++) {
 		n = count_calls(w->counts, slot);
 		if (times ? n.wall.count : n.sends)
 			write_sample(w, &n, LABELS(CALL_LABELS(slot)));
@@ -107,9 +106,8 @@ static void write_process(const struct writer *w)
 {
 	const struct processes *p = w->from->processes;
 	struct group rest = p->rest.sums;
-	size_t i;
 
-	for (i = 0; i < p->count; i++)
+	for (size_t i = 0; i < p->count; i++)
 		write_sample(w, &p->names[i].sums, LABELS(p->names[i].comm));
 	group__add(&rest, &w->counts->groups_rest);
 	write_sample(w, &rest, LABELS(PROCESSES_OTHER));
@@ -169,15 +167,14 @@ static void write_refusal(const struct writer *w)
 	const struct totals *t = &w->counts->totals;
 	struct call_sums msg = window_counts__zerocopy(w->counts, false);
 	struct call_sums uring = window_counts__zerocopy(w->counts, true);
-	unsigned int i;
 
 	msg.errors[ENOBUFS] = window_counts__difference(msg.errors[ENOBUFS],
 							t->refused_optmem + t->refused_memlock);
 	write_refused(w, MSG_ZEROCOPY_NAME, REFUSAL_OPTMEM, ENOBUFS, t->refused_optmem);
 	write_refused(w, MSG_ZEROCOPY_NAME, REFUSAL_MEMLOCK, ENOBUFS, t->refused_memlock);
-	for (i = 0; i < ERRNO_SLOTS; i++)
+	for (unsigned int i = 0; i < ERRNO_SLOTS; i++)
 		write_refused(w, MSG_ZEROCOPY_NAME, refusal__of((int)i), i, msg.errors[i]);
-	for (i = 0; i < ERRNO_SLOTS; i++)
+	for (unsigned int i = 0; i < ERRNO_SLOTS; i++)
 		write_refused(w, IO_URING_NAME, refusal__of((int)i), i, uring.errors[i]);
 }
 
@@ -274,11 +271,10 @@ void metrics__write(struct exposition *e, const struct exported *from)
 {
 	static const struct metric metrics[] = {METRIC_ROWS};
 	struct writer w = {e, from, &from->result->plan, &from->result->counts, metrics, NULL};
-	const int *need;
 
 	for (; w.metric < metrics + sizeof(metrics) / sizeof(metrics[0]); w.metric++) {
 		w.missing = NULL;
-		for (need = w.metric->needs; *need != NEED_NOTHING && !w.missing; need++)
+		for (const int *need = w.metric->needs; *need != NEED_NOTHING && !w.missing; need++)
 			w.missing = why_missing(&w, *need);
 		exposition__family(e, &w.metric->family, w.missing);
 		w.metric->write(&w);

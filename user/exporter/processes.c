@@ -75,10 +75,9 @@ static void name_new(struct processes *p)
 
 int processes__read(struct processes *p, struct tracer *tracer)
 {
-	size_t i;
 	int err;
 
-	for (i = 0; i < p->count; i++)
+	for (size_t i = 0; i < p->count; i++)
 		p->names[i].sums = p->names[i].gone;
 	p->rest.sums = p->rest.gone;
 	p->tracer = tracer;

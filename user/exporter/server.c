@@ -98,14 +98,13 @@ bool server__has_name(const struct exporter_options *asked, const char *host)
 	bool v6 = host[0] == '[';
 	struct in6_addr address;
 	int end = 0;
-	size_t i;
 
 	sscanf(host, v6 ? "[%253[^]]]%n:%*[0-9]%n" : "%253[^:]%n:%*[0-9]%n", name, &end, &end);
 	if (!end || (host[end] && strcmp(host + end, ":")))
 		return false;
 	if (inet_pton(v6 ? AF_INET6 : AF_INET, name, &address) == 1)
 		return true;
-	for (i = 0; i < asked->name_count; i++)
+	for (size_t i = 0; i < asked->name_count; i++)
 		if (!v6 && !strcasecmp(name, asked->names[i]))
 			return true;
 	return !v6 && !strcasecmp(name, "localhost");
@@ -186,10 +185,9 @@ static void on_connection(void *unused, struct MHD_Connection *c, void **state,
 
 static void end_overdue(void)
 {
-	struct guest *g;
 	bool asked; /* it has sent all headers */
 
-	for (g = server.guests + server.guest_count; g-- > server.guests;) {
+	for (struct guest *g = server.guests + server.guest_count; g-- > server.guests;) {
 		asked = GET_INFO(g->connection, REQUEST_HEADER_SIZE);
 		if (elapsed_since(&g->since) >= (asked ? SECONDS_MAX : HEADERS_SECONDS_MAX))
 			end_guest(g);

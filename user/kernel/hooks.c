@@ -353,12 +353,11 @@ const struct hook *hook__get(enum hook_id id)
 
 void hook_option__symbols(const struct hook_option *option, char *text, size_t size)
 {
-	size_t i;
 
 	text[0] = 0;
-	for (i = 0; option->functions[i]; i++)
+	for (size_t i = 0; option->functions[i]; i++)
 		text__append(text, size, "%s%s", i ? " or " : "", option->functions[i]);
-	for (i = 0; !option->functions[0] && option->tracepoints[i].name; i++)
+	for (size_t i = 0; !option->functions[0] && option->tracepoints[i].name; i++)
 		text__append(text, size, "%s%s", i ? ", " : "", option->tracepoints[i].name);
 }
 
@@ -369,9 +368,8 @@ const char *mechanism_name(enum mechanism m)
 
 enum mechanism mechanism_parse(const char *name)
 {
-	enum mechanism m;
 
-	for (m = MECHANISM_FENTRY; m <= MECHANISM_OFF; m++)
+	for (enum mechanism m = MECHANISM_FENTRY; m <= MECHANISM_OFF; m++)
 		if (!strcmp(name, names[m]))
 			return m;
 	return MECHANISM_NONE;

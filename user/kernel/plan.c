@@ -75,10 +75,9 @@ static bool choose_function(struct plan_entry *entry, const struct hook_option *
 static bool has_tracepoints(struct plan_entry *entry, const struct hook_option *option,
 			    const struct kernel_facts *facts)
 {
-	const struct tracepoint_need *need;
 	int args;
 
-	for (need = option->tracepoints; need->name; need++) {
+	for (const struct tracepoint_need *need = option->tracepoints; need->name; need++) {
 		args = facts->tracepoint_args(facts->features, need->name);
 		if (args >= need->args)
 			continue;
@@ -186,9 +185,8 @@ static bool try_options(struct plan *plan, enum hook_id id, const struct kernel_
 	struct plan_entry *entry = &plan->entries[id];
 	const struct hook_option *options = hook__get(id)->options;
 	bool tried = false;
-	size_t i;
 
-	for (i = 0; i < HOOK_OPTIONS_MAX && options[i].mechanism && !entry->option; i++) {
+	for (size_t i = 0; i < HOOK_OPTIONS_MAX && options[i].mechanism && !entry->option; i++) {
 		if (!permitted(plan, id, &options[i], forced) ||
 		    (!preemptible && preempted(&options[i], facts)))
 			continue;
@@ -249,10 +247,9 @@ bool plan__resolve(struct plan *plan, const struct kernel_facts *facts, enum mec
 		   unsigned int what)
 {
 	const char *why;
-	enum hook_id id;
 
 	memset(plan, 0, sizeof(*plan));
-	for (id = 0; id < HOOK_COUNT; id++) {
+	for (enum hook_id id = 0; id < HOOK_COUNT; id++) {
 		why = useless(hook__get(id), plan, forced, what);
 		if (why)
 			disable(&plan->entries[id], why);
@@ -266,10 +263,9 @@ bool plan__options(struct plan *plan, const struct kernel_facts *facts, enum hoo
 		   enum hook_id end, size_t number)
 {
 	bool possible = false;
-	enum hook_id id;
 
 	memset(plan, 0, sizeof(*plan));
-	for (id = 0; id < HOOK_COUNT; id++) {
+	for (enum hook_id id = 0; id < HOOK_COUNT; id++) {
 		disable(&plan->entries[id], "not asked for");
 		if (id < first || id >= end || !hook__get(id)->options[number].mechanism)
 			continue;
@@ -317,14 +313,13 @@ const char *plan__blind_to_unflagged(const struct plan *plan)
 	static const enum hook_id unflagged[] = {HOOK_SKB_SEGMENT, HOOK_SKB_PULL,
 						 HOOK_SKB_DUPLICATE};
 	const struct plan_entry *copy = &plan->entries[HOOK_SKB_COPY];
-	size_t i;
 
 	if (!copy->option)
 		return copy->reason;
 	/* Inferring sees unflagged copies of devices without scatter-gather. */
 	if (copy->option->by_path)
 		return NULL;
-	for (i = 0; i < sizeof(unflagged) / sizeof(unflagged[0]); i++)
+	for (size_t i = 0; i < sizeof(unflagged) / sizeof(unflagged[0]); i++)
 		if (!plan->entries[unflagged[i]].option)
 			return plan->entries[unflagged[i]].reason;
 	return NULL;

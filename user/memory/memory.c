@@ -81,10 +81,9 @@ static bool has(const struct memory *m, const struct event *e)
 
 static void add_source(struct memory *m, const struct source *s)
 {
-	const struct event *e;
 	struct asked *asked;
 
-	for (e = s->events; e->name; e++) {
+	for (const struct event *e = s->events; e->name; e++) {
 		if (!has(m, e))
 			continue;
 		asked = &m->asked[m->count++];
@@ -110,10 +109,9 @@ static void choose(struct memory *m)
 static unsigned int line_size(const char *sysfs)
 {
 	long size = 0;
-	unsigned int i;
 	char path[1024];
 
-	for (i = 0; i < 8; i++) {
+	for (unsigned int i = 0; i < 8; i++) {
 		snprintf(path, sizeof(path),
 			 "%s/devices/system/cpu/cpu0/cache/index%u/coherency_line_size", sysfs, i);
 		files__number(path, &size);
@@ -160,10 +158,9 @@ unsigned int memory__line(const struct memory *m)
 /* Returns false if there is none. */
 static bool name_events(const struct memory *m, bool memory_alone, char *list, size_t room)
 {
-	size_t i;
 
 	list[0] = 0;
-	for (i = 0; i < m->count; i++)
+	for (size_t i = 0; i < m->count; i++)
 		if (!memory_alone || m->asked[i].kind == MEMORY_KIND_MEMORY)
 			text__append(list, room, "%s%s", list[0] ? "," : "", m->asked[i].name);
 	return list[0];

@@ -58,9 +58,8 @@ static const struct grid {
 /* NULL: no grid has this name. */
 static const struct grid *find_grid(const char *name)
 {
-	size_t i;
 
-	for (i = 0; i < sizeof(grids) / sizeof(grids[0]); i++)
+	for (size_t i = 0; i < sizeof(grids) / sizeof(grids[0]); i++)
 		if (!strcmp(grids[i].name, name))
 			return &grids[i];
 	return NULL;
@@ -72,10 +71,9 @@ static const struct load_row rows[] = {OPTION_VALUES, {.name = NULL}};
 json_object *options__json(const struct options *o)
 {
 	json_object *all = json_object_new_object();
-	const struct load_row *row;
 	const void *member;
 
-	for (row = rows; row->name; row++) {
+	for (const struct load_row *row = rows; row->name; row++) {
 		member = (const char *)o + row->at;
 		if (row->type == ROW_TEXT)
 			json__add_string(all, row->key, *(const char *const *)member);
@@ -269,9 +267,8 @@ static void parse_words(struct options *o, int argc, char **argv)
 static const struct grid *grid_of_words(int argc, char **argv)
 {
 	const char *found = "";
-	int i;
 
-	for (i = 1; i < argc && strcmp(argv[i], "--"); i++) {
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
 		if (!strncmp(argv[i], "--grid=", 7))
 			found = argv[i] + 7;
 		else if (!strcmp(argv[i], "--grid") && i + 1 < argc)
@@ -308,14 +305,13 @@ struct options *options__parse(int argc, char **argv, enum measuring what, size_
 {
 	const struct grid *grid = what == MEASURE_SWEEP ? grid_of_words(argc, argv) : NULL;
 	struct options *parts;
-	size_t i;
 
 	if (what == MEASURE_RUNS && argc < 2)
 		exit(program__fail(STATUS_USAGE,
 				   "nothing to measure: try --variant all (see --help)"));
 	*count = grid ? grid->count : 1;
 	parts = allocate(*count, sizeof(*parts));
-	for (i = 0; i < *count; i++) {
+	for (size_t i = 0; i < *count; i++) {
 		parts[i].what = what;
 		if (grid)
 			parse_part(&parts[i], grid->parts[i], argc, argv);

@@ -150,9 +150,8 @@ static json_object *run(const struct timespec *started, const struct measurement
 static json_object *event_names(const struct counter_events *events)
 {
 	json_object *list = json_object_new_array();
-	size_t i;
 
-	for (i = 0; i < counter_events__count(events); i++)
+	for (size_t i = 0; i < counter_events__count(events); i++)
 		json_object_array_add(list,
 				      json_object_new_string(counter_events__name(events, i)));
 	return list;
@@ -161,9 +160,8 @@ static json_object *event_names(const struct counter_events *events)
 static json_object *dimensions(unsigned int by)
 {
 	json_object *list = json_object_new_array();
-	enum group_by one;
 
-	for (one = BY_PROCESS; one <= BY_PORT; one <<= 1)
+	for (enum group_by one = BY_PROCESS; one <= BY_PORT; one <<= 1)
 		if (by & one)
 			json_object_array_add(list, json_object_new_string(group_by_name(one)));
 	return list;
@@ -247,9 +245,8 @@ static json_object *hook(const struct run_result *r, enum hook_id id)
 static json_object *plan(const struct run_result *r)
 {
 	json_object *list = json_object_new_array();
-	enum hook_id id;
 
-	for (id = 0; id < HOOK_COUNT; id++)
+	for (enum hook_id id = 0; id < HOOK_COUNT; id++)
 		json_object_array_add(list, hook(r, id));
 	return list;
 }
@@ -280,9 +277,8 @@ static json_object *stacks(const struct run_result *r, const struct measurement 
 	json_object *all = json_object_new_object(), *names;
 	const struct cause_info *info;
 	char key[16];
-	size_t i;
 
-	for (i = 0; i < r->counts.cause_count; i++) {
+	for (size_t i = 0; i < r->counts.cause_count; i++) {
 		info = &r->counts.causes[i].info;
 		if (info->key.cause != CAUSE_UNCLASSIFIED || !info->stack[0])
 			continue;
@@ -316,13 +312,12 @@ static json_object *noise(const struct run_result *r)
 static json_object *memory(const struct memory_run *m)
 {
 	json_object *o, *asked;
-	size_t i;
 
 	if (!m->memory)
 		return NULL;
 	o = json_object_new_object();
 	asked = json_object_new_array();
-	for (i = 0; memory__asked(m->memory, i); i++)
+	for (size_t i = 0; memory__asked(m->memory, i); i++)
 		json_object_array_add(asked, json_object_new_string(memory__asked(m->memory, i)));
 	json__add(o, "asked", asked);
 	json__add_truth(o, "counted", m->counted);

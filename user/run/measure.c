@@ -48,9 +48,8 @@ static int check_seen(struct run_result *r)
 	const char *misses = r->plan.entries[HOOK_SEND].reason;
 	struct call_sums seen = {};
 	json_object *bytes = NULL;
-	__u32 slot;
 
-	for (slot = 0; slot < CALL_SLOTS; slot++)
+	for (__u32 slot = 0; slot < CALL_SLOTS; slot++)
 		call_sums__add(&seen, &r->counts.calls[slot]);
 	json_object_object_get_ex(r->app, "bytes", &bytes);
 	if (!json_object_get_int64(bytes) || seen.sends)

@@ -33,10 +33,9 @@ struct watch {
 
 static int watch_pids(struct watch *w, const struct target *target, struct run_result *r)
 {
-	size_t i;
 	int fd, err;
 
-	for (i = 0; i < target->pid_count; i++) {
+	for (size_t i = 0; i < target->pid_count; i++) {
 		fd = pidfd_open(target->pids[i], 0);
 		err = -errno;
 		if (fd < 0)
@@ -58,11 +57,10 @@ static bool comm_runs(const char *name)
 	char line[64];
 	bool found = false;
 	glob_t paths;
-	size_t i;
 
 	if (glob("/proc/[0-9]*/task/[0-9]*/comm", GLOB_NOSORT, NULL, &paths))
 		return false;
-	for (i = 0; i < paths.gl_pathc && !found; i++)
+	for (size_t i = 0; i < paths.gl_pathc && !found; i++)
 		found = files__first_line(paths.gl_pathv[i], line, sizeof(line)) &&
 			!strcmp(line, name);
 	globfree(&paths);
@@ -107,9 +105,8 @@ static int attach(struct run_result *r, const struct measurement *setup, const s
 		  struct tracer **tracer)
 {
 	int err = run__attach(r, setup, tracer);
-	size_t i;
 
-	for (i = 0; i < setup->tracing.target->pid_count && !err; i++)
+	for (size_t i = 0; i < setup->tracing.target->pid_count && !err; i++)
 		err = tracer__add_target(*tracer, setup->tracing.target->pids[i], ROLE_BOTH);
 	if (!err && w->child)
 		err = tracer__add_target(*tracer, w->child->pid, ROLE_BOTH);
@@ -132,9 +129,8 @@ static int ms_left(const struct watch *w)
 /* Finds the processes that have ended, which are not polled again. */
 static void look_at(struct watch *w)
 {
-	size_t i;
 
-	for (i = 0; i < w->count; i++) {
+	for (size_t i = 0; i < w->count; i++) {
 		if (w->ends[i].fd < 0 || !(w->ends[i].revents & POLLIN))
 			continue;
 		if (w->child && w->ends[i].fd == w->child->pidfd)
@@ -266,10 +262,9 @@ static void wait_for_command(struct watch *w, const struct measurement *setup)
 
 static void close_gate(struct tracer *tracer)
 {
-	int ms;
 
 	tracer__gate_settled(tracer, GATE_CLOSING);
-	for (ms = 0; ms < CLOSING_MS && tracer__in_sends(tracer); ms++)
+	for (int ms = 0; ms < CLOSING_MS && tracer__in_sends(tracer); ms++)
 		poll(NULL, 0, 1);
 	/* Each change takes an RCU grace period: some clock ticks. */
 	if (tracer__may_count(tracer)) {
@@ -304,9 +299,8 @@ static int window(struct run_result *r, const struct measurement *setup, struct 
 
 static void free_watch(struct watch *w)
 {
-	size_t i;
 
-	for (i = 0; i < w->count; i++)
+	for (size_t i = 0; i < w->count; i++)
 		if (w->ends[i].fd >= 0 && (!w->child || w->left))
 			close(w->ends[i].fd);
 }

@@ -109,9 +109,8 @@ static void become(int end, const char *script)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 	struct failure unseen = {};
-	size_t i;
 
-	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		signal(signals[i], SIG_IGN);
 	if (privilege__become_user(&unseen) || privilege__drop_all(&unseen) ||
 	    keep_descriptors(end))

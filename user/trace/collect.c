@@ -27,9 +27,8 @@ static int program_info(const struct tracer *t, const char *name, struct bpf_pro
 
 static const struct bpf_link *attached(const struct tracer *t, const char *name)
 {
-	size_t i;
 
-	for (i = 0; i < t->attached_count; i++)
+	for (size_t i = 0; i < t->attached_count; i++)
 		if (!strcmp(t->attached[i].program, name))
 			return t->attached[i].link;
 	return NULL;
@@ -117,11 +116,9 @@ static int read_program_stats(const struct tracer *t, struct program_stats *out)
 {
 	struct bpf_prog_info info;
 	int err = 0;
-	enum hook_id id;
-	size_t i;
 
 	memset(out, 0, sizeof(*out));
-	for (i = 0; i < t->attached_count; i++) {
+	for (size_t i = 0; i < t->attached_count; i++) {
 		err = program_info(t, t->attached[i].program, &info);
 		if (err)
 			return err;
@@ -132,7 +129,7 @@ static int read_program_stats(const struct tracer *t, struct program_stats *out)
 		out->ns += info.run_time_ns;
 		out->runs += info.run_cnt;
 	}
-	for (id = 0; id < HOOK_COUNT && !err; id++) {
+	for (enum hook_id id = 0; id < HOOK_COUNT && !err; id++) {
 		if (!t->options[id])
 			continue;
 		err = add_missed(t, id, t->options[id]->programs, out);
@@ -171,10 +168,9 @@ int tracer__gate_settled(struct tracer *t, enum gate gate)
 
 static int read_calls(struct tracer *t, struct window_counts *out)
 {
-	__u32 slot;
 	int err = 0;
 
-	for (slot = 0; slot < CALL_SLOTS && !err; slot++) {
+	for (__u32 slot = 0; slot < CALL_SLOTS && !err; slot++) {
 		err = tracer__sum(t, "calls", slot, &out->calls[slot]);
 		hist__settle(&out->calls[slot].wall);
 	}
@@ -184,13 +180,12 @@ static int read_calls(struct tracer *t, struct window_counts *out)
 static int read_causes(struct tracer *t, struct window_counts *out)
 {
 	struct cause_count *cause;
-	__u32 index;
 	int err;
 
 	err = tracer__sum(t, "cause_counters", CAUSE_COUNTER_NONE, &out->unseen);
 	if (!err)
 		err = tracer__sum(t, "cause_counters", CAUSE_COUNTER_FULL, &out->unnamed);
-	for (index = CAUSE_COUNTERS_RESERVED; index < CAUSE_COUNTERS_MAX && !err; index++) {
+	for (__u32 index = CAUSE_COUNTERS_RESERVED; index < CAUSE_COUNTERS_MAX && !err; index++) {
 		cause = &out->causes[out->cause_count];
 		if (bpf_map__lookup_elem(t->skel->maps.cause_infos, &index, sizeof(index),
 					 &cause->info, sizeof(cause->info), 0))
@@ -234,7 +229,6 @@ bool tracer__may_count(struct tracer *t)
 /* Reads all maps, or only calls and totals. */
 static int read_maps(struct tracer *t, struct window_counts *out, bool all)
 {
-	__u32 span;
 	int err;
 
 	memset(out, 0, sizeof(*out));
@@ -246,7 +240,7 @@ static int read_maps(struct tracer *t, struct window_counts *out, bool all)
 	if (!all || err)
 		return err;
 	err = read_causes(t, out);
-	for (span = 0; span < SPANS && !err; span++) {
+	for (__u32 span = 0; span < SPANS && !err; span++) {
 		err = tracer__sum(t, "spans", span, &out->spans[span]);
 		hist__settle(&out->spans[span]);
 	}
@@ -264,13 +258,12 @@ int tracer__read(struct tracer *t, struct window_counts *out)
 {
 	int err = read_maps(t, out, true);
 	struct program_stats *programs = &out->programs;
-	enum hook_id id;
 
 	if (!err)
 		err = read_program_stats(t, programs);
 	if (err)
 		return err;
-	for (id = 0; id < HOOK_COUNT; id++)
+	for (enum hook_id id = 0; id < HOOK_COUNT; id++)
 		programs->missed[id] -= t->opened.missed[id];
 	programs->missed_begins -= t->opened.missed_begins;
 	programs->missed_ends -= t->opened.missed_ends;

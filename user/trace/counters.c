@@ -178,10 +178,9 @@ static void add_standard(struct counters *c, const struct pmu *pmu, bool hybrid)
 	int leaders[GROUP_COUNT] = {-1, -1, -1, -1};
 	struct perf_event_attr attr;
 	bool software;
-	size_t i;
 	int fd;
 
-	for (i = 0; i < EVENT_COUNT; i++) {
+	for (size_t i = 0; i < EVENT_COUNT; i++) {
 		software = events[i].type == PERF_TYPE_SOFTWARE;
 		if (software != !pmu)
 			continue;
@@ -226,9 +225,8 @@ int counters__open(struct counters **out, pid_t pid, const struct counter_events
 
 void counters__enable(struct counters *c, bool enable)
 {
-	size_t i;
 
-	for (i = 0; c && i < c->count; i++)
+	for (size_t i = 0; c && i < c->count; i++)
 		if (c->of[i].fd >= 0)
 			ioctl(c->of[i].fd, enable ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE,
 			      0);
@@ -258,9 +256,8 @@ static void read_one(struct counter *v)
 
 void counters__read(struct counters *c)
 {
-	size_t i;
 
-	for (i = 0; c && i < c->count; i++)
+	for (size_t i = 0; c && i < c->count; i++)
 		if (c->of[i].fd >= 0)
 			read_one(&c->of[i]);
 	if (c)
@@ -269,12 +266,11 @@ void counters__read(struct counters *c)
 
 void counters__add_json(const struct counters *c, const char *scope, json_object *list)
 {
-	const struct counter *v;
 	json_object *o;
 
 	if (!c || !c->read)
 		return;
-	for (v = c->of; v < c->of + c->count; v++) {
+	for (const struct counter *v = c->of; v < c->of + c->count; v++) {
 		o = json_object_new_object();
 		json__add_string(o, "event", v->event);
 		json__add_text(o, "pmu", v->pmu);
@@ -291,9 +287,8 @@ void counters__add_json(const struct counters *c, const char *scope, json_object
 
 void counters__free(struct counters *c)
 {
-	size_t i;
 
-	for (i = 0; c && i < c->count; i++)
+	for (size_t i = 0; c && i < c->count; i++)
 		if (c->of[i].fd >= 0)
 			close(c->of[i].fd);
 	free(c);
@@ -365,9 +360,8 @@ const char *counter_events__name(const struct counter_events *e, size_t i)
 
 void counter_events__free(struct counter_events *e)
 {
-	size_t i;
 
-	for (i = 0; e && i < e->count; i++)
+	for (size_t i = 0; e && i < e->count; i++)
 		free(e->events[i].name);
 	free(e);
 }
@@ -386,10 +380,9 @@ static int open_all(struct call_counters *c, const struct counter_events *events
 {
 	struct perf_event_attr attr;
 	__u32 key;
-	size_t i;
 	int fd;
 
-	for (i = 0; i < events->count; i++) {
+	for (size_t i = 0; i < events->count; i++) {
 		attr = events->events[i].attr;
 		attr.size = sizeof(attr);
 		attr.pinned = 1;
@@ -431,9 +424,8 @@ int call_counters__open(struct call_counters **out, const struct counter_events 
 
 void call_counters__free(struct call_counters *c)
 {
-	size_t i;
 
-	for (i = 0; c && i < c->count; i++)
+	for (size_t i = 0; c && i < c->count; i++)
 		close(c->fds[i]);
 	free(c);
 }
@@ -441,9 +433,8 @@ void call_counters__free(struct call_counters *c)
 const char *call_counters__always_zero(const struct counter_events *events)
 {
 	const struct perf_event_attr *attr;
-	size_t i;
 
-	for (i = 0; i < counter_events__count(events); i++) {
+	for (size_t i = 0; i < counter_events__count(events); i++) {
 		attr = &events->events[i].attr;
 		if (attr->type != PERF_TYPE_SOFTWARE)
 			continue;

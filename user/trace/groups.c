@@ -38,9 +38,8 @@ static void add_words(struct group *to, const struct group *from, size_t begin, 
 {
 	const __u64 *counts = (const __u64 *)from;
 	__u64 *sums = (__u64 *)to;
-	size_t i;
 
-	for (i = begin / sizeof(*sums); i < end / sizeof(*sums); i++)
+	for (size_t i = begin / sizeof(*sums); i < end / sizeof(*sums); i++)
 		sums[i] += counts[i];
 }
 

@@ -136,12 +136,11 @@ static json_object *stack_json(const struct sampled *s, const struct kernel_addr
 {
 	json_object *o = json_object_new_object(), *frames = json_object_new_array();
 	const struct kernel_address *found;
-	size_t i;
 
 	json__add_count(o, "slot", s->key.slot);
 	json__add_count(o, "role", s->key.role);
 	json__add_count(o, "samples", s->stack.samples);
-	for (i = 0; i < s->stack.depth; i++) {
+	for (size_t i = 0; i < s->stack.depth; i++) {
 		found = kernel_address__find(addresses, count, frame_address(&s->stack, i));
 		json_object_array_add(frames, json_object_new_int64(found - addresses));
 	}

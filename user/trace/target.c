@@ -76,7 +76,6 @@ unsigned int target__pid_namespace(void)
 
 void target__text(const struct target *t, char *text, size_t size)
 {
-	size_t i;
 
 	snprintf(text, size, "%s",
 		 t->command		  ? "command"
@@ -84,9 +83,9 @@ void target__text(const struct target *t, char *text, size_t size)
 		 : t->by == TARGET_CGROUP ? "control group "
 		 : t->by == TARGET_ALL	  ? "all processes"
 					  : "pid");
-	for (i = 0; t->command && t->command[i]; i++)
+	for (size_t i = 0; t->command && t->command[i]; i++)
 		text__append(text, size, " %s", t->command[i]);
-	for (i = 0; i < t->pid_count; i++)
+	for (size_t i = 0; i < t->pid_count; i++)
 		text__append(text, size, "%s%d", i ? ", " : " ", (int)t->pids[i]);
 	if (t->named)
 		text__append(text, size, "%s", t->named);

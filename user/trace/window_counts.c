@@ -5,16 +5,15 @@
 
 void call_sums__add(struct call_sums *sums, const struct call_slot *call)
 {
-	__u32 i;
 
 	sums->sends += call->failed;
 	sums->failed += call->failed;
 	sums->ignored += call->ignored;
-	for (i = 0; i < SIZE_CLASSES; i++) {
+	for (__u32 i = 0; i < SIZE_CLASSES; i++) {
 		sums->sends += call->sizes[i].sends;
 		sums->bytes += call->sizes[i].bytes;
 	}
-	for (i = 0; i < ERRNO_SLOTS; i++)
+	for (__u32 i = 0; i < ERRNO_SLOTS; i++)
 		sums->errors[i] += call->errors[i];
 	hist__merge(&sums->wall, &call->wall);
 }
@@ -45,9 +44,8 @@ static __u64 under_way(const struct window_counts *m)
 struct call_sums window_counts__zerocopy(const struct window_counts *m, bool uring)
 {
 	struct call_sums sums = {};
-	__u32 slot;
 
-	for (slot = 1; slot < CALL_SLOTS; slot += 2)
+	for (__u32 slot = 1; slot < CALL_SLOTS; slot += 2)
 		if ((slot == URING_SLOT) == uring)
 			call_sums__add(&sums, &m->calls[slot]);
 	/*
