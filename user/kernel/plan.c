@@ -11,8 +11,8 @@
 	"this kernel preempts its programs: what other threads of the CPU do meanwhile " \
 	"is not seen"
 
-/* Adds a reason unless it was added before. */
-static void give_reason(struct plan_entry *entry, const char *format, const char *a, const char *b)
+/* Adds a reason unless it was added before. Returns false, for a caller that refuses so. */
+static bool give_reason(struct plan_entry *entry, const char *format, const char *a, const char *b)
 {
 	char reason[sizeof(entry->reason)];
 
@@ -20,6 +20,7 @@ static void give_reason(struct plan_entry *entry, const char *format, const char
 	if (!strstr(entry->reason, reason))
 		text__append(entry->reason, sizeof(entry->reason), "%s%s",
 			     entry->reason[0] ? "; " : "", reason);
+	return false;
 }
 
 /* The link-time optimiser renames a static function without changing its arguments. */
@@ -38,18 +39,12 @@ static bool function_usable(struct plan_entry *entry, enum mechanism m, const ch
 {
 	const char *symbol = f->code ? name : f->variant;
 
-	if (!f->code && !f->variant[0]) {
-		give_reason(entry, "this kernel has no function %s", name, "");
-		return false;
-	}
-	if (!f->code && (m == MECHANISM_FENTRY || !same_arguments(f->variant))) {
-		give_reason(entry, "this kernel has %s only as %s", name, f->variant);
-		return false;
-	}
-	if (m == MECHANISM_FENTRY && !f->typed) {
-		give_reason(entry, "this kernel's BTF does not describe %s", name, "");
-		return false;
-	}
+	if (!f->code && !f->variant[0])
+		return give_reason(entry, "this kernel has no function %s", name, "");
+	if (!f->code && (m == MECHANISM_FENTRY || !same_arguments(f->variant)))
+		return give_reason(entry, "this kernel has %s only as %s", name, f->variant);
+	if (m == MECHANISM_FENTRY && !f->typed)
+		return give_reason(entry, "this kernel's BTF does not describe %s", name, "");
 	snprintf(entry->symbol, sizeof(entry->symbol), "%s", symbol);
 	return true;
 }
@@ -79,13 +74,11 @@ static bool has_tracepoints(struct plan_entry *entry, const struct hook_option *
 
 	for (const struct tracepoint_need *need = option->tracepoints; need->name; need++) {
 		args = facts->tracepoint_args(facts->features, need->name);
-		if (args >= need->args)
-			continue;
-		give_reason(entry,
-			    args < 0 ? "this kernel has no tracepoint %s"
-				     : "tracepoint %s passes too few arguments here",
-			    need->name, "");
-		return false;
+		if (args < need->args)
+			return give_reason(entry,
+					   args < 0 ? "this kernel has no tracepoint %s"
+						    : "tracepoint %s passes too few arguments here",
+					   need->name, "");
 	}
 	if (!option->functions[0])
 		hook_option__symbols(option, entry->symbol, sizeof(entry->symbol));
@@ -121,29 +114,21 @@ static bool option_possible(struct plan_entry *entry, const struct hook_option *
 	const char *refused = facts->refused[option->mechanism];
 	char variant[SYMBOL_MAX] = "";
 
-	if (refused && refused[0]) {
-		give_reason(entry, "%s", refused, "");
-		return false;
-	}
-	if (option->by_graph && !facts->graph_probes) {
-		give_reason(entry, "%s",
-			    "this kernel makes no kprobes by the function graph tracer", "");
-		return false;
-	}
+	if (refused && refused[0])
+		return give_reason(entry, "%s", refused, "");
+	if (option->by_graph && !facts->graph_probes)
+		return give_reason(entry, "%s",
+				   "this kernel makes no kprobes by the function graph tracer", "");
 	if (!choose_function(entry, option, facts, variant) ||
 	    !has_tracepoints(entry, option, facts))
 		return false;
-	if (option->type && !facts->has_type(facts->features, option->type)) {
-		give_reason(entry, "this kernel has no struct %s", option->type, "");
-		return false;
-	}
-	if (option->code && !facts->has_code(facts->features, option->code)) {
-		give_reason(entry,
-			    "/proc/kallsyms hides where %s is (it needs CAP_SYSLOG, and "
-			    "kernel.kptr_restrict below 2)",
-			    option->code, "");
-		return false;
-	}
+	if (option->type && !facts->has_type(facts->features, option->type))
+		return give_reason(entry, "this kernel has no struct %s", option->type, "");
+	if (option->code && !facts->has_code(facts->features, option->code))
+		return give_reason(entry,
+				   "/proc/kallsyms hides where %s is (it needs CAP_SYSLOG, and "
+				   "kernel.kptr_restrict below 2)",
+				   option->code, "");
 	entry->option = option;
 	entry->status = HOOK_PLANNED;
 	entry->reason[0] = 0;
