@@ -35,25 +35,17 @@ struct front {
 	char line[HEARD_MAX];
 };
 
-/* Users whose files root may run: root, the user who called sudo, and the owner of this program. */
-struct owners {
-	uid_t caller, program;
-};
-
-/* Where each user has a group of the same number, nobody else is in it. */
-static bool is_trusted(const struct stat *st, const struct owners *o)
+/*
+ * Root may run files of root, of the user who called sudo, and of the owner of this program. Where
+ * each user has a group of the same number, nobody else is in it.
+ */
+static int check_file(const char *path, const struct stat *st, uid_t program, struct failure *f)
 {
+	bool known = !st->st_uid || st->st_uid == privilege__caller() || st->st_uid == program;
 	bool others = st->st_mode & S_IWOTH ||
 		      (st->st_mode & S_IWGRP && st->st_gid && st->st_gid != st->st_uid);
 
-	return S_ISLNK(st->st_mode) ||
-	       (!others && (!st->st_uid || st->st_uid == o->caller || st->st_uid == o->program));
-}
-
-static int check_file(const char *path, const struct stat *st, const struct owners *o,
-		      struct failure *f)
-{
-	if (is_trusted(st, o))
+	if (S_ISLNK(st->st_mode) || (known && !others))
 		return 0;
 	return failure__set(
 		f, STATUS_SYSTEM, -EPERM,
@@ -69,25 +61,23 @@ static int check_file(const char *path, const struct stat *st, const struct owne
 static int check_files(char *analysis, struct failure *f)
 {
 	FTS *fts = fts_open((char *[]){analysis, NULL}, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
-	struct owners owners = {.caller = privilege__caller()};
 	char above[PATH_MAX + 4];
-	struct stat st;
+	struct stat program, st;
 	FTSENT *entry;
-	int err = !fts || stat("/proc/self/exe", &st) ? -errno : 0;
+	int err = !fts || stat("/proc/self/exe", &program) ? -errno : 0;
 
-	owners.program = st.st_uid;
 	while (!err && (entry = fts_read(fts))) {
 		if (!strcmp(entry->fts_name, ".venv"))
 			fts_set(fts, entry, FTS_SKIP);
 		else if (entry->fts_info != FTS_DP)
-			err = check_file(entry->fts_path, entry->fts_statp, &owners, f);
+			err = check_file(entry->fts_path, entry->fts_statp, program.st_uid, f);
 	}
 	if (fts)
 		fts_close(fts);
 	snprintf(above, sizeof(above), "%s/..", analysis);
 	if (!err && stat(above, &st))
 		err = -errno;
-	return err ? err : check_file(above, &st, &owners, f);
+	return err ? err : check_file(above, &st, program.st_uid, f);
 }
 
 /* Keeps only the standard streams and the front's end of the socket. */
