@@ -28,11 +28,11 @@ const char *argp_program_version = "sendpath " SENDPATH_VERSION;
 #define EXPORTER_INTERVAL_S 15
 #define HOST_LETTERS	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._"
 
-/* Prints a usage error and ends the program. */
+/* Refuses a value, which ends the program, unless remedy is NULL. */
 static error_t refuse_option(struct argp_state *state, const char *option, const char *value,
 			     const char *remedy)
 {
-	return program__refuse(state, "%s %s: %s", option, value, remedy);
+	return remedy ? program__refuse(state, "%s %s: %s", option, value, remedy) : 0;
 }
 
 /* NULL: the key is argp's own. */
@@ -102,19 +102,13 @@ static error_t set_value(struct options *o, int key, const char *arg, struct arg
 	return row__set(row, o, arg, &r) ? program__refuse(state, "%s", why) : 0;
 }
 
-static error_t refuse_if(struct argp_state *state, const char *option, const char *value,
-			 const char *why)
-{
-	return why ? refuse_option(state, option, value, why) : 0;
-}
-
 /* Takes all words after "--" as the command. */
 static error_t take_command(struct options *o, struct argp_state *state)
 {
 	char **command = &state->argv[state->next - 1];
 
 	state->next = state->argc;
-	return refuse_if(state, "--", command[0], target__set_command(&o->target, command));
+	return refuse_option(state, "--", command[0], target__set_command(&o->target, command));
 }
 
 static error_t add_host(struct exporter_options *e, const char *name, struct argp_state *state)
@@ -170,22 +164,24 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->exporter.top = TOP_DEFAULT;
 		return 0;
 	case OPT_BY:
-		return refuse_if(state, "--by", arg, groups__parse(arg, &o->by));
+		return refuse_option(state, "--by", arg, groups__parse(arg, &o->by));
 	case OPT_PID:
-		return refuse_if(state, "--pid", arg, target__set(&o->target, TARGET_PROCESS, arg));
+		return refuse_option(state, "--pid", arg,
+				     target__set(&o->target, TARGET_PROCESS, arg));
 	case OPT_COMM:
-		return refuse_if(state, "--comm", arg, target__set(&o->target, TARGET_COMM, arg));
+		return refuse_option(state, "--comm", arg,
+				     target__set(&o->target, TARGET_COMM, arg));
 	case OPT_CGROUP:
-		return refuse_if(state, "--cgroup", arg,
-				 target__set(&o->target, TARGET_CGROUP, arg));
+		return refuse_option(state, "--cgroup", arg,
+				     target__set(&o->target, TARGET_CGROUP, arg));
 	case OPT_ALL:
-		return refuse_if(state, "--all", "and others",
-				 target__set(&o->target, TARGET_ALL, NULL));
+		return refuse_option(state, "--all", "and others",
+				     target__set(&o->target, TARGET_ALL, NULL));
 	case OPT_MECHANISM:
 		o->mechanism = mechanism_parse(arg);
-		return o->mechanism ? 0
-				    : refuse_option(state, "--mechanism", arg,
-						    "give fentry, kprobe, tracepoint or none");
+		return refuse_option(state, "--mechanism", arg,
+				     o->mechanism ? NULL
+						  : "give fentry, kprobe, tracepoint or none");
 	case OPT_PROFILE:
 		return set_value(o, key, arg ? arg : units__text("%d", PROFILE_HZ), state);
 	case OPT_WAIT_QUIET:
