@@ -18,17 +18,8 @@
 #define FILE_NAME "sendpath.prom"
 #define FILE_NEXT ".sendpath.prom.next" /* the collector reads *.prom */
 
-/* A process has one exporter. */
-static struct exporter {
-	const struct exporter_options *asked;
-	struct exported exported;
-	struct exposition exposition;
-	struct processes processes;
-	int folder, timer; /* the text file's folder, and a timer for its next version; -1: none */
-	bool failed;	   /* the last version was not written */
-	struct run_result result;
-	struct tracer *tracer;
-} exporter;
+/* A process has one. */
+static struct exporter exporter;
 
 static uint64_t resident_bytes(void)
 {
@@ -43,7 +34,6 @@ static uint64_t resident_bytes(void)
 char *exporter__text(bool open_metrics)
 {
 	struct exporter *x = &exporter;
-	struct exported *from = &x->exported;
 	struct timespec begun;
 	char *text = NULL;
 	int err;
@@ -56,15 +46,13 @@ char *exporter__text(bool open_metrics)
 	err = x->processes.top ? processes__read(&x->processes, x->tracer) : 0;
 	if (!err)
 		err = tracer__read(x->tracer, &x->result.counts);
-	from->reading_ns = (__u64)(elapsed_since(&begun) * 1e9);
-	from->cpu_ns = (__u64)clock() * (1000000000 / CLOCKS_PER_SEC);
-	from->resident_bytes = resident_bytes();
-	from->started_ns =
+	x->reading_ns = (__u64)(elapsed_since(&begun) * 1e9);
+	x->cpu_ns = (__u64)clock() * (1000000000 / CLOCKS_PER_SEC);
+	x->resident_bytes = resident_bytes();
+	x->started_ns =
 		(__u64)x->result.started.tv_sec * 1000000000 + (__u64)x->result.started.tv_nsec;
-	from->bpf_ns = x->result.counts.programs.ns;
-	from->bpf_runs = x->result.counts.programs.runs;
 	if (!err && exposition__begin(&x->exposition, open_metrics)) {
-		metrics__write(&x->exposition, from);
+		metrics__write(x);
 		text = exposition__end(&x->exposition);
 	}
 	if (!text)
@@ -154,8 +142,8 @@ int exporter__run(const struct options *o, const struct measurement *setup, cons
 	x->asked = &o->exporter;
 	x->processes.top = o->exporter.top;
 	x->processes.room = o->by_max;
-	x->exported = (struct exported){&x->result, &x->processes, host->names.release,
-					.cost = setup->tracing.cost};
+	x->kernel = host->names.release;
+	x->cost = setup->tracing.cost;
 	observation.last = true;
 	observation.tracing.by = o->exporter.top ? BY_PROCESS : 0;
 	/* A window without end would have too many. */

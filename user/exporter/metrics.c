@@ -16,7 +16,7 @@ enum {
 
 struct writer {
 	struct exposition *out;
-	const struct exported *from;
+	const struct exporter *from;
 	const struct plan *plan;
 	const struct window_counts *counts;
 	const struct metric *metric; /* the family whose samples are written, */
@@ -104,7 +104,7 @@ static void write_error(const struct writer *w)
 
 static void write_process(const struct writer *w)
 {
-	const struct processes *p = w->from->processes;
+	const struct processes *p = &w->from->processes;
 	struct group rest = p->rest.sums;
 
 	for (size_t i = 0; i < p->count; i++)
@@ -238,11 +238,6 @@ static void write_lost(const struct writer *w)
 		   m->unnamed.skbs + t->lost_cause_bits);
 }
 
-static void write_span(const struct writer *w)
-{
-	write_sample(w, &w->counts->spans[SPAN_COMPLETION], LABELS());
-}
-
 static void write_single(const struct writer *w)
 {
 	write_sample(w, w->from, LABELS());
@@ -253,7 +248,7 @@ static const char *why_missing(const struct writer *w, int need)
 	static const char *const reasons[] = {NEED_REASONS};
 	const struct window_counts *m = w->counts;
 	const bool met[] = {
-		[NEED_PROCESSES] = w->from->processes->top,
+		[NEED_PROCESSES] = w->from->processes.top,
 		[NEED_COST] = w->from->cost,
 		[NEED_TIMED] = !m->totals.untimed,
 		[NEED_SIZED] = !m->totals.unsized,
@@ -267,16 +262,16 @@ static const char *why_missing(const struct writer *w, int need)
 	return met[need] ? NULL : reasons[need];
 }
 
-void metrics__write(struct exposition *e, const struct exported *from)
+void metrics__write(struct exporter *x)
 {
 	static const struct metric metrics[] = {METRIC_ROWS};
-	struct writer w = {e, from, &from->result->plan, &from->result->counts, metrics, NULL};
+	struct writer w = {&x->exposition, x, &x->result.plan, &x->result.counts, metrics, NULL};
 
 	for (; w.metric < metrics + sizeof(metrics) / sizeof(metrics[0]); w.metric++) {
 		w.missing = NULL;
 		for (const int *need = w.metric->needs; *need != NEED_NOTHING && !w.missing; need++)
 			w.missing = why_missing(&w, *need);
-		exposition__family(e, &w.metric->family, w.missing);
+		exposition__family(w.out, &w.metric->family, w.missing);
 		w.metric->write(&w);
 	}
 }
