@@ -45,7 +45,7 @@ char *exporter__text(bool open_metrics)
 	 */
 	err = x->processes.top ? processes__read(&x->processes, x->tracer) : 0;
 	if (!err)
-		err = tracer__read(x->tracer, &x->result.counts);
+		err = tracer__read(x->tracer, &x->result.counts, ALL_COUNTS);
 	x->reading_ns = (__u64)(elapsed_since(&begun) * 1e9);
 	x->cpu_ns = (__u64)clock() * (1000000000 / CLOCKS_PER_SEC);
 	x->resident_bytes = resident_bytes();

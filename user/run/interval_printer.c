@@ -60,7 +60,7 @@ void interval_printer__tick(struct interval_printer *l, struct tracer *tracer)
 
 	if (!l || is_over(l) || elapsed_since(&l->begun) < l->due)
 		return;
-	maps = tracer__dump(tracer, DUMP_TOTALS_AND_CALLS);
+	maps = tracer__dump(tracer, TOTALS_AND_CALLS);
 	send_line(l, maps, false);
 	free(maps);
 	l->due = (floor(elapsed_since(&l->begun) / l->seconds) + 1) * l->seconds;

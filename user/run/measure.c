@@ -87,8 +87,8 @@ static int ms_left(void *context, int most)
 static void close_gate(struct run_result *r, struct tracer *tracer)
 {
 	tracer__gate(tracer, GATE_CORRECTING);
-	if (tracer__peek(tracer, &r->counts) || window_counts__outstanding(&r->counts, false) ||
-	    SUM_LOST_FLAGS(&r->counts.totals))
+	if (tracer__read(tracer, &r->counts, TOTALS_AND_CALLS) ||
+	    window_counts__outstanding(&r->counts, false) || SUM_LOST_FLAGS(&r->counts.totals))
 		tracer__gate_settled(tracer, GATE_CORRECTING);
 	tracer__gate(tracer, GATE_CLOSED);
 }

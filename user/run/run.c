@@ -79,9 +79,9 @@ int run__close_window(struct run_result *r, const struct measurement *setup, str
 	counters__enable(r->receiver, false);
 	counters__read(r->sender);
 	counters__read(r->receiver);
-	err = tracer ? tracer__read(tracer, &r->counts) : 0;
+	err = tracer ? tracer__read(tracer, &r->counts, ALL_COUNTS) : 0;
 	if (!err && tracer) {
-		r->maps = tracer__dump(tracer, DUMP_ALL);
+		r->maps = tracer__dump(tracer, ALL_COUNTS);
 		err = r->maps ? tracer__profile(tracer, &r->profile) : -EIO;
 	}
 	if (!err && tracer)

@@ -226,18 +226,35 @@ bool tracer__may_count(struct tracer *t)
 	       t->skel->bss->sockets_kept;
 }
 
-/* Reads all maps, or only calls and totals. */
-static int read_maps(struct tracer *t, struct window_counts *out, bool all)
+/* Since the gate opened. */
+static int read_programs(struct tracer *t, struct program_stats *out)
+{
+	int err = read_program_stats(t, out);
+
+	if (err)
+		return err;
+	for (enum hook_id id = 0; id < HOOK_COUNT; id++)
+		out->missed[id] -= t->opened.missed[id];
+	out->missed_begins -= t->opened.missed_begins;
+	out->missed_ends -= t->opened.missed_ends;
+	out->missed_coalesced -= t->opened.missed_coalesced;
+	out->ns -= t->opened.ns;
+	out->runs -= t->opened.runs;
+	return 0;
+}
+
+int tracer__read(struct tracer *t, struct window_counts *out, enum counted what)
 {
 	int err;
 
 	memset(out, 0, sizeof(*out));
-	if (all) /* read first: a send that returns meanwhile is in both, rather than in neither */
+	/* Read first: a send that returns meanwhile is in both, rather than in neither. */
+	if (what == ALL_COUNTS)
 		out->in_sends = tracer__in_sends(t);
 	err = read_calls(t, out);
 	if (!err)
 		err = tracer__sum(t, "totals", 0, &out->totals);
-	if (!all || err)
+	if (err || what != ALL_COUNTS)
 		return err;
 	err = read_causes(t, out);
 	for (__u32 span = 0; span < SPANS && !err; span++) {
@@ -246,31 +263,7 @@ static int read_maps(struct tracer *t, struct window_counts *out, bool all)
 	}
 	out->pinned = t->skel->bss->pinned;
 	out->groups_rest = t->skel->bss->groups_rest;
-	return err;
-}
-
-int tracer__peek(struct tracer *t, struct window_counts *out)
-{
-	return read_maps(t, out, false);
-}
-
-int tracer__read(struct tracer *t, struct window_counts *out)
-{
-	int err = read_maps(t, out, true);
-	struct program_stats *programs = &out->programs;
-
-	if (!err)
-		err = read_program_stats(t, programs);
-	if (err)
-		return err;
-	for (enum hook_id id = 0; id < HOOK_COUNT; id++)
-		programs->missed[id] -= t->opened.missed[id];
-	programs->missed_begins -= t->opened.missed_begins;
-	programs->missed_ends -= t->opened.missed_ends;
-	programs->missed_coalesced -= t->opened.missed_coalesced;
-	programs->ns -= t->opened.ns;
-	programs->runs -= t->opened.runs;
-	return 0;
+	return err ? err : read_programs(t, &out->programs);
 }
 
 int tracer__profile(const struct tracer *t, json_object **out)

@@ -288,9 +288,9 @@ static void write_variable(const struct writer *w, const struct bpf_map *bss, co
 	}
 }
 
-static int dump(struct tracer *t, enum dump_what what, FILE *out)
+static int dump(struct tracer *t, enum counted what, FILE *out)
 {
-	size_t maps = what == DUMP_ALL ? sizeof(dumped) / sizeof(dumped[0]) : 2;
+	size_t maps = what == ALL_COUNTS ? sizeof(dumped) / sizeof(dumped[0]) : 2;
 	struct writer w = {.btf = bpf_object__btf(t->skel->obj), .out = out};
 	const struct bpf_map *map;
 	int err = 0;
@@ -303,13 +303,13 @@ static int dump(struct tracer *t, enum dump_what what, FILE *out)
 		fprintf(out, ",\"%s\":", dumped[i].map);
 		err = write_map(&w, map, dumped[i].how, t->skel->rodata->stage_shares);
 	}
-	for (size_t i = 0; what == DUMP_ALL && i < sizeof(variables) / sizeof(variables[0]); i++)
+	for (size_t i = 0; what == ALL_COUNTS && i < sizeof(variables) / sizeof(variables[0]); i++)
 		write_variable(&w, t->skel->maps.bss, variables[i], (const char *)t->skel->bss);
 	fputc('}', out);
 	return err;
 }
 
-char *tracer__dump(struct tracer *t, enum dump_what what)
+char *tracer__dump(struct tracer *t, enum counted what)
 {
 	char *text = NULL;
 	size_t size;
