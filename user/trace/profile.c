@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "user/trace/profile.h"
+#include "user/trace/tracer_private.h"
 
 #include "common/json.h"
 

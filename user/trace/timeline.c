@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "user/trace/timeline.h"
-
 #include "user/trace/tracer_private.h"
 
 #include <errno.h>
