@@ -165,7 +165,7 @@ static int prepare(struct engine *e, struct resources *h, struct failure *f)
 	host__read(&h->host);
 	e->host = &h->host;
 	e->setup = setup_of(o, h);
-	return o->memory && !memory__asked(h->memory, 0) && !h->host.pmus[0]
+	return o->memory && !memory__has_events(h->memory) && !h->host.pmus[0]
 		       ? failure__set(f, STATUS_SYSTEM, -ENOTSUP,
 				      "--memory: this machine shows no counters of the memory "
 				      "system, and no LLC misses to estimate from")

@@ -3,6 +3,8 @@
 
 #include "user/system/files.h"
 
+#include "common/json.h"
+
 #include "tables.h" /* generated from analysis/tables/memory.py */
 
 #include <glob.h>
@@ -30,8 +32,8 @@ static const struct source {
 
 struct memory {
 	const char *sysfs;
-	char *names; /* all that perf names, separated by blanks */
-	unsigned int line;
+	char *names;	   /* all that perf names, separated by blanks */
+	unsigned int line; /* size of a line of the last-level cache; 0: unknown */
 	size_t count;
 	struct asked {
 		enum memory_kind kind;
@@ -145,14 +147,9 @@ void memory__free(struct memory *m)
 	free(m);
 }
 
-const char *memory__asked(const struct memory *m, size_t i)
+bool memory__has_events(const struct memory *m)
 {
-	return i < m->count ? m->asked[i].name : NULL;
-}
-
-unsigned int memory__line(const struct memory *m)
-{
-	return m->line;
+	return m->count;
 }
 
 /* Returns false if there is none. */
@@ -204,4 +201,23 @@ void memory__end(struct memory_run *r)
 	if (r->perf)
 		r->text = perf_stat__finish(r->perf);
 	r->perf = NULL;
+}
+
+json_object *memory__json(const struct memory_run *r)
+{
+	json_object *o, *asked;
+
+	if (!r->memory)
+		return NULL;
+	o = json_object_new_object();
+	asked = json_object_new_array();
+	for (size_t i = 0; i < r->memory->count; i++)
+		json_object_array_add(asked, json_object_new_string(r->memory->asked[i].name));
+	json__add(o, "asked", asked);
+	json__add_truth(o, "counted", r->counted);
+	json__add_string(o, "reason", r->reason);
+	json__add_string(o, "io_reason", r->io_reason);
+	json__add_count(o, "line", r->memory->line);
+	json__add_string(o, "text", r->text ? r->text : "");
+	return o;
 }

@@ -147,16 +147,6 @@ static json_object *run(const struct timespec *started, const struct measurement
 	return o;
 }
 
-static json_object *event_names(const struct counter_events *events)
-{
-	json_object *list = json_object_new_array();
-
-	for (size_t i = 0; i < counter_events__count(events); i++)
-		json_object_array_add(list,
-				      json_object_new_string(counter_events__name(events, i)));
-	return list;
-}
-
 static json_object *dimensions(unsigned int by)
 {
 	json_object *list = json_object_new_array();
@@ -189,7 +179,7 @@ static json_object *setup_of(const struct measurement *setup)
 	json__add_truth(o, "stages", setup->tracing.stages);
 	json__add_truth(o, "cost", setup->tracing.cost);
 	json__add(o, "by", dimensions(setup->tracing.by));
-	json__add(o, "call_counters", event_names(setup->tracing.call_counters));
+	json__add(o, "call_counters", counter_events__json(setup->tracing.call_counters));
 	return o;
 }
 
@@ -309,25 +299,6 @@ static json_object *noise(const struct run_result *r)
 	return o;
 }
 
-static json_object *memory(const struct memory_run *m)
-{
-	json_object *o, *asked;
-
-	if (!m->memory)
-		return NULL;
-	o = json_object_new_object();
-	asked = json_object_new_array();
-	for (size_t i = 0; memory__asked(m->memory, i); i++)
-		json_object_array_add(asked, json_object_new_string(memory__asked(m->memory, i)));
-	json__add(o, "asked", asked);
-	json__add_truth(o, "counted", m->counted);
-	json__add_string(o, "reason", m->reason);
-	json__add_string(o, "io_reason", m->io_reason);
-	json__add_count(o, "line", memory__line(m->memory));
-	json__add_string(o, "text", m->text ? m->text : "");
-	return o;
-}
-
 static json_object *head(const struct timespec *started, const struct measurement *setup,
 			 const struct record_context *context)
 {
@@ -368,7 +339,7 @@ static json_object *whole(const struct run_result *r, const struct measurement *
 	json__add(o, "exit_status", json_object_new_int(r->failure.status));
 	json__add(o, "noise", noise(r));
 	json__add(o, "counters", counters(r, setup));
-	json__add(o, "memory", memory(&r->memory));
+	json__add(o, "memory", memory__json(&r->memory));
 	json__add(o, "stacks", stacks(r, setup));
 	json__add(o, "profile", json_object_get(r->profile));
 	return o;

@@ -353,9 +353,13 @@ size_t counter_events__count(const struct counter_events *e)
 	return e ? e->count : 0;
 }
 
-const char *counter_events__name(const struct counter_events *e, size_t i)
+json_object *counter_events__json(const struct counter_events *e)
 {
-	return e->events[i].name;
+	json_object *list = json_object_new_array();
+
+	for (size_t i = 0; e && i < e->count; i++)
+		json_object_array_add(list, json_object_new_string(e->events[i].name));
+	return list;
 }
 
 void counter_events__free(struct counter_events *e)
