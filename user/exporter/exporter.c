@@ -116,7 +116,7 @@ static bool open_output(struct exporter *x, const char *textfile, double interva
 
 static void export_until_signal(struct exporter *x)
 {
-	struct pollfd ready = {.fd = x->timer < 0 ? server__fd() : x->timer, .events = POLLIN};
+	struct pollfd due = {.fd = x->timer, .events = POLLIN};
 	const char *at = x->asked->listen;
 	uint64_t times;
 
@@ -124,10 +124,9 @@ static void export_until_signal(struct exporter *x)
 		program__complain("metrics at http://%.*s:%u/metrics", (int)(strrchr(at, ':') - at),
 				  at, server__port());
 	while (!signals__caught()) {
-		poll(&ready, 1, TICK_MS);
 		if (x->timer < 0)
-			server__run();
-		else if (read(x->timer, &times, sizeof(times)) > 0)
+			server__run(TICK_MS);
+		else if (poll(&due, 1, TICK_MS) > 0 && read(x->timer, &times, sizeof(times)) > 0)
 			write_file(x);
 	}
 }

@@ -77,9 +77,8 @@ bool server__open(const struct exporter_options *asked);
 /* Closes the server if it is open. */
 void server__close(void);
 unsigned int server__port(void);
-/* A descriptor that is readable when server__run() has work; it must also be called regularly. */
-int server__fd(void);
-void server__run(void);
+/* Answers for so many ms, or until some are answered. Must be called regularly. */
+void server__run(int ms);
 
 /*
  * Is a request's Host an address, localhost or one of the names, with or without a port? A page in

@@ -10,6 +10,7 @@
 #include <microhttpd.h>
 #include <net/if.h>
 #include <netdb.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -252,18 +253,17 @@ unsigned int server__port(void)
 	return mhd.get_daemon_info(server.daemon, MHD_DAEMON_INFO_BIND_PORT)->port;
 }
 
-int server__fd(void)
+void server__run(int ms)
 {
-	return mhd.get_daemon_info(server.daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
-}
-
-void server__run(void)
-{
-	MHD_UNSIGNED_LONG_LONG ms;
+	struct pollfd work = {
+		.fd = mhd.get_daemon_info(server.daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd,
+		.events = POLLIN};
+	MHD_UNSIGNED_LONG_LONG left;
 	int rounds = 0;
 
+	poll(&work, 1, ms);
 	end_overdue();
 	do
 		mhd.run(server.daemon);
-	while (++rounds < ROUNDS_MAX && mhd.get_timeout(server.daemon, &ms) && !ms);
+	while (++rounds < ROUNDS_MAX && mhd.get_timeout(server.daemon, &left) && !left);
 }
