@@ -353,7 +353,6 @@ const struct hook *hook__get(enum hook_id id)
 
 void hook_option__symbols(const struct hook_option *option, char *text, size_t size)
 {
-
 	text[0] = 0;
 	for (size_t i = 0; option->functions[i]; i++)
 		text__append(text, size, "%s%s", i ? " or " : "", option->functions[i]);
@@ -368,7 +367,6 @@ const char *mechanism_name(enum mechanism m)
 
 enum mechanism mechanism_parse(const char *name)
 {
-
 	for (enum mechanism m = MECHANISM_FENTRY; m <= MECHANISM_OFF; m++)
 		if (!strcmp(name, names[m]))
 			return m;

@@ -155,7 +155,6 @@ bool memory__has_events(const struct memory *m)
 /* Returns false if there is none. */
 static bool name_events(const struct memory *m, bool memory_alone, char *list, size_t room)
 {
-
 	list[0] = 0;
 	for (size_t i = 0; i < m->count; i++)
 		if (!memory_alone || m->asked[i].kind == MEMORY_KIND_MEMORY)

@@ -58,7 +58,6 @@ static const struct grid {
 /* NULL: no grid has this name. */
 static const struct grid *find_grid(const char *name)
 {
-
 	for (size_t i = 0; i < sizeof(grids) / sizeof(grids[0]); i++)
 		if (!strcmp(grids[i].name, name))
 			return &grids[i];

@@ -129,7 +129,6 @@ static int ms_left(const struct watch *w)
 /* Finds the processes that have ended, which are not polled again. */
 static void look_at(struct watch *w)
 {
-
 	for (size_t i = 0; i < w->count; i++) {
 		if (w->ends[i].fd < 0 || !(w->ends[i].revents & POLLIN))
 			continue;
@@ -262,7 +261,6 @@ static void wait_for_command(struct watch *w, const struct measurement *setup)
 
 static void close_gate(struct tracer *tracer)
 {
-
 	tracer__gate_settled(tracer, GATE_CLOSING);
 	for (int ms = 0; ms < CLOSING_MS && tracer__in_sends(tracer); ms++)
 		poll(NULL, 0, 1);
@@ -299,7 +297,6 @@ static int window(struct run_result *r, const struct measurement *setup, struct 
 
 static void free_watch(struct watch *w)
 {
-
 	for (size_t i = 0; i < w->count; i++)
 		if (w->ends[i].fd >= 0 && (!w->child || w->left))
 			close(w->ends[i].fd);

@@ -27,7 +27,6 @@ static int program_info(const struct tracer *t, const char *name, struct bpf_pro
 
 static const struct bpf_link *attached(const struct tracer *t, const char *name)
 {
-
 	for (size_t i = 0; i < t->attached_count; i++)
 		if (!strcmp(t->attached[i].program, name))
 			return t->attached[i].link;

@@ -225,7 +225,6 @@ int counters__open(struct counters **out, pid_t pid, const struct counter_events
 
 void counters__enable(struct counters *c, bool enable)
 {
-
 	for (size_t i = 0; c && i < c->count; i++)
 		if (c->of[i].fd >= 0)
 			ioctl(c->of[i].fd, enable ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE,
@@ -256,7 +255,6 @@ static void read_one(struct counter *v)
 
 void counters__read(struct counters *c)
 {
-
 	for (size_t i = 0; c && i < c->count; i++)
 		if (c->of[i].fd >= 0)
 			read_one(&c->of[i]);
@@ -287,7 +285,6 @@ void counters__add_json(const struct counters *c, const char *scope, json_object
 
 void counters__free(struct counters *c)
 {
-
 	for (size_t i = 0; c && i < c->count; i++)
 		if (c->of[i].fd >= 0)
 			close(c->of[i].fd);
@@ -364,7 +361,6 @@ json_object *counter_events__json(const struct counter_events *e)
 
 void counter_events__free(struct counter_events *e)
 {
-
 	for (size_t i = 0; e && i < e->count; i++)
 		free(e->events[i].name);
 	free(e);
@@ -428,7 +424,6 @@ int call_counters__open(struct call_counters **out, const struct counter_events 
 
 void call_counters__free(struct call_counters *c)
 {
-
 	for (size_t i = 0; c && i < c->count; i++)
 		close(c->fds[i]);
 	free(c);

@@ -76,7 +76,6 @@ unsigned int target__pid_namespace(void)
 
 void target__text(const struct target *t, char *text, size_t size)
 {
-
 	snprintf(text, size, "%s",
 		 t->command		  ? "command"
 		 : t->by == TARGET_COMM	  ? "processes named "

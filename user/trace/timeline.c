@@ -42,7 +42,6 @@ static bool is_of(const struct timeline_event *e, const struct taken *s)
 
 static bool is_of_any(const struct timeline_event *e, const struct taken *all, size_t count)
 {
-
 	for (size_t i = 0; i < count; i++)
 		if (is_of(e, &all[i]))
 			return true;
@@ -156,7 +155,6 @@ bool timeline__read(struct timeline *t)
  */
 static void write_events(FILE *out, const struct timeline *t)
 {
-
 	for (const struct timeline_event *e = t->events; e < t->events + t->count; e++)
 		fprintf(out, "%s[%lld,%u,%llu,%u,%u,%u,%u,%lld,%u,%u]", e > t->events ? "," : "",
 			(__s64)(e->time - t->events[0].time), e->kind, e->sock, e->cpu, e->tid,

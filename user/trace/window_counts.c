@@ -5,7 +5,6 @@
 
 void call_sums__add(struct call_sums *sums, const struct call_slot *call)
 {
-
 	sums->sends += call->failed;
 	sums->failed += call->failed;
 	sums->ignored += call->ignored;
