@@ -5,15 +5,14 @@
 
 #include "common/program.h"
 #include "common/units.h"
+#include "loadgen/system/listener.h"
 
 #include <arpa/inet.h>
 #include <microhttpd.h>
-#include <net/if.h>
 #include <netdb.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #define GUESTS_MAX 64
 /*
@@ -55,7 +54,7 @@ static struct {
 	/* Connections that are open and not being closed, the oldest first. */
 	struct guest {
 		struct MHD_Connection *connection;
-		char address[INET6_ADDRSTRLEN + IF_NAMESIZE];
+		const struct sockaddr_storage *address;
 		struct timespec since;
 	} guests[GUESTS_AT_REST + 1];
 } server;
@@ -154,7 +153,7 @@ static struct guest *first_to_go(void)
 
 	for (g = server.guests; g < end; g++) {
 		for (count = 0, other = g; other < end; other++)
-			count += !strcmp(g->address, other->address);
+			count += listener__same_host(g->address, other->address);
 		if (count > most) {
 			first = g;
 			most = count;
@@ -170,9 +169,8 @@ static void on_connection(void *unused, struct MHD_Connection *c, void **state,
 
 	(void)unused, (void)state;
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-		*end = (struct guest){.connection = c};
-		getnameinfo(GET_INFO(c, CLIENT_ADDRESS)->client_addr, sizeof(struct sockaddr_in6),
-			    end->address, sizeof(end->address), NULL, 0, NI_NUMERICHOST);
+		end->connection = c;
+		end->address = (const void *)GET_INFO(c, CLIENT_ADDRESS)->client_addr;
 		clock_gettime(CLOCK_MONOTONIC, &end->since);
 		if (server.guest_count++ == GUESTS_AT_REST)
 			end_guest(first_to_go());
@@ -208,38 +206,33 @@ static bool load_library(void)
 
 bool server__open(const struct exporter_options *asked)
 {
-	struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
-				 .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV},
-			*at;
+	struct listener at;
 	char host[256], port[8];
 	int fd, on = 1;
 
 	if (!load_library())
 		return false;
 	if (units__endpoint(asked->listen, host, sizeof(host), port) ||
-	    getaddrinfo(host, port, &hints, &at))
+	    listener__resolve(&at, host, port, AI_NUMERICHOST | AI_NUMERICSERV))
 		return program__fail(false,
 				     "--listen %s: give the address in numbers, such as 127.0.0.1",
 				     asked->listen);
 	server.asked = asked;
-	fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	fd = socket(at.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd >= 0 && !setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) &&
-	    !bind(fd, at->ai_addr, at->ai_addrlen) && !listen(fd, BACKLOG))
+	    !bind(fd, (struct sockaddr *)&at.address, at.length) && !listen(fd, BACKLOG))
 		server.daemon = mhd.start_daemon(
 			MHD_USE_EPOLL, 0, NULL, NULL, on_request, NULL, MHD_OPTION_LISTEN_SOCKET,
 			fd, MHD_OPTION_CONNECTION_LIMIT, GUESTS_MAX,
 			MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_MAX,
 			MHD_OPTION_NOTIFY_CONNECTION, on_connection, NULL, MHD_OPTION_END);
-	if (!server.daemon)
-		program__complain(
-			"--listen %s: %s", asked->listen,
-			errno == EADDRINUSE
-				? "the port is in use: name another, or end what listens there"
-			: errno == EACCES
-				? "this user may not listen at that port: name one above 1023"
-				: strerror(errno));
-	freeaddrinfo(at);
-	return server.daemon;
+	if (server.daemon)
+		return true;
+	return program__fail(
+		false, "--listen %s: %s", asked->listen,
+		errno == EADDRINUSE ? "the port is in use: name another, or end what listens there"
+		: errno == EACCES   ? "this user may not listen at that port: name one above 1023"
+				    : strerror(errno));
 }
 
 void server__close(void)
