@@ -73,7 +73,7 @@ static bool tick_in_window(void *context)
 	const struct open_window *w = context;
 
 	interval_printer__tick(w->setup->live, w->tracer);
-	return w->setup->tick && w->setup->tick(w->setup->tick_context);
+	return w->setup->tick(w->setup->tick_context);
 }
 
 static int ms_left(void *context, int most)
@@ -103,7 +103,7 @@ static int measure(struct run_result *r, const struct measurement *setup, struct
 	err = generator__connect(g, setup->tick, setup->tick_context, &port);
 	if (err)
 		return err;
-	if (setup->tick && setup->tick(setup->tick_context))
+	if (setup->tick(setup->tick_context))
 		return -EINTR;
 	if (tracer)
 		tracer__set_port(tracer, port, setup->load.workload == WORKLOAD_PROCINFO);
@@ -143,7 +143,7 @@ int run__measure(struct run_result *r, const struct measurement *setup)
 	if (err != -EINTR)
 		failure__set(&r->failure, STATUS_FAILED, err, "%m");
 	memory__end(&r->memory);
-	r->interrupted = setup->tick && setup->tick(setup->tick_context);
+	r->interrupted = setup->tick(setup->tick_context);
 	generator__free(g);
 	return err;
 }

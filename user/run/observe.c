@@ -240,8 +240,7 @@ static void wait_for_end(struct watch *w, const struct measurement *setup, struc
 			interval_printer__tick(setup->live, tracer);
 		r->observed_s = elapsed_since(&w->begun);
 		pass_on(w, tracer);
-		if (!ms || (setup->tick && setup->tick(setup->tick_context) &&
-			    (!w->child || w->child->ended)))
+		if (!ms || (setup->tick(setup->tick_context) && (!w->child || w->child->ended)))
 			return;
 	}
 }
@@ -253,8 +252,7 @@ static void wait_for_command(struct watch *w, const struct measurement *setup)
 	while (!child__ended(w->child)) {
 		if (poll(w->ends, w->count, TICK_MS) > 0)
 			look_at(w);
-		if (setup->tick)
-			setup->tick(setup->tick_context);
+		setup->tick(setup->tick_context);
 		pass_on(w, NULL);
 	}
 }
@@ -346,7 +344,7 @@ int run__observe(struct run_result *r, const struct measurement *setup)
 		r->command_status = child__exit_status(w.child);
 	}
 	/* Without --duration there is no time that could be cut short. */
-	r->interrupted = w.seconds > 0 && setup->tick && setup->tick(setup->tick_context);
+	r->interrupted = w.seconds > 0 && setup->tick(setup->tick_context);
 	free_watch(&w);
 	return err;
 }
