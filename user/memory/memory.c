@@ -31,7 +31,6 @@ static const struct source {
 } sources[] = {MEMORY_SOURCE_ROWS};
 
 struct memory {
-	const char *sysfs;
 	char *names;	   /* all that perf names, separated by blanks */
 	unsigned int line; /* size of a line of the last-level cache; 0: unknown */
 	size_t count;
@@ -50,14 +49,14 @@ static const char *sysfs_root(void)
 }
 
 /* The boxes of a device have its name and a number. */
-static bool device_has(const char *sysfs, const char *pmu, const char *event)
+static bool device_has(const char *pmu, const char *event)
 {
 	char pattern[1024];
 	glob_t found;
 	bool any;
 
-	snprintf(pattern, sizeof(pattern), "%s/" DEVICES "/%s{,_[0-9]*}/events/%s", sysfs, pmu,
-		 event);
+	snprintf(pattern, sizeof(pattern), "%s/" DEVICES "/%s{,_[0-9]*}/events/%s", sysfs_root(),
+		 pmu, event);
 	any = !glob(pattern, GLOB_BRACE | GLOB_NOSORT, NULL, &found);
 	globfree(&found);
 	return any;
@@ -78,7 +77,7 @@ static bool perf_knows(const char *names, const char *event)
 
 static bool has(const struct memory *m, const struct event *e)
 {
-	return e->pmu ? device_has(m->sysfs, e->pmu, e->name) : perf_knows(m->names, e->name);
+	return e->pmu ? device_has(e->pmu, e->name) : perf_knows(m->names, e->name);
 }
 
 static void add_source(struct memory *m, const struct source *s)
@@ -108,14 +107,15 @@ static void choose(struct memory *m)
 }
 
 /* Of the last-level cache of the first CPU. */
-static unsigned int line_size(const char *sysfs)
+static unsigned int line_size(void)
 {
 	long size = 0;
 	char path[1024];
 
 	for (unsigned int i = 0; i < 8; i++) {
 		snprintf(path, sizeof(path),
-			 "%s/devices/system/cpu/cpu0/cache/index%u/coherency_line_size", sysfs, i);
+			 "%s/devices/system/cpu/cpu0/cache/index%u/coherency_line_size",
+			 sysfs_root(), i);
 		files__number(path, &size);
 	}
 	return (unsigned int)size;
@@ -127,8 +127,7 @@ int memory__open(struct memory **out, struct failure *f)
 	int err = m ? perf_stat__list(&m->names) : -ENOMEM;
 
 	if (!err) {
-		m->sysfs = sysfs_root();
-		m->line = line_size(m->sysfs);
+		m->line = line_size();
 		choose(m);
 		*out = m;
 		return 0;

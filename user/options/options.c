@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/options/options.h"
 
-#include "user/run/interval_printer.h"
 #include "user/trace/groups.h"
 #include "user/trace/tracer.h"
 
@@ -20,6 +19,9 @@ const char *argp_program_version = "sendpath " SENDPATH_VERSION;
 #define WRONG_MOST	    0.05
 #define SAMPLE_MAX	    1000000
 #define PROFILE_MAX	    100000
+#define GROUPS_MAX	    65536 /* groups, without --by-max */
+#define GROUPS_MAX_MAX	    16777216
+#define LIVE_MIN_US	    100000 /* of --interval */
 #define TIMELINE_SENDS_MAX  10000
 #define TIMELINE_SENDS	    200
 #define TIMELINE_S	    1  /* seconds of a window, without --duration */

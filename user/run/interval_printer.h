@@ -13,8 +13,6 @@
 struct tracer;
 struct front;
 
-#define LIVE_MIN_US 100000 /* of --interval */
-
 struct interval_printer {
 	double seconds; /* seconds between lines */
 	struct front *front;

@@ -4,10 +4,6 @@
 
 #include "bpf/abi.h"
 
-/* The number of groups for which there is room by default (--by-max). */
-#define GROUPS_MAX     65536
-#define GROUPS_MAX_MAX 16777216
-
 /*
  * Parses "process,device,port", in any order, into a set of enum group_by. Returns NULL, or the
  * remedy in words.
