@@ -83,7 +83,7 @@ struct counters {
 
 #define NOT_COUNTED "not counted"
 
-static int open_event(struct perf_event_attr *attr, pid_t pid, int cpu, int leader)
+int counters__open_event(struct perf_event_attr *attr, pid_t pid, int cpu, int leader)
 {
 	return (int)syscall(SYS_perf_event_open, attr, pid, cpu, leader, PERF_FLAG_FD_CLOEXEC);
 }
@@ -109,7 +109,7 @@ static bool can_count_cycles(void)
 	int fd;
 
 	set_common(&attr);
-	fd = open_event(&attr, 0, -1, -1);
+	fd = counters__open_event(&attr, 0, -1, -1);
 	if (fd >= 0)
 		close(fd);
 	return fd >= 0;
@@ -163,7 +163,7 @@ static int add_counter(struct counters *c, const char *name, const char *unit, c
 		return -1;
 	c->count++;
 	set_common(attr);
-	*v = (struct counter){open_event(attr, c->pid, -1, leader), name, unit,
+	*v = (struct counter){counters__open_event(attr, c->pid, -1, leader), name, unit,
 			      .status = "counted"};
 	if (v->fd < 0) {
 		v->status = is_missing(errno) ? "not supported" : NOT_COUNTED;
@@ -387,7 +387,7 @@ static int open_all(struct call_counters *c, const struct counter_events *events
 		attr.size = sizeof(attr);
 		attr.pinned = 1;
 		attr.disabled = 0;
-		fd = open_event(&attr, -1, cpu, -1);
+		fd = counters__open_event(&attr, -1, cpu, -1);
 		if (fd < 0)
 			return errno == ENODEV ? 0 : -errno;
 		c->fds[c->count++] = fd;

@@ -14,6 +14,9 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+/* perf_event_open(2), with close-on-exec. */
+int counters__open_event(struct perf_event_attr *attr, pid_t pid, int cpu, int leader);
+
 struct counters;
 
 /* Additional events, comma-separated names of libpfm4; NULL: none. */

@@ -3,10 +3,8 @@
 
 #include "common/json.h"
 
-#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 struct profile {
@@ -14,11 +12,6 @@ struct profile {
 	size_t count; /* number of links: a CPU that is offline has none */
 	struct bpf_link *links[];
 };
-
-static int open_event(struct perf_event_attr *event, int cpu)
-{
-	return (int)syscall(SYS_perf_event_open, event, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-}
 
 /* 0 or -errno. A CPU that is offline is left out. */
 static int attach_cpu(struct profile *p, const struct bpf_program *program, int cpu)
@@ -29,9 +22,9 @@ static int attach_cpu(struct profile *p, const struct bpf_program *program, int 
 
 	software.type = PERF_TYPE_SOFTWARE;
 	software.config = PERF_COUNT_SW_CPU_CLOCK;
-	fd = open_event(&p->event, cpu);
+	fd = counters__open_event(&p->event, -1, cpu, -1);
 	if (fd < 0 && p->event.type == PERF_TYPE_HARDWARE && errno != EMFILE && errno != EINVAL) {
-		fd = open_event(&software, cpu);
+		fd = counters__open_event(&software, -1, cpu, -1);
 		if (fd >= 0)
 			p->event = software;
 	}
