@@ -15,13 +15,12 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define TICK_MS	    200
-#define CLOSING_MS  100 /* for sends in progress when the window closes */
-#define WATCHED_MAX TARGET_PIDS_MAX
+#define TICK_MS	   200
+#define CLOSING_MS 100 /* for sends in progress when the window closes */
 
 /* The processes and times for which an observation waits. */
 struct watch {
-	struct pollfd ends[WATCHED_MAX]; /* a pidfd each; fd is -1 once the process has ended */
+	struct pollfd ends[TARGET_PIDS_MAX]; /* a pidfd each; fd is -1 once the process has ended */
 	size_t count, alive;
 	struct child *child; /* NULL: none */
 	pid_t left;	     /* the process left behind that is awaited; 0: none */

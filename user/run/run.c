@@ -9,12 +9,10 @@ int run__plan(struct run_result *r, const struct measurement *setup, enum plan_f
 
 	if (setup->tracing.features) /* without features, all hooks are off */
 		facts = features__facts(setup->tracing.features);
-	if (setup->tracing.stages)
+	if (setup->tracing.stages || setup->tracing.timeline)
 		what |= PLAN_STAGES;
-	if (setup->packets)
+	if (setup->packets || setup->tracing.timeline)
 		what |= PLAN_PACKETS;
-	if (setup->tracing.timeline)
-		what |= PLAN_STAGES | PLAN_PACKETS;
 	if (plan__resolve(&r->plan, &facts, setup->mechanism, what))
 		return 0;
 	return failure__set(&r->failure, STATUS_SYSTEM, -ENOTSUP,
@@ -23,20 +21,17 @@ int run__plan(struct run_result *r, const struct measurement *setup, enum plan_f
 }
 
 /*
- * Samples measure the stages that no hook sees. 0; or -errno if the stages are requested and the
+ * Samples measure the stages that no hook sees. 0; or -errno if a profile is requested and the
  * kernel hides the addresses of its functions.
  */
 static int settle_profile(struct run_result *r, struct tracer_setup *how)
 {
 	bool unseen = how->stages && !r->plan.entries[HOOK_STAGE_COPY].option;
+	bool readable = features__code(how->features, "tcp_sendmsg", NULL);
 
-	if (!how->profile && !unseen)
-		return 0;
-	if (features__code(how->features, "tcp_sendmsg", NULL)) {
-		how->profile = how->profile ? how->profile : PROFILE_HZ;
-		return 0;
-	}
-	if (!how->profile)
+	if (!how->profile && unseen && readable)
+		how->profile = PROFILE_HZ;
+	if (!how->profile || readable)
 		return 0;
 	return failure__set(&r->failure, STATUS_SYSTEM, -EPERM,
 			    "--profile: the kernel hides function addresses: give CAP_SYSLOG, and "

@@ -82,12 +82,11 @@ int child__exit_status(const struct child *c)
 
 void child__free(struct child *c)
 {
-	bool waits = c->go >= 0;
-
-	if (waits)
+	if (c->go >= 0) {
 		close(c->go);
-	if (c->pid > 0 && waits && !c->ended)
-		waitpid(c->pid, &c->status, 0);
+		if (c->pid > 0 && !c->ended)
+			waitpid(c->pid, &c->status, 0);
+	}
 	if (c->pidfd >= 0)
 		close(c->pidfd);
 }
