@@ -141,6 +141,16 @@ int program__write_all(int fd, const char *text, size_t size)
 	return 0;
 }
 
+void text__append(char *text, size_t size, const char *format, ...)
+{
+	size_t used = strlen(text);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text + used, size - used, format, args);
+	va_end(args);
+}
+
 double elapsed_since(const struct timespec *then)
 {
 	struct timespec now;
@@ -168,9 +178,10 @@ int failure__set(struct failure *f, int status, int err, const char *format, ...
 {
 	va_list args;
 
-	if (f->status)
+	if (!err || f->status)
 		return err;
 	f->status = status;
+	errno = -err;
 	va_start(args, format);
 	vsnprintf(f->text, sizeof(f->text), format, args);
 	va_end(args);

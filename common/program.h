@@ -23,7 +23,10 @@ struct failure {
 	char text[4096 + 256]; /* room for a path */
 };
 
-/* Returns err, so that a caller can write: return fail(...). */
+/*
+ * Returns err, so that a caller can write: return failure__set(...). %m is the error's text;
+ * without an error nothing fails.
+ */
 int failure__set(struct failure *f, int status, int err, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
@@ -43,6 +46,8 @@ void program__begin(void);
  * quotes, such as an option's value or a file name, may come from anybody.
  */
 void program__complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same, as what its caller returns: an exit status, or false. */
+#define program__fail(status, ...) (program__complain(__VA_ARGS__), (status))
 
 /*
  * The same for wrong usage. argp then ends the program with STATUS_USAGE; without argp's exit, as
@@ -56,6 +61,10 @@ void program__die_by(int sig);
 
 /* Writes all of the text despite interruptions. 0 or -errno; part of it may be written then. */
 int program__write_all(int fd, const char *text, size_t size);
+
+/* Appends to a text, in a buffer of this size; what does not fit is cut off. */
+void text__append(char *text, size_t size, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /* Seconds since a time of CLOCK_MONOTONIC. */
 double elapsed_since(const struct timespec *then);

@@ -36,7 +36,6 @@ static bool add_hooks(json_object *o)
 	struct kernel_facts facts;
 	struct plan observed, load;
 	struct failure f = {};
-	enum hook_id id;
 	bool ok;
 	int err = features__probe(&features, true, &f);
 
@@ -52,7 +51,7 @@ static bool add_hooks(json_object *o)
 	facts = features__facts(features);
 	ok = plan__resolve(&observed, &facts, MECHANISM_NONE, PLAN_OBSERVATION | PLAN_STAGES);
 	plan__resolve(&load, &facts, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD);
-	for (id = 0; id < HOOK_COUNT; id++)
+	for (enum hook_id id = 0; id < HOOK_COUNT; id++)
 		json_object_array_add(list,
 				      hook_json(hook__get(id)->load_only ? &load.entries[id]
 									 : &observed.entries[id],
@@ -130,14 +129,11 @@ static void print_option(const struct plan_entry *entry, enum hook_id id,
 static int no_such_hook(const char *name)
 {
 	char names[256] = "";
-	size_t used = 0;
-	enum hook_id id;
 
-	for (id = 0; id < HOOK_COUNT && used < sizeof(names); id++)
-		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", id ? ", " : "",
-					 hook__get(id)->name);
-	program__complain("doctor --hooks=%s: no such hook; there are %s", name, names);
-	return STATUS_USAGE;
+	for (enum hook_id id = 0; id < HOOK_COUNT; id++)
+		text__append(names, sizeof(names), "%s%s", id ? ", " : "", hook__get(id)->name);
+	return program__fail(STATUS_USAGE, "doctor --hooks=%s: no such hook; there are %s", name,
+			     names);
 }
 
 /* Tries every option of every hook, or of one hook. Prints a table for programs. */
@@ -157,10 +153,8 @@ static int list_hooks(const char *name)
 			return no_such_hook(name);
 		end = id + 1;
 	}
-	if (features__probe(&features, true, &f)) {
-		program__complain("%s", f.text);
-		return STATUS_SYSTEM;
-	}
+	if (features__probe(&features, true, &f))
+		return program__fail(STATUS_SYSTEM, "%s", f.text);
 	for (i = 0; i < HOOK_OPTIONS_MAX; i++)
 		try_options(&plans[i], features, id, end, i);
 	features__free(features);
@@ -182,10 +176,8 @@ static int tell(void)
 	bool ok;
 	int err, status;
 
-	if (front__start(&front, &f)) {
-		program__complain("%s", f.text);
-		return f.status;
-	}
+	if (front__start(&front, &f))
+		return program__fail(f.status, "%s", f.text);
 	o = json_object_new_object();
 	ok = add_facts(o);
 	err = front__say(front, json__line(o));
@@ -208,9 +200,8 @@ int doctor(int argc, char **argv)
 		     "--hooks tries every mechanism of every hook, or of one, and prints a table.");
 		return STATUS_OK;
 	}
-	if (argc > 1) {
-		program__complain("doctor takes --hooks, --hooks=NAME or nothing: %s", argv[1]);
-		return STATUS_USAGE;
-	}
+	if (argc > 1)
+		return program__fail(STATUS_USAGE,
+				     "doctor takes --hooks, --hooks=NAME or nothing: %s", argv[1]);
 	return tell();
 }

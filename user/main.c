@@ -24,23 +24,16 @@
 static bool may_use_zerocopy(const struct options *o)
 {
 	const struct load_options *load = &o->load;
-	size_t i;
 
 	if (o->target.given)
 		return true;
 	if (load->load.workload == WORKLOAD_PROCINFO)
 		return false;
 
-	for (i = 0; i < load->variants.count; i++)
+	for (size_t i = 0; i < load->variants.count; i++)
 		if (variants__find(load->variants.of[i])->flags & SEND_ZEROCOPY)
 			return true;
 	return false;
-}
-
-static int fail_with(int status, const char *why)
-{
-	program__complain("%s", why);
-	return status;
 }
 
 static int print_libbpf(enum libbpf_print_level level, const char *format, va_list args)
@@ -83,13 +76,13 @@ static int parse_events(const struct options *o, struct resources *h, struct fai
 		err = counter_events__parse(&h->call_counters, "--call-counters", o->call_counters,
 					    CALL_COUNTERS_MAX, f);
 	zero = err ? NULL : call_counters__always_zero(h->call_counters);
-	return zero ? failure__set(
-			      f, STATUS_USAGE, -EINVAL,
-			      "--call-counters %s: would always be 0, because sends that lose "
-			      "their CPU are left out; leave it out, or count it of the whole run "
-			      "with --events",
-			      zero)
-		    : err;
+	if (!zero)
+		return err;
+	return failure__set(f, STATUS_USAGE, -EINVAL,
+			    "--call-counters %s: would always be 0, because sends that lose their "
+			    "CPU are left out; leave it out, or count it of the whole run with "
+			    "--events",
+			    zero);
 }
 
 static struct measurement setup_of(const struct options *o, struct resources *h)
@@ -147,9 +140,7 @@ static int start_command(struct engine *e, struct resources *h, struct failure *
 	int err = command ? child__start(&h->child, command) : 0;
 
 	e->child = command ? &h->child : NULL;
-	return err ? failure__set(f, STATUS_FAILED, err, "the command cannot be started: %s",
-				  strerror(-err))
-		   : 0;
+	return failure__set(f, STATUS_FAILED, err, "the command cannot be started: %m");
 }
 
 static int prepare(struct engine *e, struct resources *h, struct failure *f)
@@ -174,7 +165,7 @@ static int prepare(struct engine *e, struct resources *h, struct failure *f)
 	host__read(&h->host);
 	e->host = &h->host;
 	e->setup = setup_of(o, h);
-	return o->memory && !memory__asked(h->memory, 0) && !h->host.pmus[0]
+	return o->memory && !memory__has_events(h->memory) && !h->host.pmus[0]
 		       ? failure__set(f, STATUS_SYSTEM, -ENOTSUP,
 				      "--memory: this machine shows no counters of the memory "
 				      "system, and no LLC misses to estimate from")
@@ -198,7 +189,7 @@ static int make_runs(struct engine *e, struct resources *h, struct options *o)
 	e->setup.live = o->interval > 0 ? &h->live : NULL;
 	if (!o->target.given && o->what != MEASURE_SWEEP && !e->advise &&
 	    load_options__keep_available(&o->load, skip, why, sizeof(why)))
-		return fail_with(STATUS_SYSTEM, why);
+		return program__fail(STATUS_SYSTEM, "%s", why);
 	return engine__make_runs(e);
 }
 
@@ -208,8 +199,9 @@ static int make_runs(struct engine *e, struct resources *h, struct options *o)
 static int check_proc(void)
 {
 	return access("/proc/self/exe", F_OK)
-		       ? fail_with(STATUS_SYSTEM,
-				   "no /proc is mounted here: mount it (mount -t proc proc /proc)")
+		       ? program__fail(
+				 STATUS_SYSTEM,
+				 "no /proc is mounted here: mount it (mount -t proc proc /proc)")
 		       : STATUS_OK;
 }
 
@@ -232,8 +224,8 @@ static bool asks_for_runs(struct engine *e, int *status)
 		return true;
 	*status = front__end(e->front, false);
 	if (*status < 0)
-		*status = fail_with(STATUS_FAILED,
-				    "no advice: the front (" SYSTEM_PYTHON ") ended early");
+		*status = program__fail(STATUS_FAILED,
+					"no advice: the front (" SYSTEM_PYTHON ") ended early");
 	return false;
 }
 
@@ -254,7 +246,7 @@ static int run(struct engine *e, struct resources *h, struct options *parts)
 	if (!err)
 		err = prepare(e, h, &f);
 	if (err)
-		return fail_with(f.status, f.text);
+		return program__fail(f.status, "%s", f.text);
 	return exports ? exporter__run(parts, &e->setup, e->host) : make_runs(e, h, parts);
 }
 
@@ -308,7 +300,7 @@ int advise(int argc, char **argv)
 
 	argv[0] = program_invocation_name;
 	parts = options__parse_advise(argc, argv, &count);
-	return parts ? measure(parts, count, argv) : fail_with(STATUS_FAILED, "out of memory");
+	return parts ? measure(parts, count, argv) : program__fail(STATUS_FAILED, "out of memory");
 }
 
 #define COMMAND(name, run, line) {name, run},
@@ -375,7 +367,7 @@ static int show_help(const char *name)
 int help(int argc, char **argv)
 {
 	if (argc > 2)
-		return fail_with(STATUS_USAGE, "help takes one word: a command, or a topic");
+		return program__fail(STATUS_USAGE, "help takes one word: a command, or a topic");
 	return show_help(argc == 2 && argv[1][0] != '-' ? argv[1] : NULL);
 }
 

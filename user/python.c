@@ -24,10 +24,8 @@ static int execute(const char *const *first, int argc, char **argv)
 	char **words = calloc((size_t)argc + FIRST_MAX, sizeof(*words));
 	size_t count = 0;
 
-	if (!words) {
-		program__complain("out of memory");
-		return STATUS_FAILED;
-	}
+	if (!words)
+		return program__fail(STATUS_FAILED, "out of memory");
 	for (; first[count]; count++)
 		words[count] = (char *)first[count];
 	memcpy(words + count, argv, (size_t)argc * sizeof(*argv));
@@ -39,10 +37,8 @@ static int execute(const char *const *first, int argc, char **argv)
 
 static int find_part(const char *part, char *path, size_t size)
 {
-	if (!files__find_part(part, path, size))
-		return STATUS_OK;
-	program__complain(PART_MISSING, part);
-	return STATUS_SYSTEM;
+	return files__find_part(part, path, size) ? program__fail(STATUS_SYSTEM, PART_MISSING, part)
+						  : STATUS_OK;
 }
 
 /* Runs as the user and without privilege, because anybody may have written what it reads. */
@@ -55,10 +51,8 @@ static int hand_over(const char *script, bool needs_libraries, int argc, char **
 		return STATUS_SYSTEM;
 	if (!privilege__become_user(&f) && f.text[0])
 		program__complain("%s", f.text);
-	if (f.status || privilege__drop_all(&f)) {
-		program__complain("%s", f.text);
-		return f.status;
-	}
+	if (f.status || privilege__drop_all(&f))
+		return program__fail(f.status, "%s", f.text);
 	strcpy(folder, program);
 	if (needs_libraries)
 		snprintf(python, sizeof(python), "%s/" ENVIRONMENT, dirname(folder));
@@ -84,19 +78,14 @@ int crosscheck(int argc, char **argv)
 	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	int err;
 
-	if (geteuid()) {
-		program__complain("crosscheck: bcc needs root: run with sudo");
-		return STATUS_SYSTEM;
-	}
+	if (geteuid())
+		return program__fail(STATUS_SYSTEM, "crosscheck: bcc needs root: run with sudo");
 	if (length < 0 || find_part("analysis/crosscheck/crosscheck.py", program, sizeof(program)))
 		return STATUS_SYSTEM;
 	self[length] = 0;
 	err = front__check(program, &f);
-	if (err) {
-		failure__set(&f, STATUS_SYSTEM, err, "%s: %s", program, strerror(-err));
-		program__complain("%s", f.text);
-		return f.status;
-	}
+	if (failure__set(&f, STATUS_SYSTEM, err, "%s: %m", program))
+		return program__fail(f.status, "%s", f.text);
 	/* -B: otherwise root would write bytecode into a user's folder. */
 	return execute((const char *[]){SYSTEM_PYTHON, ISOLATED, "-B", program, self, NULL},
 		       argc - 1, argv + 1);

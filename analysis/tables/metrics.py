@@ -16,15 +16,14 @@ class Source(NamedTuple):
 
 SOURCES = {
     "build": Source("version kernel mechanism"),
-    "call": Source("syscall zerocopy", "call_numbers", "HOOK_SEND"),
+    "call": Source("syscall zerocopy", "call_sums", "HOOK_SEND"),
     "error": Source("syscall zerocopy errno", needs="HOOK_SEND"),
     "process": Source("comm", "group", "NEED_PROCESSES"),
     "interface": Source("interface", "interface_numbers"),
     "refusal": Source("interface cause errno"),
     "cause": Source("cause device", "cause_counter", "HOOK_SKB_COPY HOOK_COMPLETION"),
-    "span": Source("", needs="HOOK_COMPLETION HOOK_SEND_ID"),
     "lost": Source("what", needs="NEED_SKIPS"),
-    "single": Source("", "exported"),
+    "single": Source("", "exporter"),
 }
 
 # What a family may need beside hooks, and why it is not measured where that is missing.
@@ -72,7 +71,7 @@ FAMILIES = (
            "Of these, sends that were copied and flagged as copied.", needs="HOOK_COMPLETION"),
     Family("process_zerocopy_unflagged", "counter", "process", "unflagged",
            "Of these, sends that were copied without a flag.", needs="HOOK_COMPLETION NEED_UNFLAGGED"),
-    Family("zerocopy_requests", "counter", "interface", "sums.requests", "Sends that asked for zero-copy."),
+    Family("zerocopy_requests", "counter", "interface", "sums.sends", "Sends that asked for zero-copy."),
     Family("zerocopy_ignored", "counter", "interface", "sums.ignored",
            "Of these, sends without data, or on a socket without SO_ZEROCOPY."),
     Family("zerocopy_sent_bytes", "counter", "interface", "sums.bytes",
@@ -97,8 +96,10 @@ FAMILIES = (
            "Copied sends by cause and device; one with two causes counts for both."),
     Family("zerocopy_unflagged_by_cause", "counter", "cause", "unflagged",
            "Of these, sends that were not flagged as copied.", needs="NEED_UNFLAGGED"),
-    Family("zerocopy_completion_seconds", "histogram", "span", "",
-           "From the beginning of a zero-copy send to its completion.", "seconds"),
+    Family("zerocopy_completion_seconds", "histogram", "single",
+           "result.counts.spans[SPAN_COMPLETION]",
+           "From the beginning of a zero-copy send to its completion.", "seconds",
+           needs="HOOK_COMPLETION HOOK_SEND_ID"),
     Family("lost", "counter", "lost", "",
            "Dropped events: sends (calls), completions, flags of completions, sends without a group "
            "(groups), copies without a cause (stacks)."),
@@ -110,8 +111,8 @@ FAMILIES = (
            "Memory of the exporter's process.", "bytes"),
     Family("exporter_reading_seconds", "gauge", "single", "reading_ns",
            "How long it took to read these counts from the kernel.", "seconds"),
-    Family("exporter_bpf_seconds", "counter", "single", "bpf_ns",
+    Family("exporter_bpf_seconds", "counter", "single", "result.counts.programs.ns",
            "Run time of the kernel programs (with --cost).", "seconds", needs="NEED_COST"),
-    Family("exporter_bpf_runs", "counter", "single", "bpf_runs",
+    Family("exporter_bpf_runs", "counter", "single", "result.counts.programs.runs",
            "Runs of the kernel programs (with --cost).", needs="NEED_COST"),
 )

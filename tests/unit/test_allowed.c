@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "user/exporter/server.h"
+#include "user/exporter/exporter.h"
 
 static const struct exporter_options two = {.names = {"metrics", "a.example"}, .name_count = 2};
 

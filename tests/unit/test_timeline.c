@@ -6,7 +6,7 @@
 
 #include <json-c/json.h>
 
-#include "user/trace/timeline.h"
+#include "user/trace/tracer_private.h"
 
 /* Takes the place of libbpf's. */
 struct ring_buffer {

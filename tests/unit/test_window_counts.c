@@ -20,14 +20,14 @@ static int clear(void **state)
 
 static void test_sends_of_all_syscalls_add_up(void **state)
 {
-	struct zerocopy_sums sums;
+	struct call_sums sums;
 
 	m.calls[CALL_SLOT(CALL_SENDTO, true)].sizes[7] = (struct sized_sends){5, 500};
 	m.calls[CALL_SLOT(CALL_SENDMSG, true)] = seven_of_which_two_failed;
 	m.calls[CALL_SLOT(CALL_SENDMSG, false)].sizes[1].sends = 100;
 	m.totals.completions = 9;
-	window_counts__zerocopy(&m, false, &sums);
-	assert_int_equal(sums.requests, 12);
+	sums = window_counts__zerocopy(&m, false);
+	assert_int_equal(sums.sends, 12);
 	assert_int_equal(sums.failed, 2);
 	assert_int_equal(sums.bytes, 500 + 3 + (3ULL << 30));
 	assert_int_equal(window_counts__outstanding(&m, false), 1);
@@ -48,14 +48,13 @@ static void test_a_size_is_in_one_class(void **state)
 /* A window closes in the middle of sends. */
 static void test_nothing_falls_below_zero(void **state)
 {
-	struct zerocopy_sums sums;
+	struct call_sums sums;
 
 	m.calls[CALL_SLOT(CALL_SENDMSG, true)] = seven_of_which_two_failed;
 	m.totals.completions = 6;
 	m.in_sends = 2;
-	window_counts__zerocopy(&m, false, &sums);
-	assert_int_equal(sums.requests,
-			 8); /* one was accepted, and completed, before it returned */
+	sums = window_counts__zerocopy(&m, false);
+	assert_int_equal(sums.sends, 8); /* one was accepted, and completed, before it returned */
 	assert_int_equal(window_counts__outstanding(&m, false), 0);
 	m.totals.uring_completions = 1;
 	assert_int_equal(window_counts__outstanding(&m, true), 0);
@@ -68,18 +67,18 @@ static void test_what_is_under_way_is_not_lost(void **state)
 	m.in_sends = m.totals.unreturned = 1;
 	assert_int_equal(window_counts__lost_calls(&m, &pair, false), 0);
 	assert_int_equal(window_counts__lost_calls(&m, &function, true), 0);
-	m.missed_ends = 1;
+	m.programs.missed_ends = 1;
 	assert_int_equal(window_counts__lost_calls(&m, &pair, true), 1);
 	assert_int_equal(window_counts__lost_calls(&m, &function, true), 1);
-	m.missed_begins = 3; /* one of them of a thread's first send */
+	m.programs.missed_begins = 3; /* one of them of a thread's first send */
 	m.totals.returned_first = 1;
 	assert_int_equal(window_counts__lost_calls(&m, &pair, true), 2);
 	assert_int_equal(window_counts__lost_calls(&m, &function, true), 4);
-	m.missed_begins = 0;
+	m.programs.missed_begins = 0;
 	assert_int_equal(window_counts__lost_calls(&m, &pair, true), 1);
-	m.missed_ends = 5;
+	m.programs.missed_ends = 5;
 	assert_int_equal(window_counts__lost_calls(&m, &function, true), 2);
-	m.missed_unknown[HOOK_SEND] = true;
+	m.programs.missed_unknown[HOOK_SEND] = true;
 	assert_int_equal(window_counts__lost_calls(&m, &function, true), 2);
 	assert_int_equal(window_counts__lost_calls(&m, &function, false), 0);
 	m.in_sends = m.totals.unreturned = 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/exporter/exporter.h"
 
-#include "user/exporter/server.h"
 #include "user/system/files.h"
 #include "user/system/signals.h"
 
@@ -19,16 +18,8 @@
 #define FILE_NAME "sendpath.prom"
 #define FILE_NEXT ".sendpath.prom.next" /* the collector reads *.prom */
 
-struct exporter {
-	const struct exporter_options *asked;
-	struct exported exported;
-	struct exposition exposition;
-	struct processes processes;
-	int folder, timer; /* the text file's folder, and a timer for its next version; -1: none */
-	bool failed;	   /* the last version was not written */
-	struct run_result result;
-	struct tracer *tracer;
-};
+/* A process has one. */
+static struct exporter exporter;
 
 static uint64_t resident_bytes(void)
 {
@@ -40,10 +31,9 @@ static uint64_t resident_bytes(void)
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static char *make_text(void *exporter, bool open_metrics)
+char *exporter__text(bool open_metrics)
 {
-	struct exporter *x = exporter;
-	struct exported *from = &x->exported;
+	struct exporter *x = &exporter;
 	struct timespec begun;
 	char *text = NULL;
 	int err;
@@ -55,16 +45,14 @@ static char *make_text(void *exporter, bool open_metrics)
 	 */
 	err = x->processes.top ? processes__read(&x->processes, x->tracer) : 0;
 	if (!err)
-		err = tracer__read(x->tracer, &x->result.counts);
-	from->reading_ns = (__u64)(elapsed_since(&begun) * 1e9);
-	from->cpu_ns = (__u64)clock() * (1000000000 / CLOCKS_PER_SEC);
-	from->resident_bytes = resident_bytes();
-	from->started_ns =
+		err = tracer__read(x->tracer, &x->result.counts, ALL_COUNTS);
+	x->reading_ns = (__u64)(elapsed_since(&begun) * 1e9);
+	x->cpu_ns = (__u64)clock() * (1000000000 / CLOCKS_PER_SEC);
+	x->resident_bytes = resident_bytes();
+	x->started_ns =
 		(__u64)x->result.started.tv_sec * 1000000000 + (__u64)x->result.started.tv_nsec;
-	from->bpf_ns = x->result.counts.bpf_ns;
-	from->bpf_runs = x->result.counts.bpf_runs;
 	if (!err && exposition__begin(&x->exposition, open_metrics)) {
-		metrics__write(&x->exposition, from);
+		metrics__write(x);
 		text = exposition__end(&x->exposition);
 	}
 	if (!text)
@@ -98,7 +86,7 @@ static int replace_file(int folder, const char *text)
 /* A failure may be temporary, such as a full disk, and is reported once. */
 static void write_file(struct exporter *x)
 {
-	char *text = make_text(x, false);
+	char *text = exporter__text(false);
 	int err = text ? replace_file(x->folder, text) : 0;
 
 	if (err && !x->failed)
@@ -117,19 +105,18 @@ static bool open_output(struct exporter *x, const char *textfile, double interva
 				       .it_interval.tv_nsec = (long)(fmod(interval, 1) * 1e9)};
 
 	if (!textfile)
-		return server__open(x->asked, make_text, x);
+		return server__open(x->asked);
 	x->folder = open(textfile, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (x->folder >= 0 && !faccessat(x->folder, ".", W_OK, AT_EACCESS))
 		x->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (x->timer >= 0 && !timerfd_settime(x->timer, 0, &due, NULL))
 		return true;
-	program__complain("--textfile %.200s: %s", textfile, strerror(errno));
-	return false;
+	return program__fail(false, "--textfile %.200s: %s", textfile, strerror(errno));
 }
 
 static void export_until_signal(struct exporter *x)
 {
-	struct pollfd ready = {.fd = x->timer < 0 ? server__fd() : x->timer, .events = POLLIN};
+	struct pollfd due = {.fd = x->timer, .events = POLLIN};
 	const char *at = x->asked->listen;
 	uint64_t times;
 
@@ -137,44 +124,43 @@ static void export_until_signal(struct exporter *x)
 		program__complain("metrics at http://%.*s:%u/metrics", (int)(strrchr(at, ':') - at),
 				  at, server__port());
 	while (!signals__caught()) {
-		poll(&ready, 1, TICK_MS);
 		if (x->timer < 0)
-			server__run();
-		else if (read(x->timer, &times, sizeof(times)) > 0)
+			server__run(TICK_MS);
+		else if (poll(&due, 1, TICK_MS) > 0 && read(x->timer, &times, sizeof(times)) > 0)
 			write_file(x);
 	}
 }
 
 int exporter__run(const struct options *o, const struct measurement *setup, const struct host *host)
 {
-	static struct exporter x; /* too large for a stack */
+	struct exporter *x = &exporter;
 	struct measurement observation = *setup;
 	int err;
 
-	x.folder = x.timer = -1;
-	x.asked = &o->exporter;
-	x.processes.top = o->exporter.top;
-	x.processes.room = o->by_max;
-	x.exported = (struct exported){&x.result, &x.processes, host->names.release,
-				       .cost = setup->tracing.cost};
+	x->folder = x->timer = -1;
+	x->asked = &o->exporter;
+	x->processes.top = o->exporter.top;
+	x->processes.room = o->by_max;
+	x->kernel = host->names.release;
+	x->cost = setup->tracing.cost;
 	observation.last = true;
 	observation.tracing.by = o->exporter.top ? BY_PROCESS : 0;
 	/* A window without end would have too many. */
 	observation.tracing.receivers = false;
 	signals__catch();
 	signal(SIGPIPE, SIG_IGN); /* a client that has gone is no error */
-	if (!open_output(&x, o->exporter.textfile, o->interval))
+	if (!open_output(x, o->exporter.textfile, o->interval))
 		return STATUS_FAILED;
-	err = run__open_observation(&x.result, &observation, &x.tracer);
+	err = run__open_observation(&x->result, &observation, &x->tracer);
 	if (err)
-		program__complain("%s", x.result.failure.text);
+		program__complain("%s", x->result.failure.text);
 	else
-		export_until_signal(&x);
+		export_until_signal(x);
 	server__close();
 	/* A file that stays would look as if the exporter still measured. */
-	if (x.folder >= 0)
-		unlinkat(x.folder, FILE_NAME, 0);
-	tracer__free(x.tracer);
-	run__free(&x.result);
-	return x.result.failure.status;
+	if (x->folder >= 0)
+		unlinkat(x->folder, FILE_NAME, 0);
+	tracer__free(x->tracer);
+	run__free(&x->result);
+	return x->result.failure.status;
 }

@@ -42,16 +42,47 @@ struct processes {
 /* Reads the counts so far; at first, all members but top and room must be zero. 0 or -errno. */
 int processes__read(struct processes *p, struct tracer *tracer);
 
-/* The counts from which the metrics of analysis/tables/metrics.py are made. */
-struct exported {
-	const struct run_result *result; /* of an observation in progress */
-	const struct processes *processes;
-	const char *kernel;	      /* kernel release */
-	bool cost;		      /* the BPF programs' own time is counted */
+struct exporter {
+	const struct exporter_options *asked;
+	const char *kernel; /* kernel release */
+	bool cost;	    /* the BPF programs' own time is counted */
+	struct tracer *tracer;
+	struct run_result result; /* of an observation in progress */
+	struct processes processes;
 	__u64 cpu_ns, resident_bytes; /* of the exporter itself */
-	__u64 reading_ns;	      /* how long reading these counts took */
+	__u64 reading_ns;	      /* how long reading the counts took */
 	__u64 started_ns;	      /* when counting began, since the epoch */
-	__u64 bpf_ns, bpf_runs;	      /* of the BPF programs */
+	struct exposition exposition;
+	int folder, timer; /* the text file's folder, and a timer for its next version; -1: none */
+	bool failed;	   /* the last version was not written */
 };
 
-void metrics__write(struct exposition *e, const struct exported *from);
+/* Writes the metrics of analysis/tables/metrics.py. */
+void metrics__write(struct exporter *x);
+
+/* The counts so far as text, which the caller frees; NULL after an error line. */
+char *exporter__text(bool open_metrics);
+
+/*
+ * The server: GET /metrics over HTTP, in the calling thread: one request per connection, few
+ * connections at once, and each for some seconds at most, whatever its client does. If there are
+ * too many, the oldest of the address with the most is closed.
+ */
+
+/*
+ * Listens as the options say, which must stay valid. Returns false after an error line. A process
+ * has one server.
+ */
+bool server__open(const struct exporter_options *asked);
+/* Closes the server if it is open. */
+void server__close(void);
+unsigned int server__port(void);
+/* Answers for so many ms, or until some are answered. Must be called regularly. */
+void server__run(int ms);
+
+/*
+ * Is a request's Host an address, localhost or one of the names, with or without a port? A page in
+ * a browser could otherwise map its own host name to this machine (DNS rebinding), and read the
+ * answers.
+ */
+bool server__has_name(const struct exporter_options *asked, const char *host);

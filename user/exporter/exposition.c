@@ -148,9 +148,8 @@ void exposition__histogram(struct exposition *e, const char *const *labels, cons
 	unsigned long long count = 0;
 	__u32 bucket = 0;
 	char le[32];
-	int i;
 
-	for (i = 0; i <= BOUNDS; i++) {
+	for (int i = 0; i <= BOUNDS; i++) {
 		while (bucket < HIST_BUCKETS && (i == BOUNDS || hist_low(bucket) <= bound(i)))
 			count += h->buckets[bucket++];
 		snprintf(le, sizeof(le), "%.10g", (double)bound(i) / 1e9);

@@ -3,8 +3,6 @@
 
 #include "user/kernel/causes.h"
 
-#include "common/hist_stats.h"
-
 #include <errno.h>
 #include <string.h>
 
@@ -18,7 +16,7 @@ enum {
 
 struct writer {
 	struct exposition *out;
-	const struct exported *from;
+	const struct exporter *from;
 	const struct plan *plan;
 	const struct window_counts *counts;
 	const struct metric *metric; /* the family whose samples are written, */
@@ -63,44 +61,27 @@ static void write_build(const struct writer *w)
 /* The labels of a slot of calls. */
 #define CALL_LABELS(slot) call_name((enum call_kind)((slot) / 2)), (slot)&1 ? "true" : "false"
 
-struct call_numbers {
-	__u64 sends, bytes, errors[ERRNO_SLOTS];
-	struct hist wall;
-};
-
-static void add_slot(struct call_numbers *n, const struct window_counts *m, __u32 slot)
-{
-	__u32 error;
-
-	n->sends += call__sends(&m->calls[slot]);
-	n->bytes += call__accepted(&m->calls[slot]).bytes;
-	hist__merge(&n->wall, &m->calls[slot].wall);
-	for (error = 0; error < ERRNO_SLOTS; error++)
-		n->errors[error] += m->calls[slot].errors[error];
-}
-
 /*
  * The calls with the labels of a slot. io_uring has two kinds, and the second one is
  * CALL_IO_URING_ZC.
  */
 #define LABELLED_SLOTS CALL_SLOT(CALL_IO_URING_ZC, false)
-static struct call_numbers count_calls(const struct window_counts *m, __u32 slot)
+static struct call_sums count_calls(const struct window_counts *m, __u32 slot)
 {
-	struct call_numbers n = {};
+	struct call_sums n = {};
 
-	add_slot(&n, m, slot);
+	call_sums__add(&n, &m->calls[slot]);
 	if (slot / 2 == CALL_IO_URING)
-		add_slot(&n, m, CALL_SLOT(CALL_IO_URING_ZC, slot & 1));
+		call_sums__add(&n, &m->calls[CALL_SLOT(CALL_IO_URING_ZC, slot & 1)]);
 	return n;
 }
 
 static void write_call(const struct writer *w)
 {
 	bool times = w->metric->family.kind == METRIC_HISTOGRAM;
-	struct call_numbers n;
-	__u32 slot;
+	struct call_sums n;
 
-	for (slot = 0; slot < LABELLED_SLOTS; slot++) {
+	for (__u32 slot = 0; slot < LABELLED_SLOTS; slot++) {
 		n = count_calls(w->counts, slot);
 		if (times ? n.wall.count : n.sends)
 			write_sample(w, &n, LABELS(CALL_LABELS(slot)));
@@ -109,7 +90,7 @@ static void write_call(const struct writer *w)
 
 static void write_error(const struct writer *w)
 {
-	struct call_numbers n;
+	struct call_sums n;
 	__u32 slot, i;
 
 	for (slot = 0; slot < LABELLED_SLOTS; slot++) {
@@ -123,11 +104,10 @@ static void write_error(const struct writer *w)
 
 static void write_process(const struct writer *w)
 {
-	const struct processes *p = w->from->processes;
+	const struct processes *p = &w->from->processes;
 	struct group rest = p->rest.sums;
-	size_t i;
 
-	for (i = 0; i < p->count; i++)
+	for (size_t i = 0; i < p->count; i++)
 		write_sample(w, &p->names[i].sums, LABELS(p->names[i].comm));
 	group__add(&rest, &w->counts->groups_rest);
 	write_sample(w, &rest, LABELS(PROCESSES_OTHER));
@@ -138,7 +118,7 @@ static void write_process(const struct writer *w)
 #define IO_URING_NAME	  "io_uring"
 
 struct interface_numbers {
-	struct zerocopy_sums sums;
+	struct call_sums sums;
 	__u64 completions, copied, unflagged, reported_copied, outstanding, pinned_bytes;
 };
 
@@ -147,6 +127,7 @@ static void write_interface(const struct writer *w)
 	const struct hook_option *option = w->plan->entries[HOOK_URING].option;
 	const struct totals *t = &w->counts->totals;
 	struct interface_numbers msg = {
+		.sums = window_counts__zerocopy(w->counts, false),
 		.completions = t->completions,
 		.copied = plan__blind_to_unflagged(w->plan) ? SUM_FLAGGED(t) : SUM_COPIED(t),
 		.unflagged = t->unflagged,
@@ -155,6 +136,7 @@ static void write_interface(const struct writer *w)
 		.pinned_bytes = SUM_PINNED_BYTES(&w->counts->pinned),
 	};
 	struct interface_numbers uring = {
+		.sums = window_counts__zerocopy(w->counts, true),
 		.completions = t->uring_completions,
 		.copied =
 			option && option->by_report && t->uring_unknown ? UNKNOWN : t->uring_copied,
@@ -164,12 +146,10 @@ static void write_interface(const struct writer *w)
 		.pinned_bytes = UNKNOWN,
 	};
 
-	window_counts__zerocopy(w->counts, false, &msg.sums);
-	window_counts__zerocopy(w->counts, true, &uring.sums);
 	if (!option)
 		uring.completions = uring.copied = uring.outstanding = UNKNOWN;
 	write_sample(w, &msg, LABELS(MSG_ZEROCOPY_NAME));
-	if (uring.sums.requests)
+	if (uring.sums.sends)
 		write_known(w, &uring, LABELS(IO_URING_NAME));
 }
 
@@ -185,43 +165,55 @@ static void write_refused(const struct writer *w, const char *interface, enum re
 static void write_refusal(const struct writer *w)
 {
 	const struct totals *t = &w->counts->totals;
-	struct zerocopy_sums msg, uring;
-	unsigned int i;
+	struct call_sums msg = window_counts__zerocopy(w->counts, false);
+	struct call_sums uring = window_counts__zerocopy(w->counts, true);
 
-	window_counts__zerocopy(w->counts, false, &msg);
-	window_counts__zerocopy(w->counts, true, &uring);
 	msg.errors[ENOBUFS] = window_counts__difference(msg.errors[ENOBUFS],
 							t->refused_optmem + t->refused_memlock);
 	write_refused(w, MSG_ZEROCOPY_NAME, REFUSAL_OPTMEM, ENOBUFS, t->refused_optmem);
 	write_refused(w, MSG_ZEROCOPY_NAME, REFUSAL_MEMLOCK, ENOBUFS, t->refused_memlock);
-	for (i = 0; i < ERRNO_SLOTS; i++)
+	for (unsigned int i = 0; i < ERRNO_SLOTS; i++)
 		write_refused(w, MSG_ZEROCOPY_NAME, refusal__of((int)i), i, msg.errors[i]);
-	for (i = 0; i < ERRNO_SLOTS; i++)
+	for (unsigned int i = 0; i < ERRNO_SLOTS; i++)
 		write_refused(w, IO_URING_NAME, refusal__of((int)i), i, uring.errors[i]);
 }
 
 /* A cause on a device, in all network namespaces and with all stacks. */
+struct device_cause {
+	__u32 cause;
+	const char *device;
+	struct cause_counter sums;
+};
+
+static void count_cause(struct device_cause *c, __u32 cause, const char *device, __u64 flagged,
+			__u64 unflagged)
+{
+	while (c->sums.sends && (c->cause != cause || strncmp(c->device, device, DEVICE_NAME_MAX)))
+		c++;
+	c->cause = cause;
+	c->device = device;
+	c->sums.sends += flagged + unflagged;
+	c->sums.unflagged += unflagged;
+}
+
 static void write_cause(const struct writer *w)
 {
 	const struct window_counts *m = w->counts;
-	const struct cause_count other = {.sums = {.sends = m->unnamed.sends + m->unseen.sends,
-						   .unflagged = m->unnamed.unflagged}};
-	struct cause_count all[CAUSE_COUNTERS_MAX + 2] = {}, *c;
-	const struct cause_count *from;
-	size_t i;
+	const struct cause_count *from, *end = m->causes + m->cause_count;
+	struct device_cause all[3 * CAUSE_COUNTERS_MAX] = {}, *c;
 
-	for (i = 0; i <= m->cause_count; i++) {
-		from = i < m->cause_count ? &m->causes[i] : &other;
-		for (c = all; c->sums.sends; c++)
-			if (c->info.key.cause == from->info.key.cause &&
-			    !strncmp(c->info.device, from->info.device, DEVICE_NAME_MAX))
-				break;
-		c->info = from->info;
-		c->sums.sends += from->sums.sends + from->sums.unflagged;
-		c->sums.unflagged += from->sums.unflagged;
+	for (from = m->causes; from < end; from++)
+		count_cause(all, from->info.key.cause, from->info.device, from->sums.sends,
+			    from->sums.unflagged);
+	/* Sends that were not delivered here after all. */
+	for (from = m->causes; from < end; from++) {
+		count_cause(all, CAUSE_MIRROR, from->info.device, from->sums.mirrored, 0);
+		count_cause(all, CAUSE_PACKET_TAP, from->info.device, from->sums.tapped, 0);
 	}
+	count_cause(all, CAUSE_UNCLASSIFIED, "", m->unnamed.sends + m->unseen.sends,
+		    m->unnamed.unflagged);
 	for (c = all; c->sums.sends; c++)
-		write_sample(w, &c->sums, LABELS(cause_name(c->info.key.cause), c->info.device));
+		write_sample(w, &c->sums, LABELS(cause_name(c->cause), c->device));
 }
 
 static void write_loss(const struct writer *w, const char *what, bool known, __u64 count)
@@ -246,11 +238,6 @@ static void write_lost(const struct writer *w)
 		   m->unnamed.skbs + t->lost_cause_bits);
 }
 
-static void write_span(const struct writer *w)
-{
-	write_sample(w, &w->counts->spans[SPAN_COMPLETION], LABELS());
-}
-
 static void write_single(const struct writer *w)
 {
 	write_sample(w, w->from, LABELS());
@@ -261,11 +248,11 @@ static const char *why_missing(const struct writer *w, int need)
 	static const char *const reasons[] = {NEED_REASONS};
 	const struct window_counts *m = w->counts;
 	const bool met[] = {
-		[NEED_PROCESSES] = w->from->processes->top,
+		[NEED_PROCESSES] = w->from->processes.top,
 		[NEED_COST] = w->from->cost,
 		[NEED_TIMED] = !m->totals.untimed,
 		[NEED_SIZED] = !m->totals.unsized,
-		[NEED_SKIPS] = !m->missed_unknown[HOOK_SEND],
+		[NEED_SKIPS] = !m->programs.missed_unknown[HOOK_SEND],
 	};
 
 	if (need < HOOK_COUNT)
@@ -275,17 +262,16 @@ static const char *why_missing(const struct writer *w, int need)
 	return met[need] ? NULL : reasons[need];
 }
 
-void metrics__write(struct exposition *e, const struct exported *from)
+void metrics__write(struct exporter *x)
 {
 	static const struct metric metrics[] = {METRIC_ROWS};
-	struct writer w = {e, from, &from->result->plan, &from->result->counts, metrics, NULL};
-	const int *need;
+	struct writer w = {&x->exposition, x, &x->result.plan, &x->result.counts, metrics, NULL};
 
 	for (; w.metric < metrics + sizeof(metrics) / sizeof(metrics[0]); w.metric++) {
 		w.missing = NULL;
-		for (need = w.metric->needs; *need != NEED_NOTHING && !w.missing; need++)
+		for (const int *need = w.metric->needs; *need != NEED_NOTHING && !w.missing; need++)
 			w.missing = why_missing(&w, *need);
-		exposition__family(e, &w.metric->family, w.missing);
+		exposition__family(w.out, &w.metric->family, w.missing);
 		w.metric->write(&w);
 	}
 }

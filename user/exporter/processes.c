@@ -38,7 +38,7 @@ static bool is_over(const struct processes *p, const struct group *g)
 	return gone && g->completions + g->ignored + g->refused >= g->requests;
 }
 
-static int add_group(void *context, const struct group_key *key, const struct group *group)
+static void add_group(void *context, const struct group_key *key, const struct group *group)
 {
 	struct processes *p = context;
 	struct named_group *n = find_name(p, group->comm);
@@ -47,11 +47,10 @@ static int add_group(void *context, const struct group_key *key, const struct gr
 	p->seen++;
 	if (is_over(p, &last)) {
 		if (tracer__take_group(p->tracer, key, &last))
-			return 0;
+			return;
 		group__add(&n->gone, &last);
 	}
 	group__add(&n->sums, &last);
-	return 0;
 }
 
 static int by_bytes(const void *a, const void *b)
@@ -76,10 +75,9 @@ static void name_new(struct processes *p)
 
 int processes__read(struct processes *p, struct tracer *tracer)
 {
-	size_t i;
 	int err;
 
-	for (i = 0; i < p->count; i++)
+	for (size_t i = 0; i < p->count; i++)
 		p->names[i].sums = p->names[i].gone;
 	p->rest.sums = p->rest.gone;
 	p->tracer = tracer;

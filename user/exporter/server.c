@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "user/exporter/server.h"
+#include "user/exporter/exporter.h"
 
-#include "user/exporter/exposition.h"
 #include "user/system/library.h"
 
 #include "common/program.h"
 #include "common/units.h"
+#include "loadgen/system/listener.h"
 
 #include <arpa/inet.h>
 #include <microhttpd.h>
-#include <net/if.h>
 #include <netdb.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #define GUESTS_MAX 64
 /*
@@ -52,13 +50,11 @@ static struct {
 static struct {
 	struct MHD_Daemon *daemon;
 	const struct exporter_options *asked;
-	server_text make;
-	void *context;
 	size_t guest_count;
 	/* Connections that are open and not being closed, the oldest first. */
 	struct guest {
 		struct MHD_Connection *connection;
-		char address[INET6_ADDRSTRLEN + IF_NAMESIZE];
+		const struct sockaddr_storage *address;
 		struct timespec since;
 	} guests[GUESTS_AT_REST + 1];
 } server;
@@ -85,7 +81,7 @@ static enum MHD_Result answer_metrics(struct MHD_Connection *c)
 {
 	bool open_metrics = exposition__wants_open_metrics(
 		mhd.lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT));
-	char *text = server.make(server.context, open_metrics);
+	char *text = exporter__text(open_metrics);
 	enum MHD_Result queued;
 
 	if (!text)
@@ -102,14 +98,13 @@ bool server__has_name(const struct exporter_options *asked, const char *host)
 	bool v6 = host[0] == '[';
 	struct in6_addr address;
 	int end = 0;
-	size_t i;
 
 	sscanf(host, v6 ? "[%253[^]]]%n:%*[0-9]%n" : "%253[^:]%n:%*[0-9]%n", name, &end, &end);
 	if (!end || (host[end] && strcmp(host + end, ":")))
 		return false;
 	if (inet_pton(v6 ? AF_INET6 : AF_INET, name, &address) == 1)
 		return true;
-	for (i = 0; i < asked->name_count; i++)
+	for (size_t i = 0; i < asked->name_count; i++)
 		if (!v6 && !strcasecmp(name, asked->names[i]))
 			return true;
 	return !v6 && !strcasecmp(name, "localhost");
@@ -158,7 +153,7 @@ static struct guest *first_to_go(void)
 
 	for (g = server.guests; g < end; g++) {
 		for (count = 0, other = g; other < end; other++)
-			count += !strcmp(g->address, other->address);
+			count += listener__same_host(g->address, other->address);
 		if (count > most) {
 			first = g;
 			most = count;
@@ -174,9 +169,8 @@ static void on_connection(void *unused, struct MHD_Connection *c, void **state,
 
 	(void)unused, (void)state;
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-		*end = (struct guest){.connection = c};
-		getnameinfo(GET_INFO(c, CLIENT_ADDRESS)->client_addr, sizeof(struct sockaddr_in6),
-			    end->address, sizeof(end->address), NULL, 0, NI_NUMERICHOST);
+		end->connection = c;
+		end->address = (const void *)GET_INFO(c, CLIENT_ADDRESS)->client_addr;
 		clock_gettime(CLOCK_MONOTONIC, &end->since);
 		if (server.guest_count++ == GUESTS_AT_REST)
 			end_guest(first_to_go());
@@ -190,10 +184,9 @@ static void on_connection(void *unused, struct MHD_Connection *c, void **state,
 
 static void end_overdue(void)
 {
-	struct guest *g;
 	bool asked; /* it has sent all headers */
 
-	for (g = server.guests + server.guest_count; g-- > server.guests;) {
+	for (struct guest *g = server.guests + server.guest_count; g-- > server.guests;) {
 		asked = GET_INFO(g->connection, REQUEST_HEADER_SIZE);
 		if (elapsed_since(&g->since) >= (asked ? SECONDS_MAX : HEADERS_SECONDS_MAX))
 			end_guest(g);
@@ -205,51 +198,41 @@ static bool load_library(void)
 {
 	void *library = LIBRARY_LOAD(LIBRARY);
 
-	if (!library) {
-		program__complain("--listen needs libmicrohttpd: %s", dlerror());
-		return false;
-	}
+	if (!library)
+		return program__fail(false, "--listen needs libmicrohttpd: %s", dlerror());
 	CALLS(FIND)
 	return true;
 }
 
-bool server__open(const struct exporter_options *asked, server_text make, void *context)
+bool server__open(const struct exporter_options *asked)
 {
-	struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
-				 .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV},
-			*at;
+	struct listener at;
 	char host[256], port[8];
 	int fd, on = 1;
 
 	if (!load_library())
 		return false;
 	if (units__endpoint(asked->listen, host, sizeof(host), port) ||
-	    getaddrinfo(host, port, &hints, &at)) {
-		program__complain("--listen %s: give the address in numbers, such as 127.0.0.1",
-				  asked->listen);
-		return false;
-	}
+	    listener__resolve(&at, host, port, AI_NUMERICHOST | AI_NUMERICSERV))
+		return program__fail(false,
+				     "--listen %s: give the address in numbers, such as 127.0.0.1",
+				     asked->listen);
 	server.asked = asked;
-	server.make = make;
-	server.context = context;
-	fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	fd = socket(at.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd >= 0 && !setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) &&
-	    !bind(fd, at->ai_addr, at->ai_addrlen) && !listen(fd, BACKLOG))
+	    !bind(fd, (struct sockaddr *)&at.address, at.length) && !listen(fd, BACKLOG))
 		server.daemon = mhd.start_daemon(
 			MHD_USE_EPOLL, 0, NULL, NULL, on_request, NULL, MHD_OPTION_LISTEN_SOCKET,
 			fd, MHD_OPTION_CONNECTION_LIMIT, GUESTS_MAX,
 			MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_MAX,
 			MHD_OPTION_NOTIFY_CONNECTION, on_connection, NULL, MHD_OPTION_END);
-	if (!server.daemon)
-		program__complain(
-			"--listen %s: %s", asked->listen,
-			errno == EADDRINUSE
-				? "the port is in use: name another, or end what listens there"
-			: errno == EACCES
-				? "this user may not listen at that port: name one above 1023"
-				: strerror(errno));
-	freeaddrinfo(at);
-	return server.daemon;
+	if (server.daemon)
+		return true;
+	return program__fail(
+		false, "--listen %s: %s", asked->listen,
+		errno == EADDRINUSE ? "the port is in use: name another, or end what listens there"
+		: errno == EACCES   ? "this user may not listen at that port: name one above 1023"
+				    : strerror(errno));
 }
 
 void server__close(void)
@@ -263,18 +246,17 @@ unsigned int server__port(void)
 	return mhd.get_daemon_info(server.daemon, MHD_DAEMON_INFO_BIND_PORT)->port;
 }
 
-int server__fd(void)
+void server__run(int ms)
 {
-	return mhd.get_daemon_info(server.daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
-}
-
-void server__run(void)
-{
-	MHD_UNSIGNED_LONG_LONG ms;
+	struct pollfd work = {
+		.fd = mhd.get_daemon_info(server.daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd,
+		.events = POLLIN};
+	MHD_UNSIGNED_LONG_LONG left;
 	int rounds = 0;
 
+	poll(&work, 1, ms);
 	end_overdue();
 	do
 		mhd.run(server.daemon);
-	while (++rounds < ROUNDS_MAX && mhd.get_timeout(server.daemon, &ms) && !ms);
+	while (++rounds < ROUNDS_MAX && mhd.get_timeout(server.daemon, &left) && !left);
 }

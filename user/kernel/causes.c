@@ -38,10 +38,9 @@ static size_t add_sites(const struct cause_site *row, struct call_site *call_sit
 size_t causes__call_sites(struct call_site *call_sites, size_t max, cause_code code,
 			  const struct features *f)
 {
-	const struct cause_site *row;
 	size_t count = 0;
 
-	for (row = cause_sites; row->function; row++)
+	for (const struct cause_site *row = cause_sites; row->function; row++)
 		count += add_sites(row, call_sites + count, max - count, code, f);
 	return count;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/kernel/hooks.h"
 
-#include <stdio.h>
+#include "common/program.h"
+
 #include <string.h>
 
 /*
@@ -347,15 +348,11 @@ const struct hook *hook__get(enum hook_id id)
 
 void hook_option__symbols(const struct hook_option *option, char *text, size_t size)
 {
-	size_t i, used = 0;
-
 	text[0] = 0;
-	for (i = 0; option->functions[i] && used < size; i++)
-		used += (size_t)snprintf(text + used, size - used, "%s%s", i ? " or " : "",
-					 option->functions[i]);
-	for (i = 0; !option->functions[0] && option->tracepoints[i].name && used < size; i++)
-		used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "",
-					 option->tracepoints[i].name);
+	for (size_t i = 0; option->functions[i]; i++)
+		text__append(text, size, "%s%s", i ? " or " : "", option->functions[i]);
+	for (size_t i = 0; !option->functions[0] && option->tracepoints[i].name; i++)
+		text__append(text, size, "%s%s", i ? ", " : "", option->tracepoints[i].name);
 }
 
 const char *mechanism_name(enum mechanism m)
@@ -365,9 +362,7 @@ const char *mechanism_name(enum mechanism m)
 
 enum mechanism mechanism_parse(const char *name)
 {
-	enum mechanism m;
-
-	for (m = MECHANISM_FENTRY; m <= MECHANISM_OFF; m++)
+	for (enum mechanism m = MECHANISM_FENTRY; m <= MECHANISM_OFF; m++)
 		if (!strcmp(name, names[m]))
 			return m;
 	return MECHANISM_NONE;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/kernel/plan.h"
 
+#include "common/program.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -9,16 +11,16 @@
 	"this kernel preempts its programs: what other threads of the CPU do meanwhile " \
 	"is not seen"
 
-/* Adds a reason unless it was added before. */
-static void give_reason(struct plan_entry *entry, const char *format, const char *a, const char *b)
+/* Adds a reason unless it was added before. Returns false, for a caller that refuses so. */
+static bool give_reason(struct plan_entry *entry, const char *format, const char *a, const char *b)
 {
 	char reason[sizeof(entry->reason)];
-	size_t used = strlen(entry->reason);
 
 	snprintf(reason, sizeof(reason), format, a, b);
 	if (!strstr(entry->reason, reason))
-		snprintf(entry->reason + used, sizeof(entry->reason) - used, "%s%s",
-			 used ? "; " : "", reason);
+		text__append(entry->reason, sizeof(entry->reason), "%s%s",
+			     entry->reason[0] ? "; " : "", reason);
+	return false;
 }
 
 /* The link-time optimiser renames a static function without changing its arguments. */
@@ -37,18 +39,12 @@ static bool function_usable(struct plan_entry *entry, enum mechanism m, const ch
 {
 	const char *symbol = f->code ? name : f->variant;
 
-	if (!f->code && !f->variant[0]) {
-		give_reason(entry, "this kernel has no function %s", name, "");
-		return false;
-	}
-	if (!f->code && (m == MECHANISM_FENTRY || !same_arguments(f->variant))) {
-		give_reason(entry, "this kernel has %s only as %s", name, f->variant);
-		return false;
-	}
-	if (m == MECHANISM_FENTRY && !f->typed) {
-		give_reason(entry, "this kernel's BTF does not describe %s", name, "");
-		return false;
-	}
+	if (!f->code && !f->variant[0])
+		return give_reason(entry, "this kernel has no function %s", name, "");
+	if (!f->code && (m == MECHANISM_FENTRY || !same_arguments(f->variant)))
+		return give_reason(entry, "this kernel has %s only as %s", name, f->variant);
+	if (m == MECHANISM_FENTRY && !f->typed)
+		return give_reason(entry, "this kernel's BTF does not describe %s", name, "");
 	snprintf(entry->symbol, sizeof(entry->symbol), "%s", symbol);
 	return true;
 }
@@ -74,18 +70,15 @@ static bool choose_function(struct plan_entry *entry, const struct hook_option *
 static bool has_tracepoints(struct plan_entry *entry, const struct hook_option *option,
 			    const struct kernel_facts *facts)
 {
-	const struct tracepoint_need *need;
 	int args;
 
-	for (need = option->tracepoints; need->name; need++) {
+	for (const struct tracepoint_need *need = option->tracepoints; need->name; need++) {
 		args = facts->tracepoint_args(facts->features, need->name);
-		if (args >= need->args)
-			continue;
-		give_reason(entry,
-			    args < 0 ? "this kernel has no tracepoint %s"
-				     : "tracepoint %s passes too few arguments here",
-			    need->name, "");
-		return false;
+		if (args < need->args)
+			return give_reason(entry,
+					   args < 0 ? "this kernel has no tracepoint %s"
+						    : "tracepoint %s passes too few arguments here",
+					   need->name, "");
 	}
 	if (!option->functions[0])
 		hook_option__symbols(option, entry->symbol, sizeof(entry->symbol));
@@ -121,29 +114,21 @@ static bool option_possible(struct plan_entry *entry, const struct hook_option *
 	const char *refused = facts->refused[option->mechanism];
 	char variant[SYMBOL_MAX] = "";
 
-	if (refused && refused[0]) {
-		give_reason(entry, "%s", refused, "");
-		return false;
-	}
-	if (option->by_graph && !facts->graph_probes) {
-		give_reason(entry, "%s",
-			    "this kernel makes no kprobes by the function graph tracer", "");
-		return false;
-	}
+	if (refused && refused[0])
+		return give_reason(entry, "%s", refused, "");
+	if (option->by_graph && !facts->graph_probes)
+		return give_reason(entry, "%s",
+				   "this kernel makes no kprobes by the function graph tracer", "");
 	if (!choose_function(entry, option, facts, variant) ||
 	    !has_tracepoints(entry, option, facts))
 		return false;
-	if (option->type && !facts->has_type(facts->features, option->type)) {
-		give_reason(entry, "this kernel has no struct %s", option->type, "");
-		return false;
-	}
-	if (option->code && !facts->has_code(facts->features, option->code)) {
-		give_reason(entry,
-			    "/proc/kallsyms hides where %s is (it needs CAP_SYSLOG, and "
-			    "kernel.kptr_restrict below 2)",
-			    option->code, "");
-		return false;
-	}
+	if (option->type && !facts->has_type(facts->features, option->type))
+		return give_reason(entry, "this kernel has no struct %s", option->type, "");
+	if (option->code && !facts->has_code(facts->features, option->code))
+		return give_reason(entry,
+				   "/proc/kallsyms hides where %s is (it needs CAP_SYSLOG, and "
+				   "kernel.kptr_restrict below 2)",
+				   option->code, "");
 	entry->option = option;
 	entry->status = HOOK_PLANNED;
 	entry->reason[0] = 0;
@@ -185,9 +170,8 @@ static bool try_options(struct plan *plan, enum hook_id id, const struct kernel_
 	struct plan_entry *entry = &plan->entries[id];
 	const struct hook_option *options = hook__get(id)->options;
 	bool tried = false;
-	size_t i;
 
-	for (i = 0; i < HOOK_OPTIONS_MAX && options[i].mechanism && !entry->option; i++) {
+	for (size_t i = 0; i < HOOK_OPTIONS_MAX && options[i].mechanism && !entry->option; i++) {
 		if (!permitted(plan, id, &options[i], forced) ||
 		    (!preemptible && preempted(&options[i], facts)))
 			continue;
@@ -248,10 +232,9 @@ bool plan__resolve(struct plan *plan, const struct kernel_facts *facts, enum mec
 		   unsigned int what)
 {
 	const char *why;
-	enum hook_id id;
 
 	memset(plan, 0, sizeof(*plan));
-	for (id = 0; id < HOOK_COUNT; id++) {
+	for (enum hook_id id = 0; id < HOOK_COUNT; id++) {
 		why = useless(hook__get(id), plan, forced, what);
 		if (why)
 			disable(&plan->entries[id], why);
@@ -265,10 +248,9 @@ bool plan__options(struct plan *plan, const struct kernel_facts *facts, enum hoo
 		   enum hook_id end, size_t number)
 {
 	bool possible = false;
-	enum hook_id id;
 
 	memset(plan, 0, sizeof(*plan));
-	for (id = 0; id < HOOK_COUNT; id++) {
+	for (enum hook_id id = 0; id < HOOK_COUNT; id++) {
 		disable(&plan->entries[id], "not asked for");
 		if (id < first || id >= end || !hook__get(id)->options[number].mechanism)
 			continue;
@@ -316,14 +298,13 @@ const char *plan__blind_to_unflagged(const struct plan *plan)
 	static const enum hook_id unflagged[] = {HOOK_SKB_SEGMENT, HOOK_SKB_PULL,
 						 HOOK_SKB_DUPLICATE};
 	const struct plan_entry *copy = &plan->entries[HOOK_SKB_COPY];
-	size_t i;
 
 	if (!copy->option)
 		return copy->reason;
 	/* Inferring sees unflagged copies of devices without scatter-gather. */
 	if (copy->option->by_path)
 		return NULL;
-	for (i = 0; i < sizeof(unflagged) / sizeof(unflagged[0]); i++)
+	for (size_t i = 0; i < sizeof(unflagged) / sizeof(unflagged[0]); i++)
 		if (!plan->entries[unflagged[i]].option)
 			return plan->entries[unflagged[i]].reason;
 	return NULL;

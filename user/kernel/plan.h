@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Chooses the mechanism of each hook. The resolver is pure: it gets facts about a kernel by seven
+ * Chooses the mechanism of each hook. The resolver is pure: it gets facts about a kernel by
  * functions, and has no side effects.
  */
 #pragma once

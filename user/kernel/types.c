@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/kernel/types.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,15 +92,13 @@ void types__find(const struct btf *kernel, struct kernel_type *asked, size_t cou
 {
 	struct kernel_type *found, wanted = {};
 	const struct btf_type *t;
-	__u32 id;
-	size_t i;
 
-	for (i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		asked[i].id = 0;
 		asked[i].args = -1;
 	}
 	qsort(asked, count, sizeof(*asked), compare);
-	for (id = 1; id < btf__type_cnt(kernel); id++) {
+	for (__u32 id = 1; id < btf__type_cnt(kernel); id++) {
 		t = btf__type_by_id(kernel, id);
 		wanted.name = asked_name(kernel, t, &wanted.kind);
 		found = wanted.name ? bsearch(&wanted, asked, count, sizeof(wanted), compare)

@@ -3,6 +3,8 @@
 
 #include "user/system/files.h"
 
+#include "common/json.h"
+
 #include "tables.h" /* generated from analysis/tables/memory.py */
 
 #include <glob.h>
@@ -29,9 +31,8 @@ static const struct source {
 } sources[] = {MEMORY_SOURCE_ROWS};
 
 struct memory {
-	const char *sysfs;
-	char *names; /* all that perf names, separated by blanks */
-	unsigned int line;
+	char *names;	   /* all that perf names, separated by blanks */
+	unsigned int line; /* size of a line of the last-level cache; 0: unknown */
 	size_t count;
 	struct asked {
 		enum memory_kind kind;
@@ -48,14 +49,14 @@ static const char *sysfs_root(void)
 }
 
 /* The boxes of a device have its name and a number. */
-static bool device_has(const char *sysfs, const char *pmu, const char *event)
+static bool device_has(const char *pmu, const char *event)
 {
 	char pattern[1024];
 	glob_t found;
 	bool any;
 
-	snprintf(pattern, sizeof(pattern), "%s/" DEVICES "/%s{,_[0-9]*}/events/%s", sysfs, pmu,
-		 event);
+	snprintf(pattern, sizeof(pattern), "%s/" DEVICES "/%s{,_[0-9]*}/events/%s", sysfs_root(),
+		 pmu, event);
 	any = !glob(pattern, GLOB_BRACE | GLOB_NOSORT, NULL, &found);
 	globfree(&found);
 	return any;
@@ -76,15 +77,14 @@ static bool perf_knows(const char *names, const char *event)
 
 static bool has(const struct memory *m, const struct event *e)
 {
-	return e->pmu ? device_has(m->sysfs, e->pmu, e->name) : perf_knows(m->names, e->name);
+	return e->pmu ? device_has(e->pmu, e->name) : perf_knows(m->names, e->name);
 }
 
 static void add_source(struct memory *m, const struct source *s)
 {
-	const struct event *e;
 	struct asked *asked;
 
-	for (e = s->events; e->name; e++) {
+	for (const struct event *e = s->events; e->name; e++) {
 		if (!has(m, e))
 			continue;
 		asked = &m->asked[m->count++];
@@ -107,15 +107,15 @@ static void choose(struct memory *m)
 }
 
 /* Of the last-level cache of the first CPU. */
-static unsigned int line_size(const char *sysfs)
+static unsigned int line_size(void)
 {
 	long size = 0;
-	unsigned int i;
 	char path[1024];
 
-	for (i = 0; i < 8; i++) {
+	for (unsigned int i = 0; i < 8; i++) {
 		snprintf(path, sizeof(path),
-			 "%s/devices/system/cpu/cpu0/cache/index%u/coherency_line_size", sysfs, i);
+			 "%s/devices/system/cpu/cpu0/cache/index%u/coherency_line_size",
+			 sysfs_root(), i);
 		files__number(path, &size);
 	}
 	return (unsigned int)size;
@@ -127,8 +127,7 @@ int memory__open(struct memory **out, struct failure *f)
 	int err = m ? perf_stat__list(&m->names) : -ENOMEM;
 
 	if (!err) {
-		m->sysfs = sysfs_root();
-		m->line = line_size(m->sysfs);
+		m->line = line_size();
 		choose(m);
 		*out = m;
 		return 0;
@@ -147,27 +146,19 @@ void memory__free(struct memory *m)
 	free(m);
 }
 
-const char *memory__asked(const struct memory *m, size_t i)
+bool memory__has_events(const struct memory *m)
 {
-	return i < m->count ? m->asked[i].name : NULL;
+	return m->count;
 }
 
-unsigned int memory__line(const struct memory *m)
+/* Returns false if there is none. */
+static bool name_events(const struct memory *m, bool memory_alone, char *list, size_t room)
 {
-	return m->line;
-}
-
-/* Returns the number of events. */
-static size_t name_events(const struct memory *m, bool memory_alone, char *list, size_t room)
-{
-	size_t i, used = 0, count = 0;
-
 	list[0] = 0;
-	for (i = 0; i < m->count && used < room; i++)
+	for (size_t i = 0; i < m->count; i++)
 		if (!memory_alone || m->asked[i].kind == MEMORY_KIND_MEMORY)
-			used += (size_t)snprintf(list + used, room - used, "%s%s",
-						 count++ ? "," : "", m->asked[i].name);
-	return count;
+			text__append(list, room, "%s%s", list[0] ? "," : "", m->asked[i].name);
+	return list[0];
 }
 
 /* perf refuses all events if it refuses one: try those of memory alone then. */
@@ -208,4 +199,23 @@ void memory__end(struct memory_run *r)
 	if (r->perf)
 		r->text = perf_stat__finish(r->perf);
 	r->perf = NULL;
+}
+
+json_object *memory__json(const struct memory_run *r)
+{
+	json_object *o, *asked;
+
+	if (!r->memory)
+		return NULL;
+	o = json_object_new_object();
+	asked = json_object_new_array();
+	for (size_t i = 0; i < r->memory->count; i++)
+		json_object_array_add(asked, json_object_new_string(r->memory->asked[i].name));
+	json__add(o, "asked", asked);
+	json__add_truth(o, "counted", r->counted);
+	json__add_string(o, "reason", r->reason);
+	json__add_string(o, "io_reason", r->io_reason);
+	json__add_count(o, "line", r->memory->line);
+	json__add_string(o, "text", r->text ? r->text : "");
+	return o;
 }

@@ -7,6 +7,7 @@
 
 #include "common/program.h"
 
+#include <json-c/json.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -34,10 +35,10 @@ void memory__count(struct memory_run *r, bool on);
 /* Called after the window, or when there was none. */
 void memory__end(struct memory_run *r);
 
-/* The i-th event for perf's -e; NULL after the last. */
-const char *memory__asked(const struct memory *m, size_t i);
-/* The line size of the last-level cache, 0 if unknown. */
-unsigned int memory__line(const struct memory *m);
+/* Does this machine have any of the events? */
+bool memory__has_events(const struct memory *m);
+/* The block "memory" of the raw line; NULL: not requested. */
+json_object *memory__json(const struct memory_run *r);
 
 /*
  * perf (package linux-perf) as a child: it knows scales, units and boxes of uncore events. It

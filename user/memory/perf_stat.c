@@ -31,9 +31,8 @@ static void hand_over_capabilities(void)
 	static const cap_value_t wanted[] = {CAP_PERFMON, CAP_SYS_ADMIN};
 	cap_flag_value_t on;
 	cap_t caps = cap_get_proc();
-	size_t i;
 
-	for (i = 0; caps && i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+	for (size_t i = 0; caps && i < sizeof(wanted) / sizeof(wanted[0]); i++) {
 		if (cap_get_flag(caps, wanted[i], CAP_PERMITTED, &on) || on != CAP_SET)
 			continue;
 		cap_set_flag(caps, CAP_INHERITABLE, 1, &wanted[i], CAP_SET);
@@ -143,7 +142,6 @@ static bool is_reason(const char *line)
 static void copy_reason(char *text, char *why, size_t room)
 {
 	char *line;
-	size_t i;
 
 	while ((line = strsep(&text, "\n"))) {
 		line += strspn(line, " \t");
@@ -153,7 +151,7 @@ static void copy_reason(char *text, char *why, size_t room)
 	if (!line)
 		return;
 	snprintf(why, room, "perf: %s", line);
-	for (i = 0; why[i]; i++)
+	for (size_t i = 0; why[i]; i++)
 		if ((unsigned char)why[i] < ' ' || why[i] == 127)
 			why[i] = ' ';
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/options/options.h"
 
-#include "user/run/interval_printer.h"
 #include "user/trace/groups.h"
 #include "user/trace/tracer.h"
 
@@ -20,6 +19,9 @@ const char *argp_program_version = "sendpath " SENDPATH_VERSION;
 #define WRONG_MOST	    0.05
 #define SAMPLE_MAX	    1000000
 #define PROFILE_MAX	    100000
+#define GROUPS_MAX	    65536 /* groups, without --by-max */
+#define GROUPS_MAX_MAX	    16777216
+#define LIVE_MIN_US	    100000 /* of --interval */
 #define TIMELINE_SENDS_MAX  10000
 #define TIMELINE_SENDS	    200
 #define TIMELINE_S	    1  /* seconds of a window, without --duration */
@@ -28,11 +30,11 @@ const char *argp_program_version = "sendpath " SENDPATH_VERSION;
 #define EXPORTER_INTERVAL_S 15
 #define HOST_LETTERS	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._"
 
-/* Prints a usage error and ends the program. */
+/* Refuses a value, which ends the program, unless remedy is NULL. */
 static error_t refuse_option(struct argp_state *state, const char *option, const char *value,
 			     const char *remedy)
 {
-	return program__refuse(state, "%s %s: %s", option, value, remedy);
+	return remedy ? program__refuse(state, "%s %s: %s", option, value, remedy) : 0;
 }
 
 /* NULL: the key is argp's own. */
@@ -58,9 +60,7 @@ static const struct grid {
 /* NULL: no grid has this name. */
 static const struct grid *find_grid(const char *name)
 {
-	size_t i;
-
-	for (i = 0; i < sizeof(grids) / sizeof(grids[0]); i++)
+	for (size_t i = 0; i < sizeof(grids) / sizeof(grids[0]); i++)
 		if (!strcmp(grids[i].name, name))
 			return &grids[i];
 	return NULL;
@@ -72,10 +72,9 @@ static const struct load_row rows[] = {OPTION_VALUES, {.name = NULL}};
 json_object *options__json(const struct options *o)
 {
 	json_object *all = json_object_new_object();
-	const struct load_row *row;
 	const void *member;
 
-	for (row = rows; row->name; row++) {
+	for (const struct load_row *row = rows; row->name; row++) {
 		member = (const char *)o + row->at;
 		if (row->type == ROW_TEXT)
 			json__add_string(all, row->key, *(const char *const *)member);
@@ -104,19 +103,13 @@ static error_t set_value(struct options *o, int key, const char *arg, struct arg
 	return row__set(row, o, arg, &r) ? program__refuse(state, "%s", why) : 0;
 }
 
-static error_t refuse_if(struct argp_state *state, const char *option, const char *value,
-			 const char *why)
-{
-	return why ? refuse_option(state, option, value, why) : 0;
-}
-
 /* Takes all words after "--" as the command. */
 static error_t take_command(struct options *o, struct argp_state *state)
 {
 	char **command = &state->argv[state->next - 1];
 
 	state->next = state->argc;
-	return refuse_if(state, "--", command[0], target__set_command(&o->target, command));
+	return refuse_option(state, "--", command[0], target__set_command(&o->target, command));
 }
 
 static error_t add_host(struct exporter_options *e, const char *name, struct argp_state *state)
@@ -172,22 +165,24 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->exporter.top = TOP_DEFAULT;
 		return 0;
 	case OPT_BY:
-		return refuse_if(state, "--by", arg, groups__parse(arg, &o->by));
+		return refuse_option(state, "--by", arg, groups__parse(arg, &o->by));
 	case OPT_PID:
-		return refuse_if(state, "--pid", arg, target__set(&o->target, TARGET_PROCESS, arg));
+		return refuse_option(state, "--pid", arg,
+				     target__set(&o->target, TARGET_PROCESS, arg));
 	case OPT_COMM:
-		return refuse_if(state, "--comm", arg, target__set(&o->target, TARGET_COMM, arg));
+		return refuse_option(state, "--comm", arg,
+				     target__set(&o->target, TARGET_COMM, arg));
 	case OPT_CGROUP:
-		return refuse_if(state, "--cgroup", arg,
-				 target__set(&o->target, TARGET_CGROUP, arg));
+		return refuse_option(state, "--cgroup", arg,
+				     target__set(&o->target, TARGET_CGROUP, arg));
 	case OPT_ALL:
-		return refuse_if(state, "--all", "and others",
-				 target__set(&o->target, TARGET_ALL, NULL));
+		return refuse_option(state, "--all", "and others",
+				     target__set(&o->target, TARGET_ALL, NULL));
 	case OPT_MECHANISM:
 		o->mechanism = mechanism_parse(arg);
-		return o->mechanism ? 0
-				    : refuse_option(state, "--mechanism", arg,
-						    "give fentry, kprobe, tracepoint or none");
+		return refuse_option(state, "--mechanism", arg,
+				     o->mechanism ? NULL
+						  : "give fentry, kprobe, tracepoint or none");
 	case OPT_PROFILE:
 		return set_value(o, key, arg ? arg : units__text("%d", PROFILE_HZ), state);
 	case OPT_WAIT_QUIET:
@@ -253,10 +248,8 @@ static void settle_repeats(struct options *o)
 
 static void parse_words(struct options *o, int argc, char **argv)
 {
-	if (argc > 1 && !strcmp(argv[argc - 1], "--")) {
-		program__complain("--: name the command to observe after it");
-		exit(STATUS_USAGE);
-	}
+	if (argc > 1 && !strcmp(argv[argc - 1], "--"))
+		exit(program__fail(STATUS_USAGE, "--: name the command to observe after it"));
 	help__check_options(&options_help[o->what], argc, argv);
 	argp_err_exit_status = STATUS_USAGE;
 	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, o);
@@ -271,9 +264,8 @@ static void parse_words(struct options *o, int argc, char **argv)
 static const struct grid *grid_of_words(int argc, char **argv)
 {
 	const char *found = "";
-	int i;
 
-	for (i = 1; i < argc && strcmp(argv[i], "--"); i++) {
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
 		if (!strncmp(argv[i], "--grid=", 7))
 			found = argv[i] + 7;
 		else if (!strcmp(argv[i], "--grid") && i + 1 < argc)
@@ -286,10 +278,9 @@ static void *allocate(size_t count, size_t size)
 {
 	void *memory = calloc(count, size);
 
-	if (memory)
-		return memory;
-	program__complain("out of memory");
-	exit(STATUS_FAILED);
+	if (!memory)
+		exit(program__fail(STATUS_FAILED, "out of memory"));
+	return memory;
 }
 
 /* The command line's words come after the grid's, which they override. */
@@ -311,15 +302,13 @@ struct options *options__parse(int argc, char **argv, enum measuring what, size_
 {
 	const struct grid *grid = what == MEASURE_SWEEP ? grid_of_words(argc, argv) : NULL;
 	struct options *parts;
-	size_t i;
 
-	if (what == MEASURE_RUNS && argc < 2) {
-		program__complain("nothing to measure: try --variant all (see --help)");
-		exit(STATUS_USAGE);
-	}
+	if (what == MEASURE_RUNS && argc < 2)
+		exit(program__fail(STATUS_USAGE,
+				   "nothing to measure: try --variant all (see --help)"));
 	*count = grid ? grid->count : 1;
 	parts = allocate(*count, sizeof(*parts));
-	for (i = 0; i < *count; i++) {
+	for (size_t i = 0; i < *count; i++) {
 		parts[i].what = what;
 		if (grid)
 			parse_part(&parts[i], grid->parts[i], argc, argv);

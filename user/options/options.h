@@ -11,7 +11,6 @@
 #include "tables.h"
 
 #include <json-c/json.h>
-#include <stdint.h>
 
 enum { OPTION_NUMBERS };
 

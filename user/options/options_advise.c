@@ -36,8 +36,11 @@ static void add(struct words *w, const char *const *more)
 		w->of[w->count++] = (char *)*more;
 }
 
-/* Copies the options of these names, with their values. */
-static void add_named(struct words *w, char **argv, const char *const *names)
+/*
+ * Copies the options of these names, with their values. Returns the words from "--" on, of which
+ * there may be none.
+ */
+static char *const *add_named(struct words *w, char **argv, const char *const *names)
 {
 	for (argv++; *argv && strcmp(*argv, "--"); argv++) {
 		if (!is_one_of(*argv, names))
@@ -46,14 +49,7 @@ static void add_named(struct words *w, char **argv, const char *const *names)
 		if (!strchr(*argv, '=') && argv[1])
 			w->of[w->count++] = *++argv;
 	}
-}
-
-static char *const *find_command(char **argv)
-{
-	for (argv++; *argv; argv++)
-		if (!strcmp(*argv, "--"))
-			return argv;
-	return NULL;
+	return argv;
 }
 
 static void take_words(struct options *to, struct words *w)
@@ -77,8 +73,8 @@ struct options *options__parse_advise(int argc, char **argv, size_t *count)
 	static const char *const program[] = {"--by=device", NULL};
 	static const char *const *const loads[] = {path, blocks};
 	struct options *parts = calloc(3, sizeof(*parts));
-	char *const *command = find_command(argv);
 	struct words w = {calloc((size_t)argc + 8, sizeof(*w.of)), 0};
+	char *const *command;
 
 	for (*count = 0; parts && w.of && *count < 2; ++*count) {
 		w.count = 1;
@@ -91,13 +87,12 @@ struct options *options__parse_advise(int argc, char **argv, size_t *count)
 		return NULL;
 	w.count = 1;
 	add(&w, program);
-	add_named(&w, argv, of_program);
-	if (command)
-		add(&w, (const char *const *)command);
-	if (w.count > 2 && !(command && !command[1]))
+	command = add_named(&w, argv, of_program);
+	add(&w, (const char *const *)command);
+	if (w.count > 2 && !(command[0] && !command[1]))
 		take_words(&parts[(*count)++], &w);
 	/* The words are argv's, but the array is new: it contains the command. */
-	if (!command)
+	if (!command[0])
 		free(w.of);
 	return parts;
 }

@@ -117,9 +117,8 @@ error_t options__check(const struct options *o, struct argp_state *state)
 		{o->mechanism == MECHANISM_OFF && needs_hooks(o),
 		 "%s with --mechanism none: nothing is attached; leave one out", needs_hooks(o)},
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (rows[i].contradict)
 			return program__refuse(state, rows[i].words, rows[i].said);
 	return 0;

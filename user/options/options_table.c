@@ -62,8 +62,7 @@ const struct help options_help[] = {
 				 "       %1$s [OPTION...] -- PROGRAM [ARG...]\n"
 				 "       %1$s COMMAND [OPTION...]\n",
 			.doc = "Measure what TCP sends cost in the kernel, and whether zero-copy "
-			       "sends were "
-			       "copied.\v"
+			       "sends were copied.\v"
 			       "help COMMAND shows its options. Run it as root, by sudo.\n"
 			       "Exit status: 0 done, 1 failed, 2 wrong usage, 3 this system "
 			       "cannot.",
@@ -75,8 +74,7 @@ const struct help options_help[] = {
 			.options = options_list,
 			.usage = "Usage: %1$s sweep --out=DIR [OPTION...]\n",
 			.doc = "Run a grid of workloads, in blocks of random order, and keep each "
-			       "record in a "
-			       "folder."
+			       "record in a folder."
 			       "\vAfter an interruption, the same command continues.",
 		},
 	[MEASURE_TIMELINE] =

@@ -22,12 +22,11 @@ static void append_option(char *name, size_t size, const struct load_row *row,
 
 	for (; row->name; row++) {
 		const char *value = row->cell ? row__text(row, load, text) : NULL;
-		size_t used = strlen(name);
 
 		if (row->type == ROW_PARTS)
 			append_option(name, size, socket_rows, load);
 		else if (value)
-			snprintf(name + used, size - used, row->cell, value);
+			text__append(name, size, row->cell, value);
 	}
 }
 
@@ -40,7 +39,7 @@ void raw__cell_name(const struct load *load, char *name, size_t size)
 	else
 		append_option(name, size, load_rows, load);
 	if (load->link)
-		snprintf(name + strlen(name), size - strlen(name), ",veth");
+		text__append(name, size, ",veth");
 }
 
 static bool is_loopback(const char *address)
@@ -147,23 +146,11 @@ static json_object *run(const struct timespec *started, const struct measurement
 	return o;
 }
 
-static json_object *event_names(const struct counter_events *events)
-{
-	json_object *list = json_object_new_array();
-	size_t i;
-
-	for (i = 0; i < counter_events__count(events); i++)
-		json_object_array_add(list,
-				      json_object_new_string(counter_events__name(events, i)));
-	return list;
-}
-
 static json_object *dimensions(unsigned int by)
 {
 	json_object *list = json_object_new_array();
-	enum group_by one;
 
-	for (one = BY_PROCESS; one <= BY_PORT; one <<= 1)
+	for (enum group_by one = BY_PROCESS; one <= BY_PORT; one <<= 1)
 		if (by & one)
 			json_object_array_add(list, json_object_new_string(group_by_name(one)));
 	return list;
@@ -191,7 +178,7 @@ static json_object *setup_of(const struct measurement *setup)
 	json__add_truth(o, "stages", setup->tracing.stages);
 	json__add_truth(o, "cost", setup->tracing.cost);
 	json__add(o, "by", dimensions(setup->tracing.by));
-	json__add(o, "call_counters", event_names(setup->tracing.call_counters));
+	json__add(o, "call_counters", counter_events__json(setup->tracing.call_counters));
 	return o;
 }
 
@@ -222,7 +209,7 @@ static json_object *functions(const struct hook *hook)
 static json_object *hook(const struct run_result *r, enum hook_id id)
 {
 	const struct plan_entry *entry = &r->plan.entries[id];
-	bool known = entry->option && !r->counts.missed_unknown[id];
+	bool known = entry->option && !r->counts.programs.missed_unknown[id];
 	json_object *o = json_object_new_object();
 
 	json__add_string(o, "name", hook__get(id)->name);
@@ -234,8 +221,8 @@ static json_object *hook(const struct run_result *r, enum hook_id id)
 			 : entry->status == HOOK_DISABLED ? "disabled"
 							  : "unavailable");
 	json__add_text(o, "reason", entry->reason);
-	json__add_known(o, "missed", known, r->counts.missed[id]);
-	json__add_truth(o, "missed_unknown", r->counts.missed_unknown[id]);
+	json__add_known(o, "missed", known, r->counts.programs.missed[id]);
+	json__add_truth(o, "missed_unknown", r->counts.programs.missed_unknown[id]);
 	json__add_truth(o, "zerocopy_only", hook__get(id)->zerocopy_only);
 	if (r->profile)
 		json__add(o, "functions", functions(hook__get(id)));
@@ -247,9 +234,8 @@ static json_object *hook(const struct run_result *r, enum hook_id id)
 static json_object *plan(const struct run_result *r)
 {
 	json_object *list = json_object_new_array();
-	enum hook_id id;
 
-	for (id = 0; id < HOOK_COUNT; id++)
+	for (enum hook_id id = 0; id < HOOK_COUNT; id++)
 		json_object_array_add(list, hook(r, id));
 	return list;
 }
@@ -280,9 +266,8 @@ static json_object *stacks(const struct run_result *r, const struct measurement 
 	json_object *all = json_object_new_object(), *names;
 	const struct cause_info *info;
 	char key[16];
-	size_t i;
 
-	for (i = 0; i < r->counts.cause_count; i++) {
+	for (size_t i = 0; i < r->counts.cause_count; i++) {
 		info = &r->counts.causes[i].info;
 		if (info->key.cause != CAUSE_UNCLASSIFIED || !info->stack[0])
 			continue;
@@ -313,26 +298,6 @@ static json_object *noise(const struct run_result *r)
 	return o;
 }
 
-static json_object *memory(const struct memory_run *m)
-{
-	json_object *o, *asked;
-	size_t i;
-
-	if (!m->memory)
-		return NULL;
-	o = json_object_new_object();
-	asked = json_object_new_array();
-	for (i = 0; memory__asked(m->memory, i); i++)
-		json_object_array_add(asked, json_object_new_string(memory__asked(m->memory, i)));
-	json__add(o, "asked", asked);
-	json__add_truth(o, "counted", m->counted);
-	json__add_string(o, "reason", m->reason);
-	json__add_string(o, "io_reason", m->io_reason);
-	json__add_count(o, "line", memory__line(m->memory));
-	json__add_string(o, "text", m->text ? m->text : "");
-	return o;
-}
-
 static json_object *head(const struct timespec *started, const struct measurement *setup,
 			 const struct record_context *context)
 {
@@ -355,11 +320,11 @@ static json_object *whole(const struct run_result *r, const struct measurement *
 	json__add(o, "setup", setup_of(setup));
 	json__add(o, "privilege", privilege__json());
 	json__add(o, "plan", plan(r));
-	json__add_count(o, "missed_begins", r->counts.missed_begins);
-	json__add_count(o, "missed_ends", r->counts.missed_ends);
-	json__add_count(o, "missed_coalesced", r->counts.missed_coalesced);
-	json__add_count(o, "bpf_ns", r->counts.bpf_ns);
-	json__add_count(o, "bpf_runs", r->counts.bpf_runs);
+	json__add_count(o, "missed_begins", r->counts.programs.missed_begins);
+	json__add_count(o, "missed_ends", r->counts.programs.missed_ends);
+	json__add_count(o, "missed_coalesced", r->counts.programs.missed_coalesced);
+	json__add_count(o, "bpf_ns", r->counts.programs.ns);
+	json__add_count(o, "bpf_runs", r->counts.programs.runs);
 	json__add(o, "load", setup->tracing.target ? NULL : load_json(&setup->load));
 	json__add(o, "sender_pid", json_object_new_int(r->sender_pid));
 	json__add(o, "receiver_pid", json_object_new_int(r->receiver_pid));
@@ -373,7 +338,7 @@ static json_object *whole(const struct run_result *r, const struct measurement *
 	json__add(o, "exit_status", json_object_new_int(r->failure.status));
 	json__add(o, "noise", noise(r));
 	json__add(o, "counters", counters(r, setup));
-	json__add(o, "memory", memory(&r->memory));
+	json__add(o, "memory", memory__json(&r->memory));
 	json__add(o, "stacks", stacks(r, setup));
 	json__add(o, "profile", json_object_get(r->profile));
 	return o;

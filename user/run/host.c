@@ -10,7 +10,7 @@
 void host__read(struct host *h)
 {
 	struct pmu pmus[PMUS_MAX];
-	size_t i, count, used = 0;
+	size_t i, count;
 	cpu_set_t set;
 	bool usable;
 
@@ -20,8 +20,7 @@ void host__read(struct host *h)
 							   : CPU_COUNT(&set);
 	count = pmu__list(pmus, &usable);
 	for (i = 0; i < count && usable; i++)
-		used += snprintf(h->pmus + used, sizeof(h->pmus) - used, "%s%s", i ? "," : "",
-				 pmus[i].name);
+		text__append(h->pmus, sizeof(h->pmus), "%s%s", i ? "," : "", pmus[i].name);
 }
 
 json_object *host__json(const struct host *h)

@@ -16,12 +16,9 @@ static const char *truth(bool value)
 
 void interval_printer__begin(struct interval_printer *l, const struct plan *plan, double seconds)
 {
-	const struct hook_option *uring = plan->entries[HOOK_URING].option;
-
 	if (!l)
 		return;
-	l->sees_unflagged = !plan__blind_to_unflagged(plan);
-	l->knows_uring = uring && !uring->by_report;
+	l->plan = plan;
 	clock_gettime(CLOCK_MONOTONIC, &l->begun);
 	l->due = l->seconds;
 	l->end = seconds > 0 ? seconds : INFINITY;
@@ -33,6 +30,8 @@ void interval_printer__begin(struct interval_printer *l, const struct plan *plan
  */
 static void send_line(struct interval_printer *l, const char *maps, bool last)
 {
+	const struct hook_option *uring = l->plan->entries[HOOK_URING].option;
+	bool sees_unflagged = !plan__blind_to_unflagged(l->plan);
 	char *line;
 
 	if (!maps || asprintf(&line,
@@ -40,7 +39,7 @@ static void send_line(struct interval_printer *l, const char *maps, bool last)
 			      "\"last\":%s,\"sees_unflagged\":%s,\"knows_uring\":%s,"
 			      "\"maps\":%s}\n",
 			      elapsed_since(&l->begun), l->seconds, truth(last),
-			      truth(l->sees_unflagged), truth(l->knows_uring), maps) < 0)
+			      truth(sees_unflagged), truth(uring && !uring->by_report), maps) < 0)
 		return;
 	if (last)
 		front__say(l->front, line);
@@ -60,7 +59,7 @@ void interval_printer__tick(struct interval_printer *l, struct tracer *tracer)
 
 	if (!l || is_over(l) || elapsed_since(&l->begun) < l->due)
 		return;
-	maps = tracer__dump(tracer, DUMP_TOTALS_AND_CALLS);
+	maps = tracer__dump(tracer, TOTALS_AND_CALLS);
 	send_line(l, maps, false);
 	free(maps);
 	l->due = (floor(elapsed_since(&l->begun) / l->seconds) + 1) * l->seconds;

@@ -13,19 +13,16 @@
 struct tracer;
 struct front;
 
-#define LIVE_MIN_US 100000 /* of --interval */
-
 struct interval_printer {
 	double seconds; /* seconds between lines */
 	struct front *front;
 	/* private: */
-	bool sees_unflagged; /* copies without a flag are seen, */
-	bool knows_uring;    /* and those that io_uring was not asked to report */
+	const struct plan *plan;
 	struct timespec begun;
 	double due, end; /* seconds into the window: the next line, and its end if known */
 };
 
-/* A window opens, with the hooks of a plan, for so many seconds (0: unknown). */
+/* A window opens, with the hooks of a plan, which must stay, for so many seconds (0: unknown). */
 void interval_printer__begin(struct interval_printer *l, const struct plan *plan, double seconds);
 /* Sends a line if one is due. l may be NULL here and in the next two functions. */
 void interval_printer__tick(struct interval_printer *l, struct tracer *tracer);

@@ -14,17 +14,16 @@
 static const char *parts_text(const struct load *load, char text[ROW_TEXT_MAX])
 {
 	char part[ROW_TEXT_MAX];
-	size_t used = 0;
 
+	text[0] = 0;
 	for (const struct load_row *row = socket_rows; row->name; row++) {
 		const char *value = row__text(row, load, part);
 
 		if (value)
-			used += (size_t)snprintf(text + used, ROW_TEXT_MAX - used, "%s%s%s%s",
-						 used ? "," : "", row->name, row->arg ? "=" : "",
-						 value);
+			text__append(text, ROW_TEXT_MAX, "%s%s%s%s", text[0] ? "," : "", row->name,
+				     row->arg ? "=" : "", value);
 	}
-	return used ? text : NULL;
+	return text[0] ? text : NULL;
 }
 
 /* Added also for 0 and for an empty value. */

@@ -42,25 +42,17 @@ static int app_error(struct run_result *r)
 	return failure__set(&r->failure, STATUS_FAILED, -EIO, "%s", json_object_get_string(text));
 }
 
-/* The sends of all slots together. */
-static __u64 sends_seen(const struct window_counts *m)
-{
-	__u64 sum = 0;
-	__u32 slot;
-
-	for (slot = 0; slot < CALL_SLOTS; slot++)
-		sum += call__sends(&m->calls[slot]);
-	return sum;
-}
-
 /* If a load sent and the kernel programs saw nothing, it was not measured. */
 static int check_seen(struct run_result *r)
 {
 	const char *misses = r->plan.entries[HOOK_SEND].reason;
+	struct call_sums seen = {};
 	json_object *bytes = NULL;
 
+	for (__u32 slot = 0; slot < CALL_SLOTS; slot++)
+		call_sums__add(&seen, &r->counts.calls[slot]);
 	json_object_object_get_ex(r->app, "bytes", &bytes);
-	if (!json_object_get_int64(bytes) || sends_seen(&r->counts))
+	if (!json_object_get_int64(bytes) || seen.sends)
 		return 0;
 	return failure__set(
 		&r->failure, STATUS_FAILED, -ENODATA,
@@ -81,7 +73,7 @@ static bool tick_in_window(void *context)
 	const struct open_window *w = context;
 
 	interval_printer__tick(w->setup->live, w->tracer);
-	return w->setup->tick && w->setup->tick(w->setup->tick_context);
+	return w->setup->tick(w->setup->tick_context);
 }
 
 static int ms_left(void *context, int most)
@@ -95,8 +87,8 @@ static int ms_left(void *context, int most)
 static void close_gate(struct run_result *r, struct tracer *tracer)
 {
 	tracer__gate(tracer, GATE_CORRECTING);
-	if (tracer__peek(tracer, &r->counts) || window_counts__outstanding(&r->counts, false) ||
-	    SUM_LOST_FLAGS(&r->counts.totals))
+	if (tracer__read(tracer, &r->counts, TOTALS_AND_CALLS) ||
+	    window_counts__outstanding(&r->counts, false) || SUM_LOST_FLAGS(&r->counts.totals))
 		tracer__gate_settled(tracer, GATE_CORRECTING);
 	tracer__gate(tracer, GATE_CLOSED);
 }
@@ -111,7 +103,7 @@ static int measure(struct run_result *r, const struct measurement *setup, struct
 	err = generator__connect(g, setup->tick, setup->tick_context, &port);
 	if (err)
 		return err;
-	if (setup->tick && setup->tick(setup->tick_context))
+	if (setup->tick(setup->tick_context))
 		return -EINTR;
 	if (tracer)
 		tracer__set_port(tracer, port, setup->load.workload == WORKLOAD_PROCINFO);
@@ -148,10 +140,10 @@ int run__measure(struct run_result *r, const struct measurement *setup)
 		err = add_ends(r, setup, tracer);
 	if (!err)
 		err = measure(r, setup, g, tracer);
-	if (err && err != -EINTR)
-		failure__set(&r->failure, STATUS_FAILED, err, "%s", strerror(-err));
+	if (err != -EINTR)
+		failure__set(&r->failure, STATUS_FAILED, err, "%m");
 	memory__end(&r->memory);
-	r->interrupted = setup->tick && setup->tick(setup->tick_context);
+	r->interrupted = setup->tick(setup->tick_context);
 	generator__free(g);
 	return err;
 }

@@ -11,17 +11,16 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/syscall.h>
+#include <sys/pidfd.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define TICK_MS	    200
-#define CLOSING_MS  100 /* for sends in progress when the window closes */
-#define WATCHED_MAX TARGET_PIDS_MAX
+#define TICK_MS	   200
+#define CLOSING_MS 100 /* for sends in progress when the window closes */
 
 /* The processes and times for which an observation waits. */
 struct watch {
-	struct pollfd ends[WATCHED_MAX]; /* a pidfd each; fd is -1 once the process has ended */
+	struct pollfd ends[TARGET_PIDS_MAX]; /* a pidfd each; fd is -1 once the process has ended */
 	size_t count, alive;
 	struct child *child; /* NULL: none */
 	pid_t left;	     /* the process left behind that is awaited; 0: none */
@@ -33,11 +32,10 @@ struct watch {
 
 static int watch_pids(struct watch *w, const struct target *target, struct run_result *r)
 {
-	size_t i;
 	int fd, err;
 
-	for (i = 0; i < target->pid_count; i++) {
-		fd = (int)syscall(SYS_pidfd_open, target->pids[i], 0);
+	for (size_t i = 0; i < target->pid_count; i++) {
+		fd = pidfd_open(target->pids[i], 0);
 		err = -errno;
 		if (fd < 0)
 			return failure__set(&r->failure, STATUS_USAGE, err, "--pid %d: %s",
@@ -58,11 +56,10 @@ static bool comm_runs(const char *name)
 	char line[64];
 	bool found = false;
 	glob_t paths;
-	size_t i;
 
 	if (glob("/proc/[0-9]*/task/[0-9]*/comm", GLOB_NOSORT, NULL, &paths))
 		return false;
-	for (i = 0; i < paths.gl_pathc && !found; i++)
+	for (size_t i = 0; i < paths.gl_pathc && !found; i++)
 		found = files__first_line(paths.gl_pathv[i], line, sizeof(line)) &&
 			!strcmp(line, name);
 	globfree(&paths);
@@ -107,9 +104,8 @@ static int attach(struct run_result *r, const struct measurement *setup, const s
 		  struct tracer **tracer)
 {
 	int err = run__attach(r, setup, tracer);
-	size_t i;
 
-	for (i = 0; i < setup->tracing.target->pid_count && !err; i++)
+	for (size_t i = 0; i < setup->tracing.target->pid_count && !err; i++)
 		err = tracer__add_target(*tracer, setup->tracing.target->pids[i], ROLE_BOTH);
 	if (!err && w->child)
 		err = tracer__add_target(*tracer, w->child->pid, ROLE_BOTH);
@@ -117,7 +113,7 @@ static int attach(struct run_result *r, const struct measurement *setup, const s
 		err = counters__open(&r->sender, w->child->pid, setup->events);
 	if (!err && setup->last)
 		err = privilege__drop_attach(&r->failure);
-	return err ? failure__set(&r->failure, STATUS_FAILED, err, "%s", strerror(-err)) : 0;
+	return failure__set(&r->failure, STATUS_FAILED, err, "%m");
 }
 
 static int ms_left(const struct watch *w)
@@ -132,9 +128,7 @@ static int ms_left(const struct watch *w)
 /* Finds the processes that have ended, which are not polled again. */
 static void look_at(struct watch *w)
 {
-	size_t i;
-
-	for (i = 0; i < w->count; i++) {
+	for (size_t i = 0; i < w->count; i++) {
 		if (w->ends[i].fd < 0 || !(w->ends[i].revents & POLLIN))
 			continue;
 		if (w->child && w->ends[i].fd == w->child->pidfd)
@@ -157,7 +151,7 @@ static bool watch_left(struct watch *w, struct tracer *tracer)
 	if (w->left)
 		tracer__remove_target(tracer, w->left);
 	while ((w->left_count = tracer__targets(tracer, &w->left, 1))) {
-		fd = (int)syscall(SYS_pidfd_open, w->left, 0);
+		fd = pidfd_open(w->left, 0);
 		if (fd >= 0 || errno != ESRCH) {
 			w->ends[0].fd = fd;
 			w->alive = fd >= 0;
@@ -188,7 +182,7 @@ static void say_living(const struct watch *w, const struct target *target, struc
 {
 	pid_t pids[TARGET_PIDS_MAX];
 	char list[TARGET_PIDS_MAX * 12] = "";
-	size_t i, count, used = 0;
+	size_t i, count;
 
 	if (!w->child || !w->child->ended)
 		return;
@@ -196,8 +190,7 @@ static void say_living(const struct watch *w, const struct target *target, struc
 	tracer__remove_target(tracer, w->child->pid);
 	count = tracer__targets(tracer, pids, TARGET_PIDS_MAX);
 	for (i = 0; i < count && i < TARGET_PIDS_MAX; i++)
-		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%d", i ? "," : "",
-					 (int)pids[i]);
+		text__append(list, sizeof(list), "%s%d", i ? "," : "", (int)pids[i]);
 	if (count)
 		program__complain(
 			"%zu process%s that %s left behind live%s on: --pid %s observes %s%s",
@@ -246,8 +239,7 @@ static void wait_for_end(struct watch *w, const struct measurement *setup, struc
 			interval_printer__tick(setup->live, tracer);
 		r->observed_s = elapsed_since(&w->begun);
 		pass_on(w, tracer);
-		if (!ms || (setup->tick && setup->tick(setup->tick_context) &&
-			    (!w->child || w->child->ended)))
+		if (!ms || (setup->tick(setup->tick_context) && (!w->child || w->child->ended)))
 			return;
 	}
 }
@@ -259,18 +251,15 @@ static void wait_for_command(struct watch *w, const struct measurement *setup)
 	while (!child__ended(w->child)) {
 		if (poll(w->ends, w->count, TICK_MS) > 0)
 			look_at(w);
-		if (setup->tick)
-			setup->tick(setup->tick_context);
+		setup->tick(setup->tick_context);
 		pass_on(w, NULL);
 	}
 }
 
 static void close_gate(struct tracer *tracer)
 {
-	int ms;
-
 	tracer__gate_settled(tracer, GATE_CLOSING);
-	for (ms = 0; ms < CLOSING_MS && tracer__in_sends(tracer); ms++)
+	for (int ms = 0; ms < CLOSING_MS && tracer__in_sends(tracer); ms++)
 		poll(NULL, 0, 1);
 	/* Each change takes an RCU grace period: some clock ticks. */
 	if (tracer__may_count(tracer)) {
@@ -292,8 +281,8 @@ static int window(struct run_result *r, const struct measurement *setup, struct 
 	err = w->child ? child__run(w->child) : 0;
 	if (err) {
 		r->window = false;
-		return failure__set(&r->failure, err == -ENOENT ? 127 : 126, err, "%.200s: %s",
-				    setup->tracing.target->command[0], strerror(-err));
+		return failure__set(&r->failure, err == -ENOENT ? 127 : 126, err, "%.200s: %m",
+				    setup->tracing.target->command[0]);
 	}
 	wait_for_end(w, setup, r, tracer);
 	close_gate(tracer);
@@ -305,9 +294,7 @@ static int window(struct run_result *r, const struct measurement *setup, struct 
 
 static void free_watch(struct watch *w)
 {
-	size_t i;
-
-	for (i = 0; i < w->count; i++)
+	for (size_t i = 0; i < w->count; i++)
 		if (w->ends[i].fd >= 0 && (!w->child || w->left))
 			close(w->ends[i].fd);
 }
@@ -356,7 +343,7 @@ int run__observe(struct run_result *r, const struct measurement *setup)
 		r->command_status = child__exit_status(w.child);
 	}
 	/* Without --duration there is no time that could be cut short. */
-	r->interrupted = w.seconds > 0 && setup->tick && setup->tick(setup->tick_context);
+	r->interrupted = w.seconds > 0 && setup->tick(setup->tick_context);
 	free_watch(&w);
 	return err;
 }

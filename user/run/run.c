@@ -2,7 +2,6 @@
 #include "user/run/run.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 int run__plan(struct run_result *r, const struct measurement *setup, enum plan_for what)
 {
@@ -10,12 +9,10 @@ int run__plan(struct run_result *r, const struct measurement *setup, enum plan_f
 
 	if (setup->tracing.features) /* without features, all hooks are off */
 		facts = features__facts(setup->tracing.features);
-	if (setup->tracing.stages)
+	if (setup->tracing.stages || setup->tracing.timeline)
 		what |= PLAN_STAGES;
-	if (setup->packets)
+	if (setup->packets || setup->tracing.timeline)
 		what |= PLAN_PACKETS;
-	if (setup->tracing.timeline)
-		what |= PLAN_STAGES | PLAN_PACKETS;
 	if (plan__resolve(&r->plan, &facts, setup->mechanism, what))
 		return 0;
 	return failure__set(&r->failure, STATUS_SYSTEM, -ENOTSUP,
@@ -24,20 +21,17 @@ int run__plan(struct run_result *r, const struct measurement *setup, enum plan_f
 }
 
 /*
- * Samples measure the stages that no hook sees. 0; or -errno if the stages are requested and the
+ * Samples measure the stages that no hook sees. 0; or -errno if a profile is requested and the
  * kernel hides the addresses of its functions.
  */
 static int settle_profile(struct run_result *r, struct tracer_setup *how)
 {
 	bool unseen = how->stages && !r->plan.entries[HOOK_STAGE_COPY].option;
+	bool readable = features__code(how->features, "tcp_sendmsg", NULL);
 
-	if (!how->profile && !unseen)
-		return 0;
-	if (features__code(how->features, "tcp_sendmsg", NULL)) {
-		how->profile = how->profile ? how->profile : PROFILE_HZ;
-		return 0;
-	}
-	if (!how->profile)
+	if (!how->profile && unseen && readable)
+		how->profile = PROFILE_HZ;
+	if (!how->profile || readable)
 		return 0;
 	return failure__set(&r->failure, STATUS_SYSTEM, -EPERM,
 			    "--profile: the kernel hides function addresses: give CAP_SYSLOG, and "
@@ -53,7 +47,7 @@ int run__attach(struct run_result *r, const struct measurement *setup, struct tr
 		err = setup->session
 			      ? session__tracer(setup->session, tracer, &r->plan, &how, &r->failure)
 			      : tracer__attach(tracer, &r->plan, &how, &r->failure);
-	return err ? failure__set(&r->failure, STATUS_SYSTEM, err, "%s", strerror(-err)) : 0;
+	return failure__set(&r->failure, STATUS_SYSTEM, err, "%m");
 }
 
 void run__open_window(struct run_result *r, const struct measurement *setup, struct tracer *tracer)
@@ -80,18 +74,17 @@ int run__close_window(struct run_result *r, const struct measurement *setup, str
 	counters__enable(r->receiver, false);
 	counters__read(r->sender);
 	counters__read(r->receiver);
-	err = tracer ? tracer__read(tracer, &r->counts) : 0;
+	err = tracer ? tracer__read(tracer, &r->counts, ALL_COUNTS) : 0;
 	if (!err && tracer) {
-		r->maps = tracer__dump(tracer, DUMP_ALL);
+		r->maps = tracer__dump(tracer, ALL_COUNTS);
 		err = r->maps ? tracer__profile(tracer, &r->profile) : -EIO;
 	}
 	if (!err && tracer)
 		err = tracer__timeline(tracer, &r->timeline);
 	if (!err)
 		interval_printer__end(setup->live, r->maps);
-	return err ? failure__set(&r->failure, STATUS_FAILED, err,
-				  "reading what the kernel counted failed")
-		   : 0;
+	return failure__set(&r->failure, STATUS_FAILED, err,
+			    "reading what the kernel counted failed");
 }
 
 void run__free(struct run_result *r)

@@ -29,7 +29,7 @@ struct measurement {
 	const struct counter_events *events; /* additional events, or NULL */
 	const struct memory *memory;	     /* also count the memory system; or NULL */
 	struct interval_printer *live;	     /* for --interval; or NULL */
-	generator_tick tick;
+	generator_tick tick;		     /* not of an observation without end */
 	void *tick_context;
 };
 

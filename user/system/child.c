@@ -5,11 +5,9 @@
 #include "user/system/signals.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/prctl.h>
+#include <sys/pidfd.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,16 +44,13 @@ int child__start(struct child *c, char *const *command)
 		close(ends[0]);
 		become(ends[1], command);
 	}
-	err = -errno;
-	close(ends[1]);
 	c->go = ends[0];
-	if (c->pid > 0) {
-		c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
-		err = -errno;
-	}
-	if (c->pid > 0 && c->pidfd >= 0)
-		return 0;
-	child__free(c);
+	if (c->pid > 0)
+		c->pidfd = pidfd_open(c->pid, 0);
+	err = c->pidfd < 0 ? -errno : 0;
+	close(ends[1]);
+	if (err)
+		child__free(c);
 	return err;
 }
 
@@ -87,12 +82,11 @@ int child__exit_status(const struct child *c)
 
 void child__free(struct child *c)
 {
-	bool waits = c->go >= 0;
-
-	if (waits)
+	if (c->go >= 0) {
 		close(c->go);
-	if (c->pid > 0 && waits && !c->ended)
-		waitpid(c->pid, &c->status, 0);
+		if (c->pid > 0 && !c->ended)
+			waitpid(c->pid, &c->status, 0);
+	}
 	if (c->pidfd >= 0)
 		close(c->pidfd);
 }

@@ -5,7 +5,6 @@
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,13 +14,12 @@ int files__find_part(const char *part, char *path, size_t size)
 	char self[PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	const char *folder;
-	size_t i;
 
 	if (length < 0)
 		return -errno;
 	self[length] = 0;
 	folder = dirname(self);
-	for (i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
 		if (snprintf(path, size, "%s/%s/%s", folder, folders[i], part) >= (int)size)
 			return -ENAMETOOLONG;
 		if (!access(path, R_OK))

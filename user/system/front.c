@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,25 +35,17 @@ struct front {
 	char line[HEARD_MAX];
 };
 
-/* Users whose files root may run: root, the user who called sudo, and the owner of this program. */
-struct owners {
-	uid_t caller, program;
-};
-
-/* Where each user has a group of the same number, nobody else is in it. */
-static bool is_trusted(const struct stat *st, const struct owners *o)
+/*
+ * Root may run files of root, of the user who called sudo, and of the owner of this program. Where
+ * each user has a group of the same number, nobody else is in it.
+ */
+static int check_file(const char *path, const struct stat *st, uid_t program, struct failure *f)
 {
+	bool known = !st->st_uid || st->st_uid == privilege__caller() || st->st_uid == program;
 	bool others = st->st_mode & S_IWOTH ||
 		      (st->st_mode & S_IWGRP && st->st_gid && st->st_gid != st->st_uid);
 
-	return S_ISLNK(st->st_mode) ||
-	       (!others && (!st->st_uid || st->st_uid == o->caller || st->st_uid == o->program));
-}
-
-static int check_file(const char *path, const struct stat *st, const struct owners *o,
-		      struct failure *f)
-{
-	if (is_trusted(st, o))
+	if (S_ISLNK(st->st_mode) || (known && !others))
 		return 0;
 	return failure__set(
 		f, STATUS_SYSTEM, -EPERM,
@@ -69,25 +61,23 @@ static int check_file(const char *path, const struct stat *st, const struct owne
 static int check_files(char *analysis, struct failure *f)
 {
 	FTS *fts = fts_open((char *[]){analysis, NULL}, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
-	struct owners owners = {.caller = privilege__caller()};
 	char above[PATH_MAX + 4];
-	struct stat st;
+	struct stat program, st;
 	FTSENT *entry;
-	int err = !fts || stat("/proc/self/exe", &st) ? -errno : 0;
+	int err = !fts || stat("/proc/self/exe", &program) ? -errno : 0;
 
-	owners.program = st.st_uid;
 	while (!err && (entry = fts_read(fts))) {
 		if (!strcmp(entry->fts_name, ".venv"))
 			fts_set(fts, entry, FTS_SKIP);
 		else if (entry->fts_info != FTS_DP)
-			err = check_file(entry->fts_path, entry->fts_statp, &owners, f);
+			err = check_file(entry->fts_path, entry->fts_statp, program.st_uid, f);
 	}
 	if (fts)
 		fts_close(fts);
 	snprintf(above, sizeof(above), "%s/..", analysis);
 	if (!err && stat(above, &st))
 		err = -errno;
-	return err ? err : check_file(above, &st, &owners, f);
+	return err ? err : check_file(above, &st, program.st_uid, f);
 }
 
 /* Keeps only the standard streams and the front's end of the socket. */
@@ -99,7 +89,7 @@ static int keep_descriptors(int end)
 		return -errno;
 	if (end == CHANNEL ? fcntl(end, F_SETFD, 0) : dup2(end, CHANNEL) < 0)
 		return -errno;
-	return syscall(SYS_close_range, CHANNEL + 1, ~0U, 0) ? -errno : 0;
+	return close_range(CHANNEL + 1, ~0U, 0) ? -errno : 0;
 }
 
 /*
@@ -109,9 +99,8 @@ static void become(int end, const char *script)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 	struct failure unseen = {};
-	size_t i;
 
-	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		signal(signals[i], SIG_IGN);
 	if (privilege__become_user(&unseen) || privilege__drop_all(&unseen) ||
 	    keep_descriptors(end))
@@ -168,13 +157,11 @@ int front__start(struct front **out, struct failure *failure)
 		err = front__check(script, failure);
 	if (!err)
 		err = start(f, script);
-	if (!err) {
+	if (err)
+		front__free(f);
+	else
 		*out = f;
-		return 0;
-	}
-	front__free(f);
-	return failure__set(failure, STATUS_SYSTEM, err, "the front cannot be started: %s",
-			    strerror(-err));
+	return failure__set(failure, STATUS_SYSTEM, err, "the front cannot be started: %m");
 }
 
 /* 0 or -errno; no SIGPIPE if the front has ended. */
@@ -261,7 +248,7 @@ bool front__is_gone(const struct front *f)
 static void await_end(const struct front *f, bool told_of_signal)
 {
 	struct timespec moment = {.tv_nsec = 500 * 1000000};
-	struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, f->pid, 0), .events = POLLIN};
+	struct pollfd end = {.fd = pidfd_open(f->pid, 0), .events = POLLIN};
 	bool waits_a_moment;
 	sigset_t all, before;
 

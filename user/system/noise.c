@@ -2,12 +2,11 @@
 #include "user/system/noise.h"
 
 #include "common/json.h"
+#include "common/program.h"
 #include "user/system/files.h"
 
 #include <dirent.h>
 #include <poll.h>
-#include <string.h>
-#include <time.h>
 
 #define LOOK_MS	  500
 #define CPUS_READ 64 /* frequencies of more CPUs add nothing */
@@ -70,7 +69,6 @@ static json_object *read_threads(pid_t pid)
 json_object *noise__read(pid_t sender, pid_t receiver)
 {
 	json_object *o = json_object_new_object();
-	struct timespec time;
 
 	json__add(o, "stat", read_line("/proc/stat"));
 	json__add(o, "pressure", read_line("/proc/pressure/cpu"));
@@ -78,9 +76,7 @@ json_object *noise__read(pid_t sender, pid_t receiver)
 	json__add(o, "khz", read_cpus("cpufreq/scaling_cur_freq", true));
 	json__add(o, "sender", read_threads(sender));
 	json__add(o, "receiver", read_threads(receiver));
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	json__add(o, "time_s",
-		  json_object_new_double((double)time.tv_sec + (double)time.tv_nsec / 1e9));
+	json__add(o, "time_s", json_object_new_double(elapsed_since(&(struct timespec){})));
 	return o;
 }
 

@@ -2,6 +2,7 @@
 #include "user/system/privilege.h"
 
 #include "common/capabilities.h"
+#include "common/json.h"
 #include "common/units.h"
 #include "user/system/files.h"
 
@@ -9,7 +10,6 @@
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -101,8 +101,7 @@ int privilege__become_user(struct failure *f)
 	err = become(user, uid, gid);
 	if (err)
 		return failure__set(f, STATUS_FAILED, err,
-				    "cannot become user %d, who called sudo: %s", (int)uid,
-				    strerror(-err));
+				    "cannot become user %d, who called sudo: %m", (int)uid);
 	if (!user)
 		snprintf(f->text, sizeof(f->text),
 			 "user %d, who called sudo, is not found in " USER_DATABASE
@@ -153,12 +152,12 @@ json_object *privilege__json(void)
 	cap_t caps = cap_get_proc();
 	char *text = caps ? cap_to_text(caps, NULL) : NULL;
 
-	json_object_object_add(o, "uid", json_object_new_int((int)getuid()));
-	json_object_object_add(o, "capabilities", text ? json_object_new_string(text) : NULL);
-	json_object_object_add(o, "memlock",
-			       memlock.rlim_cur == RLIM_INFINITY
-				       ? json_object_new_string("unlimited")
-				       : json_object_new_int64((int64_t)memlock.rlim_cur));
+	json__add(o, "uid", json_object_new_int((int)getuid()));
+	json__add_string(o, "capabilities", text);
+	json__add(o, "memlock",
+		  memlock.rlim_cur == RLIM_INFINITY
+			  ? json_object_new_string("unlimited")
+			  : json_object_new_int64((int64_t)memlock.rlim_cur));
 	cap_free(text);
 	cap_free(caps);
 	return o;

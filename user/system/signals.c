@@ -33,9 +33,8 @@ void signals__catch(void)
 {
 	struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
 	struct sigaction before;
-	size_t i;
 
-	for (i = 0; i < SIGNALS; i++)
+	for (size_t i = 0; i < SIGNALS; i++)
 		if (sigaction(signals[i], &action, &before) == 0 && signals[i] == SIGHUP &&
 		    before.sa_handler == SIG_IGN)
 			signal(SIGHUP, SIG_IGN); /* nohup: the terminal may close */
@@ -44,9 +43,8 @@ void signals__catch(void)
 void signals__release(void)
 {
 	struct sigaction action;
-	size_t i;
 
-	for (i = 0; i < SIGNALS; i++)
+	for (size_t i = 0; i < SIGNALS; i++)
 		if (!sigaction(signals[i], NULL, &action) && action.sa_sigaction == on_signal)
 			signal(signals[i], SIG_DFL);
 }

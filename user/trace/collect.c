@@ -27,9 +27,7 @@ static int program_info(const struct tracer *t, const char *name, struct bpf_pro
 
 static const struct bpf_link *attached(const struct tracer *t, const char *name)
 {
-	size_t i;
-
-	for (i = 0; i < t->attached_count; i++)
+	for (size_t i = 0; i < t->attached_count; i++)
 		if (!strcmp(t->attached[i].program, name))
 			return t->attached[i].link;
 	return NULL;
@@ -117,11 +115,9 @@ static int read_program_stats(const struct tracer *t, struct program_stats *out)
 {
 	struct bpf_prog_info info;
 	int err = 0;
-	enum hook_id id;
-	size_t i;
 
 	memset(out, 0, sizeof(*out));
-	for (i = 0; i < t->attached_count; i++) {
+	for (size_t i = 0; i < t->attached_count; i++) {
 		err = program_info(t, t->attached[i].program, &info);
 		if (err)
 			return err;
@@ -132,7 +128,7 @@ static int read_program_stats(const struct tracer *t, struct program_stats *out)
 		out->ns += info.run_time_ns;
 		out->runs += info.run_cnt;
 	}
-	for (id = 0; id < HOOK_COUNT && !err; id++) {
+	for (enum hook_id id = 0; id < HOOK_COUNT && !err; id++) {
 		if (!t->options[id])
 			continue;
 		err = add_missed(t, id, t->options[id]->programs, out);
@@ -171,75 +167,24 @@ int tracer__gate_settled(struct tracer *t, enum gate gate)
 
 static int read_calls(struct tracer *t, struct window_counts *out)
 {
-	__u32 slot;
 	int err = 0;
 
-	for (slot = 0; slot < CALL_SLOTS && !err; slot++) {
+	for (__u32 slot = 0; slot < CALL_SLOTS && !err; slot++) {
 		err = tracer__sum(t, "calls", slot, &out->calls[slot]);
 		hist__settle(&out->calls[slot].wall);
 	}
 	return err;
 }
 
-/* The counts of another cause on the same device; NULL: there is no room. */
-static struct cause_count *cause_beside(struct window_counts *m, const struct cause_count *in,
-					enum cause cause)
-{
-	struct cause_info info = in->info;
-	struct cause_count *c;
-
-	info.key.cause = cause;
-	for (c = m->causes; c < m->causes + m->cause_count; c++)
-		if (!memcmp(&c->info.key, &info.key, sizeof(info.key)))
-			return c;
-	if (m->cause_count == CAUSE_COUNTERS_MAX)
-		return NULL;
-	m->cause_count++;
-	*c = (struct cause_count){.info = info};
-	return c;
-}
-
-/*
- * Moves sends that were not delivered here after all to another cause; and their skbs, if no other
- * sends remain.
- */
-static void move_sends(struct window_counts *m, struct cause_count *in, __u64 *sends,
-		       enum cause cause)
-{
-	struct cause_count *c = *sends ? cause_beside(m, in, cause) : NULL;
-
-	if (!c)
-		return;
-	c->sums.sends += *sends;
-	*sends = 0;
-	if (in->sums.sends || in->sums.unflagged || in->sums.mirrored || in->sums.tapped)
-		return;
-	c->sums.skbs += in->sums.skbs;
-	c->sums.skbs_in_send += in->sums.skbs_in_send;
-	c->sums.bytes += in->sums.bytes;
-	in->sums = (struct cause_counter){};
-}
-
-static void mend_copies(struct window_counts *m)
-{
-	size_t i, count = m->cause_count;
-
-	for (i = 0; i < count; i++) {
-		move_sends(m, &m->causes[i], &m->causes[i].sums.mirrored, CAUSE_MIRROR);
-		move_sends(m, &m->causes[i], &m->causes[i].sums.tapped, CAUSE_PACKET_TAP);
-	}
-}
-
 static int read_causes(struct tracer *t, struct window_counts *out)
 {
 	struct cause_count *cause;
-	__u32 index;
 	int err;
 
 	err = tracer__sum(t, "cause_counters", CAUSE_COUNTER_NONE, &out->unseen);
 	if (!err)
 		err = tracer__sum(t, "cause_counters", CAUSE_COUNTER_FULL, &out->unnamed);
-	for (index = CAUSE_COUNTERS_RESERVED; index < CAUSE_COUNTERS_MAX && !err; index++) {
+	for (__u32 index = CAUSE_COUNTERS_RESERVED; index < CAUSE_COUNTERS_MAX && !err; index++) {
 		cause = &out->causes[out->cause_count];
 		if (bpf_map__lookup_elem(t->skel->maps.cause_infos, &index, sizeof(index),
 					 &cause->info, sizeof(cause->info), 0))
@@ -247,8 +192,6 @@ static int read_causes(struct tracer *t, struct window_counts *out)
 		err = tracer__sum(t, "cause_counters", index, &cause->sums);
 		out->cause_count++;
 	}
-	if (!err)
-		mend_copies(out);
 	return err;
 }
 
@@ -282,55 +225,44 @@ bool tracer__may_count(struct tracer *t)
 	       t->skel->bss->sockets_kept;
 }
 
-/* Reads all maps, or only calls and totals. */
-static int read_maps(struct tracer *t, struct window_counts *out, bool all)
+/* Since the gate opened. */
+static int read_programs(struct tracer *t, struct program_stats *out)
 {
-	__u32 span;
+	int err = read_program_stats(t, out);
+
+	if (err)
+		return err;
+	for (enum hook_id id = 0; id < HOOK_COUNT; id++)
+		out->missed[id] -= t->opened.missed[id];
+	out->missed_begins -= t->opened.missed_begins;
+	out->missed_ends -= t->opened.missed_ends;
+	out->missed_coalesced -= t->opened.missed_coalesced;
+	out->ns -= t->opened.ns;
+	out->runs -= t->opened.runs;
+	return 0;
+}
+
+int tracer__read(struct tracer *t, struct window_counts *out, enum counted what)
+{
 	int err;
 
 	memset(out, 0, sizeof(*out));
-	if (all) /* read first: a send that returns meanwhile is in both, rather than in neither */
+	/* Read first: a send that returns meanwhile is in both, rather than in neither. */
+	if (what == ALL_COUNTS)
 		out->in_sends = tracer__in_sends(t);
 	err = read_calls(t, out);
 	if (!err)
 		err = tracer__sum(t, "totals", 0, &out->totals);
-	if (!all || err)
+	if (err || what != ALL_COUNTS)
 		return err;
 	err = read_causes(t, out);
-	for (span = 0; span < SPANS && !err; span++) {
+	for (__u32 span = 0; span < SPANS && !err; span++) {
 		err = tracer__sum(t, "spans", span, &out->spans[span]);
 		hist__settle(&out->spans[span]);
 	}
 	out->pinned = t->skel->bss->pinned;
 	out->groups_rest = t->skel->bss->groups_rest;
-	return err;
-}
-
-int tracer__peek(struct tracer *t, struct window_counts *out)
-{
-	return read_maps(t, out, false);
-}
-
-int tracer__read(struct tracer *t, struct window_counts *out)
-{
-	int err = read_maps(t, out, true);
-	struct program_stats now;
-	enum hook_id id;
-
-	if (!err)
-		err = read_program_stats(t, &now);
-	if (err)
-		return err;
-	for (id = 0; id < HOOK_COUNT; id++) {
-		out->missed[id] = now.missed[id] - t->opened.missed[id];
-		out->missed_unknown[id] = now.missed_unknown[id];
-	}
-	out->missed_begins = now.missed_begins - t->opened.missed_begins;
-	out->missed_ends = now.missed_ends - t->opened.missed_ends;
-	out->missed_coalesced = now.missed_coalesced - t->opened.missed_coalesced;
-	out->bpf_ns = now.ns - t->opened.ns;
-	out->bpf_runs = now.runs - t->opened.runs;
-	return 0;
+	return err ? err : read_programs(t, &out->programs);
 }
 
 int tracer__profile(const struct tracer *t, json_object **out)
@@ -364,9 +296,30 @@ int tracer__timeline(struct tracer *t, char **out)
 	return err ? err : *out ? 0 : -ENOMEM;
 }
 
+#define BATCH 4096
+
+struct batch {
+	struct group_key keys[BATCH];
+	struct group values[BATCH];
+};
+
+/* The kernel iterates over buckets: an element that is added meanwhile may be missed. */
 int tracer__each_group(struct tracer *t, group_visit see, void *context)
 {
-	return groups__each(bpf_map__fd(t->skel->maps.groups), see, context);
+	struct batch *batch = malloc(sizeof(*batch));
+	int map = bpf_map__fd(t->skel->maps.groups), err = batch ? 0 : -ENOMEM;
+	__u32 position, *from = NULL, count, i;
+
+	while (!err) {
+		count = BATCH;
+		err = bpf_map_lookup_batch(map, from, &position, batch->keys, batch->values, &count,
+					   NULL);
+		from = &position;
+		for (i = 0; i < count && (!err || err == -ENOENT); i++)
+			see(context, &batch->keys[i], &batch->values[i]);
+	}
+	free(batch);
+	return err == -ENOENT ? 0 : err; /* there was no more */
 }
 
 /* One operation, which Linux has for hash maps since 5.14; before, two. */

@@ -83,7 +83,7 @@ struct counters {
 
 #define NOT_COUNTED "not counted"
 
-static int open_event(struct perf_event_attr *attr, pid_t pid, int cpu, int leader)
+int counters__open_event(struct perf_event_attr *attr, pid_t pid, int cpu, int leader)
 {
 	return (int)syscall(SYS_perf_event_open, attr, pid, cpu, leader, PERF_FLAG_FD_CLOEXEC);
 }
@@ -109,7 +109,7 @@ static bool can_count_cycles(void)
 	int fd;
 
 	set_common(&attr);
-	fd = open_event(&attr, 0, -1, -1);
+	fd = counters__open_event(&attr, 0, -1, -1);
 	if (fd >= 0)
 		close(fd);
 	return fd >= 0;
@@ -163,7 +163,7 @@ static int add_counter(struct counters *c, const char *name, const char *unit, c
 		return -1;
 	c->count++;
 	set_common(attr);
-	*v = (struct counter){open_event(attr, c->pid, -1, leader), name, unit,
+	*v = (struct counter){counters__open_event(attr, c->pid, -1, leader), name, unit,
 			      .status = "counted"};
 	if (v->fd < 0) {
 		v->status = is_missing(errno) ? "not supported" : NOT_COUNTED;
@@ -178,10 +178,9 @@ static void add_standard(struct counters *c, const struct pmu *pmu, bool hybrid)
 	int leaders[GROUP_COUNT] = {-1, -1, -1, -1};
 	struct perf_event_attr attr;
 	bool software;
-	size_t i;
 	int fd;
 
-	for (i = 0; i < EVENT_COUNT; i++) {
+	for (size_t i = 0; i < EVENT_COUNT; i++) {
 		software = events[i].type == PERF_TYPE_SOFTWARE;
 		if (software != !pmu)
 			continue;
@@ -226,9 +225,7 @@ int counters__open(struct counters **out, pid_t pid, const struct counter_events
 
 void counters__enable(struct counters *c, bool enable)
 {
-	size_t i;
-
-	for (i = 0; c && i < c->count; i++)
+	for (size_t i = 0; c && i < c->count; i++)
 		if (c->of[i].fd >= 0)
 			ioctl(c->of[i].fd, enable ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE,
 			      0);
@@ -258,9 +255,7 @@ static void read_one(struct counter *v)
 
 void counters__read(struct counters *c)
 {
-	size_t i;
-
-	for (i = 0; c && i < c->count; i++)
+	for (size_t i = 0; c && i < c->count; i++)
 		if (c->of[i].fd >= 0)
 			read_one(&c->of[i]);
 	if (c)
@@ -269,12 +264,11 @@ void counters__read(struct counters *c)
 
 void counters__add_json(const struct counters *c, const char *scope, json_object *list)
 {
-	const struct counter *v;
 	json_object *o;
 
 	if (!c || !c->read)
 		return;
-	for (v = c->of; v < c->of + c->count; v++) {
+	for (const struct counter *v = c->of; v < c->of + c->count; v++) {
 		o = json_object_new_object();
 		json__add_string(o, "event", v->event);
 		json__add_text(o, "pmu", v->pmu);
@@ -291,9 +285,7 @@ void counters__add_json(const struct counters *c, const char *scope, json_object
 
 void counters__free(struct counters *c)
 {
-	size_t i;
-
-	for (i = 0; c && i < c->count; i++)
+	for (size_t i = 0; c && i < c->count; i++)
 		if (c->of[i].fd >= 0)
 			close(c->of[i].fd);
 	free(c);
@@ -358,16 +350,18 @@ size_t counter_events__count(const struct counter_events *e)
 	return e ? e->count : 0;
 }
 
-const char *counter_events__name(const struct counter_events *e, size_t i)
+json_object *counter_events__json(const struct counter_events *e)
 {
-	return e->events[i].name;
+	json_object *list = json_object_new_array();
+
+	for (size_t i = 0; e && i < e->count; i++)
+		json_object_array_add(list, json_object_new_string(e->events[i].name));
+	return list;
 }
 
 void counter_events__free(struct counter_events *e)
 {
-	size_t i;
-
-	for (i = 0; e && i < e->count; i++)
+	for (size_t i = 0; e && i < e->count; i++)
 		free(e->events[i].name);
 	free(e);
 }
@@ -386,15 +380,14 @@ static int open_all(struct call_counters *c, const struct counter_events *events
 {
 	struct perf_event_attr attr;
 	__u32 key;
-	size_t i;
 	int fd;
 
-	for (i = 0; i < events->count; i++) {
+	for (size_t i = 0; i < events->count; i++) {
 		attr = events->events[i].attr;
 		attr.size = sizeof(attr);
 		attr.pinned = 1;
 		attr.disabled = 0;
-		fd = open_event(&attr, -1, cpu, -1);
+		fd = counters__open_event(&attr, -1, cpu, -1);
 		if (fd < 0)
 			return errno == ENODEV ? 0 : -errno;
 		c->fds[c->count++] = fd;
@@ -420,21 +413,18 @@ int call_counters__open(struct call_counters **out, const struct counter_events 
 		err = open_all(c, events, map_fd, cpu);
 	if (!err && !c->count)
 		err = -ENODEV;
-	if (!err) {
-		*out = c;
-		return 0;
-	}
 	failure__set(f, STATUS_SYSTEM, err, "--call-counters %s: %s",
 		     events->events[c->count % events->count].name, counter_failure(-err));
-	call_counters__free(c);
+	if (err)
+		call_counters__free(c);
+	else
+		*out = c;
 	return err;
 }
 
 void call_counters__free(struct call_counters *c)
 {
-	size_t i;
-
-	for (i = 0; c && i < c->count; i++)
+	for (size_t i = 0; c && i < c->count; i++)
 		close(c->fds[i]);
 	free(c);
 }
@@ -442,9 +432,8 @@ void call_counters__free(struct call_counters *c)
 const char *call_counters__always_zero(const struct counter_events *events)
 {
 	const struct perf_event_attr *attr;
-	size_t i;
 
-	for (i = 0; i < counter_events__count(events); i++) {
+	for (size_t i = 0; i < counter_events__count(events); i++) {
 		attr = &events->events[i].attr;
 		if (attr->type != PERF_TYPE_SOFTWARE)
 			continue;

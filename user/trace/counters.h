@@ -14,6 +14,9 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+/* perf_event_open(2), with close-on-exec. */
+int counters__open_event(struct perf_event_attr *attr, pid_t pid, int cpu, int leader);
+
 struct counters;
 
 /* Additional events, comma-separated names of libpfm4; NULL: none. */
@@ -24,7 +27,8 @@ int counter_events__parse(struct counter_events **out, const char *option, const
 			  size_t max, struct failure *f);
 void counter_events__free(struct counter_events *e);
 size_t counter_events__count(const struct counter_events *e);
-const char *counter_events__name(const struct counter_events *e, size_t i);
+/* Their names as a list; e may be NULL here and above. */
+json_object *counter_events__json(const struct counter_events *e);
 
 /*
  * Opens all counters of a process, disabled. A counter that cannot be opened is no error: its value

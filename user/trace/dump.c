@@ -70,14 +70,13 @@ static void write_array(const struct writer *w, const struct btf_array *array, c
 	const struct btf_type *element = type_of(w->btf, array->type);
 	size_t size = (size_t)btf__resolve_size(w->btf, array->type);
 	const char *separator = "";
-	__u32 i;
 
 	if (size == 1 && btf_int_encoding(element) & (BTF_INT_CHAR | BTF_INT_SIGNED)) {
 		dump__text(w->out, data, array->nelems);
 		return;
 	}
 	fputc('{', w->out);
-	for (i = 0; i < array->nelems; i++, data += size) {
+	for (__u32 i = 0; i < array->nelems; i++, data += size) {
 		if (is_zero(data, size))
 			continue;
 		fprintf(w->out, "%s\"%u\":", separator, i);
@@ -91,10 +90,9 @@ static void write_struct(const struct writer *w, const struct btf_type *type, co
 {
 	const struct btf_member *member = btf_members(type);
 	const char *separator = "";
-	__u32 i;
 
 	fputc('{', w->out);
-	for (i = 0; i < btf_vlen(type); i++, member++) {
+	for (__u32 i = 0; i < btf_vlen(type); i++, member++) {
 		fprintf(w->out, "%s\"%s\":", separator,
 			btf__name_by_offset(w->btf, member->name_off));
 		write_value(w, member->type, data + btf_member_bit_offset(type, i) / 8);
@@ -121,10 +119,9 @@ static void add_array(const struct btf *btf, const struct btf_array *array, char
 		      const char *from)
 {
 	size_t size = (size_t)btf__resolve_size(btf, array->type);
-	__u32 i;
 
 	/* Most buckets of a histogram are zero. */
-	for (i = 0; i < array->nelems; i++)
+	for (__u32 i = 0; i < array->nelems; i++)
 		if (!is_zero(from + i * size, size))
 			add_value(btf, array->type, to + i * size, from + i * size);
 }
@@ -219,9 +216,8 @@ static int write_elements(const struct writer *w, const struct bpf_map *map, __u
 {
 	const char *separator = "";
 	int err = 0;
-	__u32 i;
 
-	for (i = 0; i < count && !err; i++) {
+	for (__u32 i = 0; i < count && !err; i++) {
 		err = read_element(w, map, i, count, sum, buffer);
 		if (err || (!the_only && is_zero(sum, bpf_map__value_size(map))))
 			continue;
@@ -282,9 +278,8 @@ static void write_variable(const struct writer *w, const struct bpf_map *bss, co
 	const struct btf_type *section = btf__type_by_id(w->btf, bpf_map__btf_value_type_id(bss));
 	const struct btf_var_secinfo *place = btf_var_secinfos(section);
 	const struct btf_type *variable;
-	__u32 i;
 
-	for (i = 0; i < btf_vlen(section); i++, place++) {
+	for (__u32 i = 0; i < btf_vlen(section); i++, place++) {
 		variable = btf__type_by_id(w->btf, place->type);
 		if (strcmp(btf__name_by_offset(w->btf, variable->name_off), name))
 			continue;
@@ -293,29 +288,28 @@ static void write_variable(const struct writer *w, const struct bpf_map *bss, co
 	}
 }
 
-static int dump(struct tracer *t, enum dump_what what, FILE *out)
+static int dump(struct tracer *t, enum counted what, FILE *out)
 {
-	size_t maps = what == DUMP_ALL ? sizeof(dumped) / sizeof(dumped[0]) : 2;
+	size_t maps = what == ALL_COUNTS ? sizeof(dumped) / sizeof(dumped[0]) : 2;
 	struct writer w = {.btf = bpf_object__btf(t->skel->obj), .out = out};
 	const struct bpf_map *map;
 	int err = 0;
-	size_t i;
 
 	fprintf(out, "{\"in_sends\":%llu", (unsigned long long)tracer__in_sends(t));
-	for (i = 0; i < maps && !err; i++) {
+	for (size_t i = 0; i < maps && !err; i++) {
 		map = bpf_object__find_map_by_name(t->skel->obj, dumped[i].map);
 		if (bpf_map__fd(map) < 0)
 			continue;
 		fprintf(out, ",\"%s\":", dumped[i].map);
 		err = write_map(&w, map, dumped[i].how, t->skel->rodata->stage_shares);
 	}
-	for (i = 0; what == DUMP_ALL && i < sizeof(variables) / sizeof(variables[0]); i++)
+	for (size_t i = 0; what == ALL_COUNTS && i < sizeof(variables) / sizeof(variables[0]); i++)
 		write_variable(&w, t->skel->maps.bss, variables[i], (const char *)t->skel->bss);
 	fputc('}', out);
 	return err;
 }
 
-char *tracer__dump(struct tracer *t, enum dump_what what)
+char *tracer__dump(struct tracer *t, enum counted what)
 {
 	char *text = NULL;
 	size_t size;

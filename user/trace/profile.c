@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "user/trace/profile.h"
+#include "user/trace/tracer_private.h"
 
 #include "common/json.h"
 
-#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 struct profile {
@@ -14,11 +12,6 @@ struct profile {
 	size_t count; /* number of links: a CPU that is offline has none */
 	struct bpf_link *links[];
 };
-
-static int open_event(struct perf_event_attr *event, int cpu)
-{
-	return (int)syscall(SYS_perf_event_open, event, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-}
 
 /* 0 or -errno. A CPU that is offline is left out. */
 static int attach_cpu(struct profile *p, const struct bpf_program *program, int cpu)
@@ -29,9 +22,9 @@ static int attach_cpu(struct profile *p, const struct bpf_program *program, int 
 
 	software.type = PERF_TYPE_SOFTWARE;
 	software.config = PERF_COUNT_SW_CPU_CLOCK;
-	fd = open_event(&p->event, cpu);
+	fd = counters__open_event(&p->event, -1, cpu, -1);
 	if (fd < 0 && p->event.type == PERF_TYPE_HARDWARE && errno != EMFILE && errno != EINVAL) {
-		fd = open_event(&software, cpu);
+		fd = counters__open_event(&software, -1, cpu, -1);
 		if (fd >= 0)
 			p->event = software;
 	}
@@ -65,11 +58,10 @@ int profile__attach(struct profile **out, const struct bpf_program *program, uns
 		err = attach_cpu(p, program, cpu);
 	if (!err && !p->count)
 		err = -ENODEV;
-	if (!err) {
+	if (err)
+		profile__detach(p);
+	else
 		*out = p;
-		return 0;
-	}
-	profile__detach(p);
 	return failure__set(
 		f, STATUS_SYSTEM, err, "--profile=%u: the kernel samples no CPU: %s", hz,
 		err == -EINVAL ? "above kernel.perf_event_max_sample_rate" : strerror(-err));
@@ -137,12 +129,11 @@ static json_object *stack_json(const struct sampled *s, const struct kernel_addr
 {
 	json_object *o = json_object_new_object(), *frames = json_object_new_array();
 	const struct kernel_address *found;
-	size_t i;
 
 	json__add_count(o, "slot", s->key.slot);
 	json__add_count(o, "role", s->key.role);
 	json__add_count(o, "samples", s->stack.samples);
-	for (i = 0; i < s->stack.depth; i++) {
+	for (size_t i = 0; i < s->stack.depth; i++) {
 		found = kernel_address__find(addresses, count, frame_address(&s->stack, i));
 		json_object_array_add(frames, json_object_new_int64(found - addresses));
 	}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/trace/target.h"
 
+#include "common/program.h"
 #include "common/units.h"
 
 #include <limits.h>
@@ -73,31 +74,18 @@ unsigned int target__pid_namespace(void)
 	return (unsigned int)own.st_ino;
 }
 
-static void join(char *text, size_t size, const char *separator, const char *word)
-{
-	size_t used = strlen(text);
-
-	if (used < size)
-		snprintf(text + used, size - used, "%s%s", separator, word);
-}
-
 void target__text(const struct target *t, char *text, size_t size)
 {
-	char number[32];
-	size_t i;
-
 	snprintf(text, size, "%s",
 		 t->command		  ? "command"
 		 : t->by == TARGET_COMM	  ? "processes named "
 		 : t->by == TARGET_CGROUP ? "control group "
 		 : t->by == TARGET_ALL	  ? "all processes"
 					  : "pid");
-	for (i = 0; t->command && t->command[i]; i++)
-		join(text, size, " ", t->command[i]);
-	for (i = 0; i < t->pid_count; i++) {
-		snprintf(number, sizeof(number), "%d", (int)t->pids[i]);
-		join(text, size, i ? ", " : " ", number);
-	}
+	for (size_t i = 0; t->command && t->command[i]; i++)
+		text__append(text, size, " %s", t->command[i]);
+	for (size_t i = 0; i < t->pid_count; i++)
+		text__append(text, size, "%s%d", i ? ", " : " ", (int)t->pids[i]);
 	if (t->named)
-		join(text, size, "", t->named);
+		text__append(text, size, "%s", t->named);
 }

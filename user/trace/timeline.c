@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "user/trace/timeline.h"
-
 #include "user/trace/tracer_private.h"
 
 #include <errno.h>
@@ -8,7 +6,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define KEPT_MAX (256 << 10) /* events */
 #define OPEN_MAX 1024	     /* sends at once */
@@ -45,9 +42,7 @@ static bool is_of(const struct timeline_event *e, const struct taken *s)
 
 static bool is_of_any(const struct timeline_event *e, const struct taken *all, size_t count)
 {
-	size_t i;
-
-	for (i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		if (is_of(e, &all[i]))
 			return true;
 	return false;
@@ -160,9 +155,7 @@ bool timeline__read(struct timeline *t)
  */
 static void write_events(FILE *out, const struct timeline *t)
 {
-	const struct timeline_event *e;
-
-	for (e = t->events; e < t->events + t->count; e++)
+	for (const struct timeline_event *e = t->events; e < t->events + t->count; e++)
 		fprintf(out, "%s[%lld,%u,%llu,%u,%u,%u,%u,%lld,%u,%u]", e > t->events ? "," : "",
 			(__s64)(e->time - t->events[0].time), e->kind, e->sock, e->cpu, e->tid,
 			e->id, e->sends, e->bytes, e->extra, e->lost);

@@ -65,15 +65,15 @@ __u64 tracer__in_sends(struct tracer *t);
 /* While the gate is closing: may anything still be counted? */
 bool tracer__may_count(struct tracer *t);
 
-/* Reads calls and totals while they are counted; all other members are 0. 0 or -errno. */
-int tracer__peek(struct tracer *t, struct window_counts *out);
+enum counted { TOTALS_AND_CALLS, ALL_COUNTS };
 
 /*
- * Reads everything, of groups only the rest. While the gate is open, an event may be in one number
- * and not yet in another. 0 or -errno.
+ * Reads what was counted: of groups only the rest; members that are not asked for are 0. While the
+ * gate is open, an event may be in one number and not yet in another. 0 or -errno.
  */
-int tracer__read(struct tracer *t, struct window_counts *out);
-/* Visits each group of --by. 0 or -errno, also that of see. */
+int tracer__read(struct tracer *t, struct window_counts *out, enum counted what);
+/* Calls see once with each group of --by. 0 or -errno. */
+typedef void (*group_visit)(void *context, const struct group_key *key, const struct group *group);
 int tracer__each_group(struct tracer *t, group_visit see, void *context);
 /* Removes a group to which nothing is added any more, and returns its counts. 0 or -errno. */
 int tracer__take_group(struct tracer *t, const struct group_key *key, struct group *out);
@@ -87,8 +87,6 @@ int tracer__read_timeline(struct tracer *t, int most);
 /* The timeline of a closed window, as from timeline__json(); NULL: none. 0 or -errno. */
 int tracer__timeline(struct tracer *t, char **out);
 
-enum dump_what { DUMP_TOTALS_AND_CALLS, DUMP_ALL };
-
 /*
  * What the programs counted, as JSON: an object whose members are maps and variables, by the names
  * of the programs' own types (their BTF). A value; an array as {"index": value} without zeros; a
@@ -96,7 +94,7 @@ enum dump_what { DUMP_TOTALS_AND_CALLS, DUMP_ALL };
  * number and not yet in another. The caller frees it; NULL: it could not be read, or memory is
  * short.
  */
-char *tracer__dump(struct tracer *t, enum dump_what what);
+char *tracer__dump(struct tracer *t, enum counted what);
 
 /* Detaches and unloads. t may be NULL. */
 void tracer__free(struct tracer *t);

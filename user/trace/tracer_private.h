@@ -1,24 +1,56 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* State that tracer.c and collect.c share. */
+/* A tracer's parts, and the state that its files share. */
 #pragma once
 
-#include "bpf/abi.h"
-#include "user/trace/profile.h"
-#include "user/trace/timeline.h"
 #include "user/trace/tracer.h"
 
 #include "sendpath.skel.h"
 
 #include <stdio.h>
 
-#define PROGRAMS_MAX 96
+/* Samples all CPUs; the kernel program keeps the samples of measured threads. */
+struct profile;
 
-struct program_stats {
-	__u64 missed[HOOK_COUNT];	 /* runs of the hook's programs that the kernel skipped */
-	bool missed_unknown[HOOK_COUNT]; /* the kernel does not count skipped kprobes */
-	__u64 missed_begins, missed_ends, missed_coalesced;
-	__u64 ns, runs; /* of all programs, if their cost is counted */
-};
+/*
+ * Makes the program sample each CPU, hz times per second of its CPU time: by cycles if the machine
+ * counts them, otherwise by its clock. 0 and *out; or -errno.
+ */
+int profile__attach(struct profile **out, const struct bpf_program *program, unsigned int hz,
+		    struct failure *f);
+/* p may be NULL. */
+void profile__detach(struct profile *p);
+
+/*
+ * The stacks of the map, with function names, innermost first; lost: samples for which there was no
+ * room. NULL: the map cannot be read, or memory is short.
+ */
+json_object *profile__json(const struct profile *p, const struct bpf_map *stacks, __u64 lost,
+			   const struct features *features);
+
+/* What happened to single sends, as the kernel programs say it while the window is open. */
+struct timeline;
+
+/* How often it is to be read, so that the ring does not fill up. */
+#define TIMELINE_MS 5
+
+/*
+ * Of so many sends; slower_ns: of those alone that took longer, of all; 0: of the first. 0 and
+ * *out, or -errno.
+ */
+int timeline__open(struct timeline **out, const struct bpf_map *ring, unsigned int sends,
+		   __u64 slower_ns);
+/* NULL is fine. */
+void timeline__free(struct timeline *t);
+
+/* Forgets what is there: a window is about to open. */
+void timeline__clear(struct timeline *t);
+/* Takes what came since. False: there are so many slow sends as were asked for. */
+bool timeline__read(struct timeline *t);
+
+/* All of it as JSON, to be freed; lost: events without room, of all CPUs. NULL: memory is short. */
+char *timeline__json(struct timeline *t, __u64 lost);
+
+#define PROGRAMS_MAX 96
 
 struct tracer {
 	struct sendpath *skel;

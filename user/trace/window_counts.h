@@ -12,6 +12,16 @@ struct cause_count {
 	struct cause_counter sums;
 };
 
+/* What the kernel counted of the programs. */
+struct program_stats {
+	__u64 missed[HOOK_COUNT];	 /* skipped runs of the hook's programs */
+	bool missed_unknown[HOOK_COUNT]; /* the kernel does not count skipped kprobes */
+	__u64 missed_begins;		 /* of these, programs at the beginning of a send */
+	__u64 missed_ends;		 /* and at its end */
+	__u64 missed_coalesced; /* of these, runs that would have read a coalesced notification */
+	__u64 ns, runs;		/* of all programs; 0 unless cost is counted */
+};
+
 struct window_counts {
 	struct call_slot calls[CALL_SLOTS];
 	struct totals totals;
@@ -20,36 +30,25 @@ struct window_counts {
 	struct cause_counter unseen;		       /* flagged, but no hook saw the copy */
 	struct cause_counter unnamed;		       /* no counter was free for the cause */
 	struct hist spans[SPANS];
-	struct pinned pinned;	  /* when the window closed */
-	__u64 missed[HOOK_COUNT]; /* runs of a hook's programs that the kernel skipped */
-	__u64 missed_begins;	  /* of these, programs at the beginning of a send */
-	__u64 missed_ends;	  /* and at its end */
-	__u64 missed_coalesced;	  /* of these, runs that would have read a coalesced notification */
-	__u64 bpf_ns;		  /* 0 unless cost is counted */
-	__u64 bpf_runs;
+	struct pinned pinned; /* when the window closed */
+	struct program_stats programs;
 	struct group groups_rest; /* sends for whose group of --by there was no room */
 	__u64 in_sends;		  /* threads in a send */
-
-	/* The kernel does not count the kprobes that it skipped. */
-	bool missed_unknown[HOOK_COUNT];
 };
 
+/* Returned sends of all sizes, failed ones too. */
+struct call_sums {
+	__u64 sends, failed, ignored, bytes, errors[ERRNO_SLOTS];
+	struct hist wall;
+};
+
+void call_sums__add(struct call_sums *sums, const struct call_slot *call);
 /* All sends with MSG_ZEROCOPY, by any syscall; or io_uring's own, which are counted separately. */
-struct zerocopy_sums {
-	__u64 requests, failed, ignored, bytes, errors[ERRNO_SLOTS];
-};
-
-/* Accepted sends of all sizes. */
-struct sized_sends call__accepted(const struct call_slot *call);
-/* Returned sends, failed ones too. */
-__u64 call__sends(const struct call_slot *call);
-void window_counts__zerocopy(const struct window_counts *m, bool uring, struct zerocopy_sums *sums);
+struct call_sums window_counts__zerocopy(const struct window_counts *m, bool uring);
 /* Of these, accepted ones without a completion. */
 __u64 window_counts__outstanding(const struct window_counts *m, bool uring);
 /* all - part, or 0 if part is greater: two programs' counts are not read at once. */
 __u64 window_counts__difference(__u64 all, __u64 part);
-/* Sends whose start was seen, but not their return. */
-__u64 window_counts__under_way(const struct window_counts *m);
 /*
  * Sends that were not counted by the mechanism that timed them; may_miss: it can miss some. A send
  * that had not returned when the window closed is not lost, unless the kernel does not count
