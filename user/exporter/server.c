@@ -213,7 +213,7 @@ bool server__open(const struct exporter_options *asked)
 	if (!load_library())
 		return false;
 	if (units__endpoint(asked->listen, host, sizeof(host), port) ||
-	    listener__resolve(&at, host, port, AI_NUMERICHOST | AI_NUMERICSERV))
+	    listener__resolve(&at, host, port))
 		return program__fail(false,
 				     "--listen %s: give the address in numbers, such as 127.0.0.1",
 				     asked->listen);
