@@ -617,6 +617,15 @@ deb: deb-packages analysis-packages
 		DEB_BUILD_OPTIONS=noautodbgsym dpkg-buildpackage -b -us -uc >../log 2>&1 || { tail -n 40 ../log >&2; exit 1; }
 	$(Q)ls $(DEB)/*.deb
 
+# To make and to the shell, a space ends a path: rm would remove the folder named before it.
+without_spaces = $(foreach name,$(1),$(if $(word 2,x$($(name))x),$(error $(name)=$($(name)): give a path without spaces)))
+ifneq ($(filter install install-libraries uninstall,$(MAKECMDGOALS)),)
+$(call without_spaces,DESTDIR PREFIX UNITS)
+endif
+ifneq ($(filter archive deb dist image,$(MAKECMDGOALS)),)
+$(call without_spaces,CURDIR PREFIX DEB DIST)
+endif
+
 help:
 	@echo 'make             build ./analyze and loadgen/loadgen'
 	@echo 'make run         install what is missing, build, and compare three ways of sending'

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from conftest import ANALYZE, ROOT, git, run
+from conftest import ANALYZE, ROOT, git, only, run
 
 USER = pwd.getpwnam("nobody")
 # What a login gives an ordinary user of Debian: bpftool is in none of these.
@@ -83,6 +83,21 @@ def test_what_is_installed_works_whole_and_goes_again(tree):
     assert installed == {page.name for page in (ROOT / "docs/man").iterdir()}
     assert make(tree, "uninstall", **environment).returncode == 0
     assert not [path for path in prefix.rglob("*") if not path.is_dir()]
+
+
+@pytest.mark.parametrize("target,name", [
+    *((target, name) for target in ("install", "uninstall") for name in ("DESTDIR", "PREFIX")),
+    *((target, "CURDIR") for target in ("archive", "deb", "dist", "image"))])
+def test_a_path_with_a_space_removes_nothing_beside_it(tmp_path, target, name):
+    kept, tree = tmp_path / "kept", tmp_path / ("kept src" if name == "CURDIR" else "src")
+    for folder in kept, tree:
+        folder.mkdir()
+    shutil.copy(ROOT / "Makefile", tree)
+    (kept / "file").touch()
+    made = run("make", target, *([] if name == "CURDIR" else [f"{name}={kept} root"]), cwd=tree,
+               env={"PATH": PATH})
+    assert made.returncode == 2 and f"{name}={kept} " in only(made.stderr.splitlines())
+    assert set(tmp_path.rglob("*")) == {kept, kept / "file", tree, tree / "Makefile"}
 
 
 @pytest.mark.parametrize("words,offered", [
