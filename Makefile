@@ -527,6 +527,8 @@ DEPLOYED = $(shell find deploy/prometheus deploy/grafana deploy/kubernetes deplo
 SERVICE := sendpath-exporter.service
 UNITS   ?= $(PREFIX)/lib/systemd/system
 PYTHON_FILES = $(shell find analysis -name .venv -prune -o -name __pycache__ -prune -o -type f -print)
+# Whatever the caller's umask, all users may read what is installed.
+install install-libraries archive: private Q := $(Q)umask 022;
 install: all $(if $(DESTDIR),,analysis-packages)
 	$(call msg,INSTALL,$(DESTDIR)$(PREFIX))
 	$(Q)install -D -m 755 $(AT)analyze $(DESTDIR)$(PREFIX)/bin/sendpath

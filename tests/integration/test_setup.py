@@ -39,9 +39,9 @@ def tree(tmp_path):
     return tmp_path
 
 
-def make(tree, target, **environment):
+def make(tree, target, umask=-1, **environment):
     return subprocess.run(["make", target], cwd=tree, text=True, capture_output=True, check=False,
-                          timeout=300, env={"PATH": PATH, **environment},
+                          timeout=300, umask=umask, env={"PATH": PATH, **environment},
                           **({} if environment else
                              {"user": USER.pw_uid, "group": USER.pw_gid, "extra_groups": []}))
 
@@ -65,14 +65,27 @@ def test_sudo_make_leaves_nothing_of_roots(tree):
     assert_the_users(tree)
 
 
+def closed(folder):
+    """What not all users may read there, or enter."""
+    return [path for path in (folder, *folder.rglob("*"))
+            if not path.is_symlink() and ~path.stat().st_mode & (0o005 if path.is_dir() else 0o004)]
+
+
+def test_all_users_may_read_what_is_installed(tmp_path):
+    made = make(ROOT, "install", umask=0o077, DESTDIR=str(tmp_path / "root"))
+    assert made.returncode == 0, made.stderr
+    assert not closed(tmp_path / "root/usr/local")
+
+
 def test_what_is_installed_works_whole_and_goes_again(tree):
     """Its reports, too, without a further command; root's installation replaces sudo's."""
     prefix = tree.parent / "installed"
     environment = {"PREFIX": str(prefix), "HOME": "/root"}
     for user in {"SUDO_UID": str(USER.pw_uid), "SUDO_GID": str(USER.pw_gid)}, {}:
-        made = make(tree, "install", **environment, **user)
+        made = make(tree, "install", umask=0o077, **environment, **user)
         assert made.returncode == 0, made.stderr
         assert {path.lstat().st_uid for path in prefix.rglob("*")} == {0}
+        assert not closed(prefix)
     sendpath = prefix / "bin/sendpath"
     records = prefix.parent / "records.jsonl"
     records.write_bytes((ROOT / "tests/analysis/samples.jsonl").read_bytes())
