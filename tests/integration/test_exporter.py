@@ -16,7 +16,8 @@ import time
 
 import pytest
 
-from conftest import (ANALYZE, CALLS, PATIENCE_S, PROGRAMS, MECHANISMS, Child, Receiver, analyze,
+from conftest import (ANALYZE, CALLS, PATIENCE_S, PROGRAMS, MECHANISMS, SEND_MECHANISMS, Child,
+                      Receiver, analyze,
                       completes, eventually, needs_bpf, only, programs, run)
 from exporter import OPEN_METRICS, TEXT_FORMAT, Exporter, Metrics, has_a_socket, parser
 
@@ -205,12 +206,18 @@ def test_errors_and_refusals_are_counted():
     assert found.sum("sendpath_zerocopy_completions_total") == 0
 
 
-def test_sends_by_io_uring_are_one_series():
-    """By its own zero-copy operations, and with MSG_ZEROCOPY: the labels are the same."""
-    uring = PROGRAMS / "uring"
-    probe = run(uring, "--probe")
+@pytest.fixture(name="uring")
+def _uring():
+    """The sender by io_uring."""
+    program = PROGRAMS / "uring"
+    probe = run(program, "--probe")
     if probe.returncode:
         pytest.skip(probe.stdout.strip() or "?")
+    return program
+
+
+def test_sends_by_io_uring_are_one_series(uring):
+    """By its own zero-copy operations, and with MSG_ZEROCOPY: the labels are the same."""
     with Receiver() as receiver, Exporter("--comm", "uring") as exporter:
         for options in ("--by", "send-zc"), ("--by", "sendmsg", "--flag"):
             command = receiver.sender("--sends", SENDS, *options)
@@ -219,6 +226,22 @@ def test_sends_by_io_uring_are_one_series():
     for metric in "sends", "sent_bytes":
         assert found.sum(f"sendpath_{metric}_total", syscall="io_uring") == \
             found.sum(f"sendpath_process_{metric}_total", comm="uring") >= 2 * SENDS
+
+
+@pytest.mark.skipif("tracepoint" not in SEND_MECHANISMS, reason="sends have no tracepoints here")
+@pytest.mark.parametrize("options", [[], ["--report"]], ids=" ".join)
+def test_copies_that_io_uring_was_not_asked_to_report_have_no_sample(uring, options):
+    with Receiver() as receiver, \
+            Exporter("--comm", "uring", "--mechanism", "tracepoint") as exporter:
+        sent = run(uring, *receiver.sender("--sends", SENDS, "--by", "send-zc", *options)[1:])
+        assert sent.returncode == 0, sent.stderr
+        found = exporter.read()
+    for family, labels in (("zerocopy", {"interface": "io_uring"}),
+                           ("process_zerocopy", {"comm": "uring"})):
+        assert found.sum(f"sendpath_{family}_completions_total", **labels) >= SENDS
+        copied = [row.value for row in found.rows(f"sendpath_{family}_copied_total", **labels)]
+        assert copied == [found.sum(f"sendpath_{family}_completions_total", **labels)] * len(options)
+        assert "IORING_SEND_ZC_REPORT_USAGE" in found.help_of(f"sendpath_{family}_copied")
 
 
 def test_what_is_not_measured_is_absent_and_says_why():

@@ -57,6 +57,18 @@ def fallbacks(copied):
             Series("sendpath_zerocopy_copied_by_cause_total", **by).is_(f"0+{copied}x60")]
 
 
+SHARE = "instance:sendpath_zerocopy_fallback:ratio_rate5m"
+
+
+def shares(copied, *expected):
+    """Of ten sends a second by MSG_ZEROCOPY, and thirty by io_uring, whose copies are not known."""
+    series = [*fallbacks(copied),
+              Series("sendpath_zerocopy_completions_total", interface="io_uring").is_("0+1800x60")]
+    return {"interval": "1m", "input_series": series, "promql_expr_test": [
+        {"expr": SHARE, "eval_time": "30m", "exp_samples": [
+            {"labels": Series(SHARE).series, "value": value} for value in expected]}]}
+
+
 def latencies(before, after):
     """Twenty sends a second, for 26 hours and half an hour more: within these bounds."""
     of = {"syscall": "sendmsg", "zerocopy": "false"}
@@ -72,6 +84,14 @@ def latencies(before, after):
 def alert(name, at, series, *expected):
     return {"interval": "1m", "input_series": series, "alert_rule_test": [
         {"eval_time": at, "alertname": name, "exp_alerts": list(expected)}]}
+
+
+def assert_rules(prometheus, folder, tests):
+    shutil.copy(RULES, folder)
+    path = folder / "tests.yml"
+    path.write_text(json.dumps({"rule_files": [RULES.name], "tests": tests}))
+    status, said = promtool(prometheus, "test", "rules", path)
+    assert status == 0, said
 
 
 def test_alerts_come_when_they_should_and_else_not(prometheus, tmp_path):
@@ -92,11 +112,16 @@ def test_alerts_come_when_they_should_and_else_not(prometheus, tmp_path):
                  "exp_labels": labels,
                  "exp_annotations": {"summary": "c:9435: the exporter does not answer"}}),
              alert("SendpathLoses", "40m", [Series("sendpath_lost_total", what="calls").is_("7x40")])]
-    shutil.copy(RULES, tmp_path)
-    path = tmp_path / "tests.yml"
-    path.write_text(json.dumps({"rule_files": [RULES.name], "tests": tests}))
-    status, said = promtool(prometheus, "test", "rules", path)
-    assert status == 0, said
+    assert_rules(prometheus, tmp_path, tests)
+
+
+def test_a_share_is_of_the_sends_whose_copies_are_known(prometheus, tmp_path):
+    """And there is none where all sends are by io_uring."""
+    idle = [one for one in shares(0)["input_series"] if "io_uring" in one["series"]]
+    alone = {**shares(0), "input_series": idle + [
+        Series(f"sendpath_zerocopy_{metric}_total", interface="msg_zerocopy").is_("0x60")
+        for metric in ("completions", "copied")]}
+    assert_rules(prometheus, tmp_path, [shares(300, 0.5), shares(0, 0), alone])
 
 
 class Prometheus:
