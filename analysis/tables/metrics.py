@@ -66,7 +66,9 @@ FAMILIES = (
            "Sends that returned, failed ones too, by process name."),
     Family("process_sent_bytes", "counter", "process", "bytes", "Bytes that these sends accepted.", "bytes"),
     Family("process_send_errors", "counter", "process", "failed", "Of these sends, those that failed."),
-    Family("process_send_seconds", "counter", "process", "ns", "Kernel time of these sends.", "seconds"),
+    Family("process_send_seconds", "counter", "process", "ns",
+           "Kernel time of these sends; where not all are timed (--sample), the timed ones' average "
+           "times all sends.", "seconds"),
     Family("process_zerocopy_requests", "counter", "process", "requests",
            "Of these sends, those with MSG_ZEROCOPY, and io_uring's own zero-copy sends (SEND_ZC)."),
     Family("process_zerocopy_completions", "counter", "process", "completions",

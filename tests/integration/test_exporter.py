@@ -272,6 +272,10 @@ def test_counts_are_of_all_where_times_are_sampled():
     for metric in "sends", "zerocopy_completions", "zerocopy_copied", "process_zerocopy_copied":
         assert found.sum(f"sendpath_{metric}_total") == own["sends"]
     assert found.sum("sendpath_sent_bytes_total") == own["bytes"]
+    timed = found.sum("sendpath_send_seconds_count")
+    assert 0 < timed < own["sends"]
+    assert found.sum("sendpath_process_send_seconds_total") / own["sends"] == pytest.approx(
+        found.sum("sendpath_send_seconds_sum") / timed, rel=1e-3)
 
 
 def test_another_takes_its_port_over_at_once():

@@ -116,6 +116,9 @@ static void write_group(const struct writer *w, const struct group *sums, const 
 
 	if (lacks_reports(w, g.unknown))
 		g.copied = UNKNOWN;
+	/* Those that were timed stand for all, so that the time can be divided by the sends. */
+	if (g.timed && g.timed < g.sends)
+		g.ns = (__u64)((double)g.ns / (double)g.timed * (double)g.sends);
 	write_sample(w, &g, LABELS(name));
 }
 
