@@ -69,15 +69,17 @@ def shares(copied, *expected):
             {"labels": Series(SHARE).series, "value": value} for value in expected]}]}
 
 
-def latencies(before, after):
-    """Twenty sends a second, for 26 hours and half an hour more: within these bounds."""
+def latencies(before, after, pause=0):
+    """Twenty sends a second, for 26 hours and half an hour more: within these bounds. In the middle of the 26
+    hours, nothing is sent for so many minutes."""
     of = {"syscall": "sendmsg", "zerocopy": "false"}
     found = [Series("sendpath_sends_total", **of).is_("0+1200x1600")]
     for le in ("1e-05", "2e-05", "4e-05", "8e-05", "+Inf"):
         steps = [1200 if float(le) >= bound else 0 for bound in (before, after)]
-        at = steps[0] * 1560
+        at = steps[0] * (1560 - pause)
         found.append(Series("sendpath_send_seconds_bucket", le=le, **of).is_(
-            f"0+{steps[0]}x1560 {at + steps[1]}+{steps[1]}x39"))
+            f"0+{steps[0]}x779 {steps[0] * 780}x{pause} {steps[0] * 781}+{steps[0]}x{779 - pause} "
+            f"{at + steps[1]}+{steps[1]}x39"))
     return found
 
 
@@ -107,6 +109,7 @@ def test_alerts_come_when_they_should_and_else_not(prometheus, tmp_path):
              alert("SendpathZerocopyFallback", "30m", fallbacks(30)),
              alert("SendpathZerocopyFallback", "5m", fallbacks(300)),
              alert("SendpathSendLatencyShift", "1590m", latencies(2e-5, 8e-5), slower),
+             alert("SendpathSendLatencyShift", "1590m", latencies(2e-5, 8e-5, pause=10), slower),
              alert("SendpathSendLatencyShift", "1590m", latencies(2e-5, 2e-5)),
              alert("SendpathDown", "10m", [Series("up").is_("0x10")], {
                  "exp_labels": labels,
