@@ -513,9 +513,17 @@ def test_a_port_in_use_is_one_line():
     assert eventually(lambda: programs() <= before)
 
 
+def test_an_interface_that_may_come_is_no_wrong_use():
+    result = analyze("exporter", "--listen", "[fe80::1%none0]:0")
+    assert result.returncode == 1
+    assert "--listen [fe80::1%none0]:0: " in only(result.stderr.splitlines())
+
+
 @pytest.mark.parametrize("options,words", [
     (["--listen", "9435"], "--listen 9435: give ADDRESS:PORT"),
     (["--listen", "::1:9435"], "--listen ::1:9435: give ADDRESS:PORT"),
+    (["--listen", "localhost:9435"], "--listen localhost:9435: give the address in numbers"),
+    (["--listen", "256.1.1.1:0"], "--listen 256.1.1.1:0: give the address in numbers"),
     (["--listen", "127.0.0.1:1", "--textfile", "/tmp"], "leave one out"),
     (["--textfile", ""], "--textfile"),
     (["--allow-host", ""], "--allow-host : give the name of a host"),

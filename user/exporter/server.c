@@ -214,8 +214,7 @@ bool server__open(const struct exporter_options *asked)
 		return false;
 	if (units__endpoint(asked->listen, host, sizeof(host), port) ||
 	    listener__resolve(&at, host, port, AI_NUMERICHOST | AI_NUMERICSERV))
-		return program__fail(false,
-				     "--listen %s: give the address in numbers, such as 127.0.0.1",
+		return program__fail(false, "--listen %s: there is no such interface",
 				     asked->listen);
 	server.asked = asked;
 	fd = socket(at.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
