@@ -13,10 +13,12 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.request
 
 import pytest
+import yaml
 
-from conftest import (ANALYZE, CALLS, PATIENCE_S, PROGRAMS, MECHANISMS, SEND_MECHANISMS, Child,
+from conftest import (ANALYZE, CALLS, PATIENCE_S, PROGRAMS, MECHANISMS, ROOT, SEND_MECHANISMS, Child,
                       Receiver, analyze,
                       completes, eventually, needs_bpf, only, programs, run)
 from exporter import OPEN_METRICS, TEXT_FORMAT, Exporter, Metrics, has_a_socket, parser
@@ -501,6 +503,21 @@ def test_a_text_file_that_cannot_be_is_said(tmp_path):
         result = analyze("exporter", "--textfile", folder)
         assert result.returncode == 1
         assert f"--textfile {folder}: " in only(result.stderr.splitlines())
+
+
+@pytest.mark.parametrize("address,host", [("127.0.0.1", "127.0.0.1"), ("::1", "[::1]")])
+def test_the_daemonset_listens_at_addresses_of_both_kinds(address, host):
+    manifest = yaml.safe_load((ROOT / "deploy/kubernetes/exporter.yaml").read_text())
+    container, = manifest["spec"]["template"]["spec"]["containers"]
+    options = [one.replace("$(HOST_IP)", address).replace(":9435", ":0") for one in container["args"]]
+    with Child([ANALYZE, "exporter", *options, "--pid", str(os.getpid())], stderr=subprocess.PIPE,
+               text=True) as exporter:
+        line = exporter.stderr.readline()
+        url = re.fullmatch(rf"analyze: metrics at (http://{re.escape(host)}:\d+/metrics)\n", line)
+        assert url, line
+        with urllib.request.urlopen(url[1], timeout=PATIENCE_S) as answer:
+            assert b"sendpath_sends_total" in answer.read()
+        exporter.terminate()
 
 
 def test_a_port_in_use_is_one_line():

@@ -117,12 +117,13 @@ static bool open_output(struct exporter *x, const char *textfile, double interva
 static void export_until_signal(struct exporter *x)
 {
 	struct pollfd due = {.fd = x->timer, .events = POLLIN};
-	const char *at = x->asked->listen;
+	char name[ADDRESS_NAME];
 	uint64_t times;
 
-	if (x->timer < 0)
-		program__complain("metrics at http://%.*s:%u/metrics", (int)(strrchr(at, ':') - at),
-				  at, server__port());
+	if (x->timer < 0) {
+		server__name(name);
+		program__complain("metrics at http://%s/metrics", name);
+	}
 	while (!signals__caught()) {
 		if (x->timer < 0)
 			server__run(TICK_MS);

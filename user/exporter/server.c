@@ -5,7 +5,6 @@
 
 #include "common/program.h"
 #include "common/units.h"
-#include "loadgen/system/listener.h"
 
 #include <arpa/inet.h>
 #include <microhttpd.h>
@@ -240,9 +239,14 @@ void server__close(void)
 		mhd.stop_daemon(server.daemon);
 }
 
-unsigned int server__port(void)
+void server__name(char name[ADDRESS_NAME])
 {
-	return mhd.get_daemon_info(server.daemon, MHD_DAEMON_INFO_BIND_PORT)->port;
+	int fd = mhd.get_daemon_info(server.daemon, MHD_DAEMON_INFO_LISTEN_FD)->listen_fd;
+	struct sockaddr_storage at;
+	socklen_t length = sizeof(at);
+
+	getsockname(fd, (struct sockaddr *)&at, &length);
+	listener__name(&at, length, name);
 }
 
 void server__run(int ms)
