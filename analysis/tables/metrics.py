@@ -63,7 +63,8 @@ FAMILIES = (
            "Sends that failed, by errno; ERESTARTSYS: interrupted by a signal."),
     Family("send_seconds", "histogram", "call", "wall", "Kernel time of a send.", "seconds"),
     Family("process_sends", "counter", "process", "sends",
-           "Sends that returned, failed ones too, by process name."),
+           "Sends that returned, failed ones too, by process: the name that its main thread had at "
+           "its first send."),
     Family("process_sent_bytes", "counter", "process", "bytes", "Bytes that these sends accepted.", "bytes"),
     Family("process_send_errors", "counter", "process", "failed", "Of these sends, those that failed."),
     Family("process_send_seconds", "counter", "process", "ns",
