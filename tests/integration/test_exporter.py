@@ -497,6 +497,21 @@ def test_a_text_file_is_never_one_that_was_there(tmp_path):
     assert exporter.returncode == 0 and other.read_text() == "kept" and not os.listdir(folder)
 
 
+def test_two_exporters_do_not_share_a_folder(tmp_path):
+    path = tmp_path / "sendpath.prom"
+    command = [ANALYZE, "exporter", "--pid", str(os.getpid()), "--textfile", tmp_path]
+    with Child(command) as first:
+        assert eventually(path.exists)
+        with Child(command, stderr=subprocess.PIPE, text=True) as second:
+            eventually(lambda: second.poll() is not None)
+            second.terminate()
+            _, err = second.communicate(timeout=PATIENCE_S)
+        assert second.returncode == 1 and f"--textfile {tmp_path}: " in only(err.splitlines())
+        assert path.exists()
+        first.terminate()
+    assert first.returncode == 0 and not os.listdir(tmp_path)
+
+
 def test_a_text_file_that_cannot_be_is_said(tmp_path):
     for folder in tmp_path / "none", tmp_path / "file":
         (tmp_path / "file").touch()

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -107,6 +108,10 @@ static bool open_output(struct exporter *x, const char *textfile, double interva
 	if (!textfile)
 		return server__open(x->asked);
 	x->folder = open(textfile, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* Other errors are those of file systems without locks. */
+	if (x->folder >= 0 && flock(x->folder, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+		return program__fail(false, "--textfile %.200s: another exporter writes there",
+				     textfile);
 	if (x->folder >= 0 && !faccessat(x->folder, ".", W_OK, AT_EACCESS))
 		x->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (x->timer >= 0 && !timerfd_settime(x->timer, 0, &due, NULL))
