@@ -132,6 +132,20 @@ def test_bash_completes(words, offered):
     assert sorted(done.stdout.split()) == offered, done.stderr
 
 
+@pytest.mark.parametrize("shell,script", [
+    ("bash", "source {}/docs/sendpath.bash; COMP_WORDS=('{}' ''); COMP_CWORD=1; _sendpath; "
+             "printf '%s\\n' \"${{COMPREPLY[@]}}\""),
+    ("zsh", "words=('{1}' ''); CURRENT=2; compadd() {{ print -l -- $verbs }}; _files() {{ }}; "
+            "source {0}/docs/_sendpath")], ids=["bash", "zsh"])
+@pytest.mark.parametrize("command,there", [("~/bin/analyze", True), ("~/none", False)])
+def test_a_program_below_home_completes(tmp_path, shell, script, command, there):
+    if not shutil.which(shell):
+        pytest.skip(f"{shell} is not installed")
+    (tmp_path / "bin").symlink_to(os.path.dirname(ANALYZE))
+    done = run(shell, "-c", script.format(ROOT, command), env={**os.environ, "HOME": str(tmp_path)})
+    assert done.stderr == "" and ({"help", "sweep"} <= set(done.stdout.split())) == there
+
+
 @pytest.mark.parametrize("words,offered", [
     (["--vari"], "--variant="), (["sw"], "sweep"), (["compare", "--thr"], "--threshold"),
     (["--variant=two"], "twocopy"), (["sweep", "--grid=s"], "servers")])
