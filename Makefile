@@ -527,6 +527,8 @@ DEPLOYED = $(shell find deploy/prometheus deploy/grafana deploy/kubernetes deplo
 SERVICE := sendpath-exporter.service
 UNITS   ?= $(PREFIX)/lib/systemd/system
 PYTHON_FILES = $(shell find analysis -name .venv -prune -o -name __pycache__ -prune -o -type f -print)
+# Whatever the caller's umask, all users may read what is installed.
+install install-libraries archive: private Q := $(Q)umask 022;
 install: all $(if $(DESTDIR),,analysis-packages)
 	$(call msg,INSTALL,$(DESTDIR)$(PREFIX))
 	$(Q)install -D -m 755 $(AT)analyze $(DESTDIR)$(PREFIX)/bin/sendpath
@@ -616,6 +618,15 @@ deb: deb-packages analysis-packages
 	$(Q)cd $(DEB)/sendpath && env -u MAKEFLAGS -u MAKELEVEL -u DESTDIR TOP=$(CURDIR) \
 		DEB_BUILD_OPTIONS=noautodbgsym dpkg-buildpackage -b -us -uc >../log 2>&1 || { tail -n 40 ../log >&2; exit 1; }
 	$(Q)ls $(DEB)/*.deb
+
+# To make and to the shell, a space ends a path: rm would remove the folder named before it.
+without_spaces = $(foreach name,$(1),$(if $(word 2,x$($(name))x),$(error $(name)=$($(name)): give a path without spaces)))
+ifneq ($(filter install install-libraries uninstall,$(MAKECMDGOALS)),)
+$(call without_spaces,DESTDIR PREFIX UNITS)
+endif
+ifneq ($(filter archive deb dist image,$(MAKECMDGOALS)),)
+$(call without_spaces,CURDIR PREFIX DEB DIST)
+endif
 
 help:
 	@echo 'make             build ./analyze and loadgen/loadgen'

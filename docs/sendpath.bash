@@ -5,6 +5,7 @@ _sendpath() {
 	local verb=${COMP_WORDS[1]} all==all
 	local option=${COMP_WORDS[COMP_CWORD-1]}
 
+	[[ $command == \~/* ]] && command=$HOME${command:1} # nobody expanded it
 	# bash takes "=" for a word of its own.
 	if [ "$word" = "=" ]; then word=; elif [ "$option" = "=" ]; then option=${COMP_WORDS[COMP_CWORD-2]}; fi
 	COMPREPLY=()
@@ -31,7 +32,7 @@ _sendpath() {
 			[[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null
 			;;
 		*)
-			[ "$COMP_CWORD" = 1 ] && COMPREPLY=($(compgen -W "help $("$command" --help |
+			[ "$COMP_CWORD" = 1 ] && COMPREPLY=($(compgen -W "help $("$command" --help 2>/dev/null |
 				sed -n '/^ Commands/,/^$/s/^  \([a-z]*\) .*/\1/p')" -- "$word"))
 			;;
 		esac

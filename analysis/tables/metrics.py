@@ -35,6 +35,10 @@ NEEDS = {
     "NEED_SKIPS": "calls are not counted here, because this kernel does not count programs that it skips",
 }
 
+# Why io_uring, or a process, may have no sample of copies.
+NO_REPORT = ("No sample where only io_uring's report shows copies, and a send by io_uring did not ask for it "
+             "(IORING_SEND_ZC_REPORT_USAGE).")
+
 
 class Family(NamedTuple):
     name: str    # after "sendpath_", without "_total"
@@ -59,16 +63,19 @@ FAMILIES = (
            "Sends that failed, by errno; ERESTARTSYS: interrupted by a signal."),
     Family("send_seconds", "histogram", "call", "wall", "Kernel time of a send.", "seconds"),
     Family("process_sends", "counter", "process", "sends",
-           "Sends that returned, failed ones too, by process name."),
+           "Sends that returned, failed ones too, by process: the name that its main thread had at "
+           "its first send."),
     Family("process_sent_bytes", "counter", "process", "bytes", "Bytes that these sends accepted.", "bytes"),
     Family("process_send_errors", "counter", "process", "failed", "Of these sends, those that failed."),
-    Family("process_send_seconds", "counter", "process", "ns", "Kernel time of these sends.", "seconds"),
+    Family("process_send_seconds", "counter", "process", "ns",
+           "Kernel time of these sends; where not all are timed (--sample), the timed ones' average "
+           "times all sends.", "seconds"),
     Family("process_zerocopy_requests", "counter", "process", "requests",
-           "Of these sends, those with MSG_ZEROCOPY."),
+           "Of these sends, those with MSG_ZEROCOPY, and io_uring's own zero-copy sends (SEND_ZC)."),
     Family("process_zerocopy_completions", "counter", "process", "completions",
            "Zero-copy sends whose memory the kernel no longer uses.", needs="HOOK_COMPLETION"),
     Family("process_zerocopy_copied", "counter", "process", "copied",
-           "Of these, sends that were copied and flagged as copied.", needs="HOOK_COMPLETION"),
+           f"Of these, sends that were copied and flagged as copied. {NO_REPORT}", needs="HOOK_COMPLETION"),
     Family("process_zerocopy_unflagged", "counter", "process", "unflagged",
            "Of these, sends that were copied without a flag.", needs="HOOK_COMPLETION NEED_UNFLAGGED"),
     Family("zerocopy_requests", "counter", "interface", "sums.sends", "Sends that asked for zero-copy."),
@@ -80,7 +87,7 @@ FAMILIES = (
            "Zero-copy sends whose memory the kernel no longer uses.", needs="HOOK_COMPLETION"),
     Family("zerocopy_copied", "counter", "interface", "copied",
            "Of these, sends whose data the kernel copied; only flagged ones where unflagged copies "
-           "are not seen.", needs="HOOK_COMPLETION"),
+           f"are not seen. {NO_REPORT}", needs="HOOK_COMPLETION"),
     Family("zerocopy_unflagged", "counter", "interface", "unflagged",
            "Of the copied sends, those that the kernel did not flag as copied.",
            needs="HOOK_COMPLETION NEED_UNFLAGGED"),

@@ -13,10 +13,13 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.request
 
 import pytest
+import yaml
 
-from conftest import (ANALYZE, CALLS, PATIENCE_S, PROGRAMS, MECHANISMS, Child, Receiver, analyze,
+from conftest import (ANALYZE, CALLS, PATIENCE_S, PROGRAMS, MECHANISMS, ROOT, SEND_MECHANISMS, Child,
+                      Receiver, analyze,
                       completes, eventually, needs_bpf, only, programs, run)
 from exporter import OPEN_METRICS, TEXT_FORMAT, Exporter, Metrics, has_a_socket, parser
 
@@ -236,12 +239,18 @@ def test_causes_of_more_devices_than_it_has_counters():
     assert found.sum("sendpath_lost_total", what="stacks") == 0
 
 
-def test_sends_by_io_uring_are_one_series():
-    """By its own zero-copy operations, and with MSG_ZEROCOPY: the labels are the same."""
-    uring = PROGRAMS / "uring"
-    probe = run(uring, "--probe")
+@pytest.fixture(name="uring")
+def _uring():
+    """The sender by io_uring."""
+    program = PROGRAMS / "uring"
+    probe = run(program, "--probe")
     if probe.returncode:
         pytest.skip(probe.stdout.strip() or "?")
+    return program
+
+
+def test_sends_by_io_uring_are_one_series(uring):
+    """By its own zero-copy operations, and with MSG_ZEROCOPY: the labels are the same."""
     with Receiver() as receiver, Exporter("--comm", "uring") as exporter:
         for options in ("--by", "send-zc"), ("--by", "sendmsg", "--flag"):
             command = receiver.sender("--sends", SENDS, *options)
@@ -250,6 +259,22 @@ def test_sends_by_io_uring_are_one_series():
     for metric in "sends", "sent_bytes":
         assert found.sum(f"sendpath_{metric}_total", syscall="io_uring") == \
             found.sum(f"sendpath_process_{metric}_total", comm="uring") >= 2 * SENDS
+
+
+@pytest.mark.skipif("tracepoint" not in SEND_MECHANISMS, reason="sends have no tracepoints here")
+@pytest.mark.parametrize("options", [[], ["--report"]], ids=" ".join)
+def test_copies_that_io_uring_was_not_asked_to_report_have_no_sample(uring, options):
+    with Receiver() as receiver, \
+            Exporter("--comm", "uring", "--mechanism", "tracepoint") as exporter:
+        sent = run(uring, *receiver.sender("--sends", SENDS, "--by", "send-zc", *options)[1:])
+        assert sent.returncode == 0, sent.stderr
+        found = exporter.read()
+    for family, labels in (("zerocopy", {"interface": "io_uring"}),
+                           ("process_zerocopy", {"comm": "uring"})):
+        assert found.sum(f"sendpath_{family}_completions_total", **labels) >= SENDS
+        copied = [row.value for row in found.rows(f"sendpath_{family}_copied_total", **labels)]
+        assert copied == [found.sum(f"sendpath_{family}_completions_total", **labels)] * len(options)
+        assert "IORING_SEND_ZC_REPORT_USAGE" in found.help_of(f"sendpath_{family}_copied")
 
 
 def test_what_is_not_measured_is_absent_and_says_why():
@@ -280,6 +305,10 @@ def test_counts_are_of_all_where_times_are_sampled():
     for metric in "sends", "zerocopy_completions", "zerocopy_copied", "process_zerocopy_copied":
         assert found.sum(f"sendpath_{metric}_total") == own["sends"]
     assert found.sum("sendpath_sent_bytes_total") == own["bytes"]
+    timed = found.sum("sendpath_send_seconds_count")
+    assert 0 < timed < own["sends"]
+    assert found.sum("sendpath_process_send_seconds_total") / own["sends"] == pytest.approx(
+        found.sum("sendpath_send_seconds_sum") / timed, rel=1e-3)
 
 
 def test_another_takes_its_port_over_at_once():
@@ -499,12 +528,42 @@ def test_a_text_file_is_never_one_that_was_there(tmp_path):
     assert exporter.returncode == 0 and other.read_text() == "kept" and not os.listdir(folder)
 
 
+def test_two_exporters_do_not_share_a_folder(tmp_path):
+    path = tmp_path / "sendpath.prom"
+    command = [ANALYZE, "exporter", "--pid", str(os.getpid()), "--textfile", tmp_path]
+    with Child(command) as first:
+        assert eventually(path.exists)
+        with Child(command, stderr=subprocess.PIPE, text=True) as second:
+            eventually(lambda: second.poll() is not None)
+            second.terminate()
+            _, err = second.communicate(timeout=PATIENCE_S)
+        assert second.returncode == 1 and f"--textfile {tmp_path}: " in only(err.splitlines())
+        assert path.exists()
+        first.terminate()
+    assert first.returncode == 0 and not os.listdir(tmp_path)
+
+
 def test_a_text_file_that_cannot_be_is_said(tmp_path):
     for folder in tmp_path / "none", tmp_path / "file":
         (tmp_path / "file").touch()
         result = analyze("exporter", "--textfile", folder)
         assert result.returncode == 1
         assert f"--textfile {folder}: " in only(result.stderr.splitlines())
+
+
+@pytest.mark.parametrize("address,host", [("127.0.0.1", "127.0.0.1"), ("::1", "[::1]")])
+def test_the_daemonset_listens_at_addresses_of_both_kinds(address, host):
+    manifest = yaml.safe_load((ROOT / "deploy/kubernetes/exporter.yaml").read_text())
+    container, = manifest["spec"]["template"]["spec"]["containers"]
+    options = [one.replace("$(HOST_IP)", address).replace(":9435", ":0") for one in container["args"]]
+    with Child([ANALYZE, "exporter", *options, "--pid", str(os.getpid())], stderr=subprocess.PIPE,
+               text=True) as exporter:
+        line = exporter.stderr.readline()
+        url = re.fullmatch(rf"analyze: metrics at (http://{re.escape(host)}:\d+/metrics)\n", line)
+        assert url, line
+        with urllib.request.urlopen(url[1], timeout=PATIENCE_S) as answer:
+            assert b"sendpath_sends_total" in answer.read()
+        exporter.terminate()
 
 
 def test_a_port_in_use_is_one_line():
@@ -517,9 +576,17 @@ def test_a_port_in_use_is_one_line():
     assert eventually(lambda: programs() <= before)
 
 
+def test_an_interface_that_may_come_is_no_wrong_use():
+    result = analyze("exporter", "--listen", "[fe80::1%none0]:0")
+    assert result.returncode == 1
+    assert "--listen [fe80::1%none0]:0: " in only(result.stderr.splitlines())
+
+
 @pytest.mark.parametrize("options,words", [
     (["--listen", "9435"], "--listen 9435: give ADDRESS:PORT"),
     (["--listen", "::1:9435"], "--listen ::1:9435: give ADDRESS:PORT"),
+    (["--listen", "localhost:9435"], "--listen localhost:9435: give the address in numbers"),
+    (["--listen", "256.1.1.1:0"], "--listen 256.1.1.1:0: give the address in numbers"),
     (["--listen", "127.0.0.1:1", "--textfile", "/tmp"], "leave one out"),
     (["--textfile", ""], "--textfile"),
     (["--allow-host", ""], "--allow-host : give the name of a host"),

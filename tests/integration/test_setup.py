@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from conftest import ANALYZE, ROOT, git, run
+from conftest import ANALYZE, ROOT, git, only, run
 
 USER = pwd.getpwnam("nobody")
 # What a login gives an ordinary user of Debian: bpftool is in none of these.
@@ -39,9 +39,9 @@ def tree(tmp_path):
     return tmp_path
 
 
-def make(tree, target, **environment):
+def make(tree, target, umask=-1, **environment):
     return subprocess.run(["make", target], cwd=tree, text=True, capture_output=True, check=False,
-                          timeout=300, env={"PATH": PATH, **environment},
+                          timeout=300, umask=umask, env={"PATH": PATH, **environment},
                           **({} if environment else
                              {"user": USER.pw_uid, "group": USER.pw_gid, "extra_groups": []}))
 
@@ -65,14 +65,27 @@ def test_sudo_make_leaves_nothing_of_roots(tree):
     assert_the_users(tree)
 
 
+def closed(folder):
+    """What not all users may read there, or enter."""
+    return [path for path in (folder, *folder.rglob("*"))
+            if not path.is_symlink() and ~path.stat().st_mode & (0o005 if path.is_dir() else 0o004)]
+
+
+def test_all_users_may_read_what_is_installed(tmp_path):
+    made = make(ROOT, "install", umask=0o077, DESTDIR=str(tmp_path / "root"))
+    assert made.returncode == 0, made.stderr
+    assert not closed(tmp_path / "root/usr/local")
+
+
 def test_what_is_installed_works_whole_and_goes_again(tree):
     """Its reports, too, without a further command; root's installation replaces sudo's."""
     prefix = tree.parent / "installed"
     environment = {"PREFIX": str(prefix), "HOME": "/root"}
     for user in {"SUDO_UID": str(USER.pw_uid), "SUDO_GID": str(USER.pw_gid)}, {}:
-        made = make(tree, "install", **environment, **user)
+        made = make(tree, "install", umask=0o077, **environment, **user)
         assert made.returncode == 0, made.stderr
         assert {path.lstat().st_uid for path in prefix.rglob("*")} == {0}
+        assert not closed(prefix)
     sendpath = prefix / "bin/sendpath"
     records = prefix.parent / "records.jsonl"
     records.write_bytes((ROOT / "tests/analysis/samples.jsonl").read_bytes())
@@ -83,6 +96,21 @@ def test_what_is_installed_works_whole_and_goes_again(tree):
     assert installed == {page.name for page in (ROOT / "docs/man").iterdir()}
     assert make(tree, "uninstall", **environment).returncode == 0
     assert not [path for path in prefix.rglob("*") if not path.is_dir()]
+
+
+@pytest.mark.parametrize("target,name", [
+    *((target, name) for target in ("install", "uninstall") for name in ("DESTDIR", "PREFIX")),
+    *((target, "CURDIR") for target in ("archive", "deb", "dist", "image"))])
+def test_a_path_with_a_space_removes_nothing_beside_it(tmp_path, target, name):
+    kept, tree = tmp_path / "kept", tmp_path / ("kept src" if name == "CURDIR" else "src")
+    for folder in kept, tree:
+        folder.mkdir()
+    shutil.copy(ROOT / "Makefile", tree)
+    (kept / "file").touch()
+    made = run("make", target, *([] if name == "CURDIR" else [f"{name}={kept} root"]), cwd=tree,
+               env={"PATH": PATH})
+    assert made.returncode == 2 and f"{name}={kept} " in only(made.stderr.splitlines())
+    assert set(tmp_path.rglob("*")) == {kept, kept / "file", tree, tree / "Makefile"}
 
 
 @pytest.mark.parametrize("words,offered", [
@@ -102,6 +130,20 @@ def test_bash_completes(words, offered):
               f"COMP_CWORD={len(words)}; _sendpath; printf '%s\\n' \"${{COMPREPLY[@]}}\"")
     done = run("bash", "-c", script)
     assert sorted(done.stdout.split()) == offered, done.stderr
+
+
+@pytest.mark.parametrize("shell,script", [
+    ("bash", "source {}/docs/sendpath.bash; COMP_WORDS=('{}' ''); COMP_CWORD=1; _sendpath; "
+             "printf '%s\\n' \"${{COMPREPLY[@]}}\""),
+    ("zsh", "words=('{1}' ''); CURRENT=2; compadd() {{ print -l -- $verbs }}; _files() {{ }}; "
+            "source {0}/docs/_sendpath")], ids=["bash", "zsh"])
+@pytest.mark.parametrize("command,there", [("~/bin/analyze", True), ("~/none", False)])
+def test_a_program_below_home_completes(tmp_path, shell, script, command, there):
+    if not shutil.which(shell):
+        pytest.skip(f"{shell} is not installed")
+    (tmp_path / "bin").symlink_to(os.path.dirname(ANALYZE))
+    done = run(shell, "-c", script.format(ROOT, command), env={**os.environ, "HOME": str(tmp_path)})
+    assert done.stderr == "" and ({"help", "sweep"} <= set(done.stdout.split())) == there
 
 
 @pytest.mark.parametrize("words,offered", [

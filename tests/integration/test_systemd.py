@@ -9,7 +9,7 @@ import urllib.request
 
 import pytest
 
-from conftest import ANALYZE, CAN_MEASURE, ROOT, Receiver, analyze, eventually, needs_bpf, run
+from conftest import ANALYZE, CAN_MEASURE, ROOT, Receiver, analyze, eventually, needs_bpf, only, run
 from exporter import Exporter
 
 UNIT = ROOT / "deploy/systemd/sendpath-exporter.service"
@@ -39,6 +39,15 @@ def test_the_unit_is_well_formed(tmp_path):
     done = systemd_analyze("verify", "--man=no", unit)
     said = [line for line in done.stderr.splitlines() if UNIT.name in line or "analyze" in line]
     assert (done.returncode, said) == (0, []), done.stderr
+
+
+def test_an_address_that_is_not_there_yet_is_awaited():
+    """With --listen, at boot: it starts again until it can, however often."""
+    assert "network-online.target" in settings("Wants") and "network-online.target" in settings("After")
+    assert settings("Restart") == ["on-failure"] and settings("StartLimitIntervalSec") == ["0"]
+    assert int(only(settings("RestartSec"))) >= 1
+    absent = analyze("exporter", "--listen", "192.0.2.1:9435", "--pid", os.getpid())
+    assert absent.returncode not in (0, *map(int, settings("RestartPreventExitStatus")))
 
 
 def test_little_is_exposed():

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -107,6 +108,10 @@ static bool open_output(struct exporter *x, const char *textfile, double interva
 	if (!textfile)
 		return server__open(x->asked);
 	x->folder = open(textfile, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* Other errors are those of file systems without locks. */
+	if (x->folder >= 0 && flock(x->folder, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+		return program__fail(false, "--textfile %.200s: another exporter writes there",
+				     textfile);
 	if (x->folder >= 0 && !faccessat(x->folder, ".", W_OK, AT_EACCESS))
 		x->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (x->timer >= 0 && !timerfd_settime(x->timer, 0, &due, NULL))
@@ -117,12 +122,13 @@ static bool open_output(struct exporter *x, const char *textfile, double interva
 static void export_until_signal(struct exporter *x)
 {
 	struct pollfd due = {.fd = x->timer, .events = POLLIN};
-	const char *at = x->asked->listen;
+	char name[ADDRESS_NAME];
 	uint64_t times;
 
-	if (x->timer < 0)
-		program__complain("metrics at http://%.*s:%u/metrics", (int)(strrchr(at, ':') - at),
-				  at, server__port());
+	if (x->timer < 0) {
+		server__name(name);
+		program__complain("metrics at http://%s/metrics", name);
+	}
 	while (!signals__caught()) {
 		if (x->timer < 0)
 			server__run(TICK_MS);

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "loadgen/system/listener.h"
 #include "user/exporter/exposition.h"
 #include "user/options/options.h"
 #include "user/run/host.h"
@@ -76,7 +77,8 @@ char *exporter__text(bool open_metrics);
 bool server__open(const struct exporter_options *asked);
 /* Closes the server if it is open. */
 void server__close(void);
-unsigned int server__port(void);
+/* Where it listens: "address:port", in numbers. */
+void server__name(char name[ADDRESS_NAME]);
 /* Answers for so many ms, or until some are answered. Must be called regularly. */
 void server__run(int ms);
 

@@ -102,15 +102,35 @@ static void write_error(const struct writer *w)
 	}
 }
 
+/* Copies by io_uring are unknown if only its reports show them, and some sends asked for none. */
+static bool lacks_reports(const struct writer *w, __u64 unknown)
+{
+	const struct hook_option *option = w->plan->entries[HOOK_URING].option;
+
+	return option && option->by_report && unknown;
+}
+
+static void write_group(const struct writer *w, const struct group *sums, const char *name)
+{
+	struct group g = *sums;
+
+	if (lacks_reports(w, g.unknown))
+		g.copied = UNKNOWN;
+	/* Those that were timed stand for all, so that the time can be divided by the sends. */
+	if (g.timed && g.timed < g.sends)
+		g.ns = (__u64)((double)g.ns / (double)g.timed * (double)g.sends);
+	write_sample(w, &g, LABELS(name));
+}
+
 static void write_process(const struct writer *w)
 {
 	const struct processes *p = &w->from->processes;
 	struct group rest = p->rest.sums;
 
 	for (size_t i = 0; i < p->count; i++)
-		write_sample(w, &p->names[i].sums, LABELS(p->names[i].comm));
+		write_group(w, &p->names[i].sums, p->names[i].comm);
 	group__add(&rest, &w->counts->groups_rest);
-	write_sample(w, &rest, LABELS(PROCESSES_OTHER));
+	write_group(w, &rest, PROCESSES_OTHER);
 }
 
 /* For MSG_ZEROCOPY, and for io_uring's own zero-copy sends. */
@@ -138,8 +158,7 @@ static void write_interface(const struct writer *w)
 	struct interface_numbers uring = {
 		.sums = window_counts__zerocopy(w->counts, true),
 		.completions = t->uring_completions,
-		.copied =
-			option && option->by_report && t->uring_unknown ? UNKNOWN : t->uring_copied,
+		.copied = lacks_reports(w, t->uring_unknown) ? UNKNOWN : t->uring_copied,
 		.unflagged = UNKNOWN,	    /* not distinguished */
 		.reported_copied = UNKNOWN, /* io_uring has no error queue */
 		.outstanding = window_counts__outstanding(w->counts, true),

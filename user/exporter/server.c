@@ -5,7 +5,6 @@
 
 #include "common/program.h"
 #include "common/units.h"
-#include "loadgen/system/listener.h"
 
 #include <arpa/inet.h>
 #include <microhttpd.h>
@@ -214,8 +213,7 @@ bool server__open(const struct exporter_options *asked)
 		return false;
 	if (units__endpoint(asked->listen, host, sizeof(host), port) ||
 	    listener__resolve(&at, host, port))
-		return program__fail(false,
-				     "--listen %s: give the address in numbers, such as 127.0.0.1",
+		return program__fail(false, "--listen %s: there is no such interface",
 				     asked->listen);
 	server.asked = asked;
 	fd = socket(at.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -241,9 +239,14 @@ void server__close(void)
 		mhd.stop_daemon(server.daemon);
 }
 
-unsigned int server__port(void)
+void server__name(char name[ADDRESS_NAME])
 {
-	return mhd.get_daemon_info(server.daemon, MHD_DAEMON_INFO_BIND_PORT)->port;
+	int fd = mhd.get_daemon_info(server.daemon, MHD_DAEMON_INFO_LISTEN_FD)->listen_fd;
+	struct sockaddr_storage at;
+	socklen_t length = sizeof(at);
+
+	getsockname(fd, (struct sockaddr *)&at, &length);
+	listener__name(&at, length, name);
 }
 
 void server__run(int ms)

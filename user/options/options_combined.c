@@ -4,7 +4,9 @@
 
 #include "common/program.h"
 #include "common/units.h"
+#include "loadgen/system/listener.h"
 
+#include <netdb.h>
 #include <string.h>
 
 /* An option that needs attached programs, or NULL. */
@@ -71,6 +73,18 @@ static bool is_endpoint(const char *text)
 	return !units__endpoint(text, host, sizeof(host), port);
 }
 
+/* An interface, as in fe80::1%eth0, may come later. */
+static bool is_numeric(const char *text)
+{
+	struct listener at;
+	char host[256], port[8];
+
+	if (units__endpoint(text, host, sizeof(host), port))
+		return false;
+	host[strcspn(host, "%")] = '\0';
+	return !listener__resolve(&at, host, port, AI_NUMERICHOST | AI_NUMERICSERV);
+}
+
 error_t options__check(const struct options *o, struct argp_state *state)
 {
 	const struct exporter_options *e = &o->exporter;
@@ -94,6 +108,8 @@ error_t options__check(const struct options *o, struct argp_state *state)
 		 "--out %s: give a name that ends in .pftrace or .json", o->out},
 		{e->listen && !is_endpoint(e->listen),
 		 "--listen %s: give ADDRESS:PORT, or [ADDRESS]:PORT for IPv6", e->listen},
+		{e->listen && !is_numeric(e->listen),
+		 "--listen %s: give the address in numbers, such as 127.0.0.1", e->listen},
 		{e->textfile && !e->textfile[0], .words = "--textfile: give the name of a folder"},
 		{e->textfile && (e->listen || e->name_count),
 		 "%s and --textfile: leave one out: with the file nothing listens",
