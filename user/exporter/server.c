@@ -246,7 +246,7 @@ void server__name(char name[ADDRESS_NAME])
 	socklen_t length = sizeof(at);
 
 	getsockname(fd, (struct sockaddr *)&at, &length);
-	listener__name(&at, length, name);
+	listener__name(&at, name);
 }
 
 void server__run(int ms)
