@@ -23,7 +23,8 @@ import texts  # noqa: E402 (not in the path before)
 import verdicts  # noqa: E402
 from tables import keys  # noqa: E402
 from derive import hist as filled, outcome  # noqa: E402
-from text import calls, facts, lay_out, notes, record, table, timeline, units, verdict, zerocopy  # noqa: E402
+from text import calls, comparison, facts, lay_out, notes, record, table, timeline, units, verdict  # noqa: E402
+from text import zerocopy  # noqa: E402
 from text.cells import Cells  # noqa: E402
 from text.hist import Hist, shared  # noqa: E402
 from text.report import DETAILS, REPORT, SUMMARY, report  # noqa: E402
@@ -254,6 +255,22 @@ def test_the_reference_is_the_first_variant(order):
     assert (speed["interval"][1] < 1 / 1.03) == (cpu["interval"][0] > 1.03) == (better == "worse")
     assert (speed["of"], speed["against"]) == tuple(
         record.string(cell.record, "run/cell") for cell in (other, first))
+
+
+def test_what_alone_has_its_number_of_fields_is_not_compared():
+    def load(variant, size, fields):
+        one = texts.larger("copying_load")
+        one["load"].update(variant=variant, message_bytes=size, fields=fields)
+        one["run"]["cell"] = f"{variant} {size} {fields}"
+        return one
+    cells = cells_of(*(load(variant, size, fields) for size in (1024, 4096)
+                       for variant, fields in (("twocopy", 8), ("sendfile", 1), ("splice", 8))))
+    cells.name()
+    shown = [comparison.ratio("throughput")(cell) for cell in cells]
+    assert shown == 2 * ["1", None, "1.00"] and [cell.alone for cell in cells] == 2 * [False, True, False]
+    other = cells_of(*(load(variant, 1024, fields) for fields in (8, 1) for variant in ("twocopy", "sendfile")))
+    other.name()
+    assert not any(cell.alone for cell in other)
 
 
 def test_comparisons_are_as_the_schema_of_records_has_them():
