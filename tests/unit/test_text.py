@@ -327,6 +327,14 @@ def test_numbers_as_people_write_them(text, expected):
     assert text == expected
 
 
+def test_durations_are_read_as_c_reads_them():
+    assert [units.duration(text) for text in ("10", "0.5", "10s", "200ms", "5us", "2m", "1h", "1.", ".5")] == [
+        10, 0.5, 10, 0.2, pytest.approx(5e-6), 120, 3600, 1, 0.5]
+    for text in "", "s", "x", "-1", "+1", "1e3", "inf", "nan", "1 s", "1_0", "1d", ".", "1\n", "\u0661":
+        with pytest.raises(ValueError):
+            units.duration(text)
+
+
 def test_a_table_aligns_its_columns_and_continues_below():
     assert table.lines([["name", "value"], ["a", "12345678"], ["alone", ""]]) == [
         "name      value", "a      12345678", "alone"]
