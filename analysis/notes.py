@@ -15,7 +15,7 @@ def clean(text: str) -> str:
 def did_you_mean(parser, message: str) -> str:
     """argparse's message, with the option of the parser that is most like an unknown one."""
     unknown = re.match("unrecognized arguments: (--[a-z-]+)", message)
-    options = re.findall("--[a-z][a-z-]+", parser.format_help())
+    options = [word for word in parser._option_string_actions if word.startswith("--")]
     near = difflib.get_close_matches(unknown[1], options, 1) if unknown else []
     return f"{message}: did you mean {near[0]}?" if near else message
 

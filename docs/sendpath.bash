@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Completion for bash: what --help lists is what is offered, of a command its own options.
+# Completion for bash: what --help lists is what is offered, but no options of another command.
 _sendpath() {
 	local command=${COMP_WORDS[0]} word=${COMP_WORDS[COMP_CWORD]} i
 	local verb=${COMP_WORDS[1]} all==all
@@ -14,7 +14,7 @@ _sendpath() {
 	done
 	case $verb in
 	-*) verb= ;;
-	sweep | exporter) ;;
+	sweep | timeline | exporter) ;;
 	*) all= ;;
 	esac
 	[ -z "$verb" ] && all==all
@@ -27,8 +27,9 @@ _sendpath() {
 	*)
 		case $word in
 		-*)
-			COMPREPLY=($(compgen -W "$("$command" $verb --help$all 2>&1 | grep -o -e '--[a-z][a-z-]*=\?' |
-				sort -u)" -- "$word"))
+			COMPREPLY=($(compgen -W "$("$command" $verb --help$all 2>&1 |
+				sed -n "/(analyze $verb):/!{/^ .*(analyze [a-z]*):/,/^$/d}
+					s/^ \{2,6\}\(-., \)*\(--[a-z-]*=\?\).*/\2/p" | sort -u)" -- "$word"))
 			[[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null
 			;;
 		*)

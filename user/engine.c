@@ -148,8 +148,9 @@ static int say_failure(struct engine *e, const struct run_request *q, const char
 		       const char *error)
 {
 	const struct record_context context = {e->host, q, e->runs};
-	struct timespec now = {.tv_sec = time(NULL)};
+	struct timespec now;
 
+	clock_gettime(CLOCK_REALTIME, &now);
 	return say_line(e, raw__failure(&now, &e->setup, &context, outcome, error));
 }
 

@@ -65,10 +65,10 @@ class Result:
 
 def seconds(word: str) -> float:
     with contextlib.suppress(ValueError):
-        value = float(word.removesuffix("s"))
-        if 1 <= value <= 86400:
+        value = units.duration(word)
+        if 0.1 <= value <= 86400:
             return value
-    raise argparse.ArgumentTypeError(f"{word}: give seconds, 1 to 86400")
+    raise argparse.ArgumentTypeError(f"{word}: give 0.1 to 86400 seconds, such as 10, 0.5 or 200ms")
 
 
 class Parser(argparse.ArgumentParser):

@@ -26,7 +26,7 @@ import tempfile
 
 sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from faults import SYSTEM, Fault, printed  # noqa: E402
+from faults import SYSTEM, USAGE, Fault, printed  # noqa: E402
 
 INITIAL_PID_NAMESPACE = 0xEFFFFFFC
 DEFAULT_LOAD = ["--variant", "twocopy,onecopy,zerocopy", "--messages", "10000", "--size", "64K"]
@@ -248,7 +248,10 @@ def run_analyzer(analyze, options):
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False)
     if done.returncode:
         sys.exit(done.returncode)
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    try:
+        return [json.loads(line) for line in done.stdout.splitlines()]
+    except ValueError:
+        raise Fault("give options of a load: these make no run records to compare", USAGE) from None
 
 
 def counted(table, tgid, zerocopy):
@@ -357,7 +360,7 @@ def complain(why):
 
 def main():
     analyze, options = sys.argv[1], sys.argv[2:] or DEFAULT_LOAD
-    if "--help" in options:
+    if any(word.partition("=")[0] in ("--help", "--usage", "-h", "-?") for word in options):
         print(__doc__)
         return 0
     if os.stat("/proc/self/ns/pid").st_ino != INITIAL_PID_NAMESPACE:

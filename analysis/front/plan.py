@@ -4,6 +4,7 @@ that follows from the seed, so that drift affects all equally.
 """
 
 from faults import USAGE, Fault
+from text.units import duration
 
 SHARDS_MAX = 10000
 BUDGET_MAX = 10_000_000
@@ -75,12 +76,12 @@ def shard_of(text):
 def budget_of(text):
     """--budget; None: none was given. Raises Fault."""
     try:
-        seconds = None if text is None else float(text.removesuffix("s"))
+        seconds = None if text is None else duration(text)
         if seconds is None or 0 <= seconds <= BUDGET_MAX:
             return seconds
     except ValueError:
         pass
-    raise Fault(f"--budget {text}: give seconds, 0 to {BUDGET_MAX}", USAGE)
+    raise Fault(f"--budget {text}: give 0 to {BUDGET_MAX} seconds, such as 10, 0.5 or 200ms", USAGE)
 
 
 def seed_of(text):

@@ -53,7 +53,7 @@ _DISTRIBUTION = (
     *(Key(name, null(integer()), f"{percent} % are at most this: the upper end of its bucket")
       for name, percent in (("p50", "50"), ("p90", "90"), ("p99", "99"), ("p999", "99.9"))),
     Key("buckets", tuples_of(integer(), integer(), integer(1)),
-        "`[low, high, count]`, both ends included, no wider than 1/16 of `low` (1/4 in `stages`)"),
+        "`[low, high, count]`, both ends included, no wider than 1/16 of `low` (1/4 in `stages` and `calls[].cpu_ns`)"),
 )
 DISTRIBUTION = shared("distribution", Kind("distribution", {"type": "object"}, _DISTRIBUTION))
 HISTOGRAM = shared("histogram", Kind("histogram", {"type": "object"}, (
@@ -150,7 +150,7 @@ HOST = shared("host", block(
 
 PRIVILEGE = block(
     Key("uid", COUNT, "user id that the load ran with (also in `app`)"),
-    Key("capabilities", null(TEXT), "capabilities kept while attaching"),
+    Key("capabilities", null(TEXT), "capabilities that the process had as the window closed"),
     Key("memlock", Kind("count or `unlimited`", {"anyOf": [COUNT.schema, {"const": "unlimited"}]}),
         "limit in bytes that the load ran with (also in `app`)"),
 )
@@ -178,7 +178,7 @@ LOAD = null(block(
     Key("variant", null(TEXT), "the way of sending"),
     Key("server_model", TEXT, "how the sender's threads serve connections"),
     Key("client_model", one_of("threaded", "epoll", None), "how the receiver's do"),
-    Key("backlog", integer(1), "length of the listen queue", required=False),
+    Key("backlog", integer(1), "of `procinfo` alone: length of the listen queue", required=False),
     Key("message_bytes", null(integer(64, 16777216)), "size of a message"),
     Key("fields", null(integer(1)), "separate memory areas that make up a message"),
     Key("threads", null(integer(1)), "sending threads"),
@@ -209,8 +209,9 @@ LOAD = null(block(
         Key("device", null(TEXT), "SO_BINDTODEVICE")), "options that were set; null: left to the "
             "kernel"),
     Key("address", TEXT, "address of the receiver"),
-    Key("netns", null(TEXT), "network namespace of the sender"),
-    Key("link", null(TEXT), "link that the run created between two namespaces; null: none"),
+    Key("netns", null(TEXT), "network namespace of the receiver"),
+    Key("link", null(TEXT), "`loopback`, or the link that the run created between two namespaces; null: another "
+        "path"),
     Key("device", null(TEXT), "network device of the route to the receiver"),
     Key("peer", null(TEXT), "address of a receiver that runs elsewhere"),
     Key("sender_pid", integer(1), "process id"),
@@ -381,7 +382,8 @@ OUTCOME = null(block(
 COMPARISON = block(
     Key("of", NAME, "`run.cell` of the configuration"),
     Key("against", NAME, "`run.cell` of its first variant"),
-    Key("metric", one_of("throughput", "cpu"), "bits per second, or CPU time of both ends per byte"),
+    Key("metric", one_of("throughput", "cpu"), "bits per second, of servers requests per second; or CPU time of both "
+        "ends per byte"),
     Key("verdict", one_of("better", "worse", "same", "inconclusive"), "of the first over the second, "
         "see [statistics.md](statistics.md)"),
     Key("reason", null(TEXT), "why it is inconclusive"),
@@ -521,8 +523,8 @@ TCP = null(block(
         Key("mss_max", COUNT, "greatest segment size in bytes"),
         Key("congestion", null(NAME), "name of the congestion control"))),
         "TCP_INFO of the sending sockets; null where all were closed within the window"),
-    Key("skbs", null(integer(1)), "with `--packets`: packets with the load's data that were handed "
-        "to the first device, before it cuts them into segments; includes retransmissions"),
+    Key("skbs", null(integer(1)), "with `--packets` or of a timeline: packets with the load's data that were "
+        "handed to the first device, before it cuts them into segments; includes retransmissions"),
     Key("skb_frags", null(COUNT), "page fragments in them; the kernel allows at most MAX_SKB_FRAGS "
         "per packet (17 by default)"),
     Key("skbs_per_send", null(positive()), "mean number of these packets per send"),
@@ -642,7 +644,7 @@ SEND = shared("send", block(
         Key("bytes", integer(), "that it moved, or was asked to"))), "in order")))
 TIMELINE = block(
     Key("slower_than_ns", COUNT, "0: the first sends"),
-    Key("sends", COUNT, "that returned in the window"),
+    Key("sends", COUNT, "number taken, of those that returned in the window"),
     Key("events", COUNT, "of these and others"),
     Key("sockets", COUNT, "that they were sent by"),
     Key("lost", COUNT, "dropped events: they found no room"),
@@ -699,7 +701,7 @@ RECORD = block(
 FAILURE = block(
     Key("schema", only(FAILURE_SCHEMA), "version of this format"),
     Key("tool", TOOL, "as in a run record"),
-    Key("started", STARTED, "as in a run record"),
+    Key("started", STARTED, "start of the window, or of the run if it has none, UTC"),
     Key("run", RUN, "as in a run record"),
     Key("host", HOST, "as in a run record"),
     Key("load", Kind("block", {"type": "object", "required": [

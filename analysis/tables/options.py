@@ -47,8 +47,8 @@ ADVISE_PATH = (
     CommandOption("peer", "HOST:PORT", "the receiver is loadgen serve there"),
     CommandOption("key", "FILE", "file with the key of that receiver"),
     CommandOption("address", "ADDR", "the receiver is on this machine, at this address"),
-    CommandOption("netns", "NAME", "the receiver is in this network namespace"),
-    CommandOption("link", "veth", "over a veth pair that the run creates"),
+    CommandOption("netns", "NAME", "the receiver is in this network namespace (as root, without sudo)"),
+    CommandOption("link", "veth", "over a veth pair that the run creates (as root, without sudo)"),
     CommandOption("fields", "N", "separately allocated fields of a message (default 8)"),
     CommandOption("socket", "LIST", "socket options, as for a load"),
 )

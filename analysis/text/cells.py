@@ -37,11 +37,13 @@ JUDGED = {"throughput": (speed, 1), "cpu": (cpu_per_byte, -1)}
 class Cell:
     """The records of one load's repeats. title: "zerocopy", or "zerocopy 16K x4" where sizes or
     threads differ. reference: the cell of the same load with which others are compared: its first
-    variant. comparisons: judge.comparison's objects against it by metric, see JUDGED.
+    variant. comparisons: judge.comparison's objects against it by metric, see JUDGED. alone: no cell has
+    its number of fields, though others have its size, threads and link.
     """
 
     def __init__(self, cells):
         self.cells, self.records, self.title, self.reference, self.comparisons = cells, [], "", self, {}
+        self.alone = False
         self._hists = {}
 
     def add(self, record):
@@ -170,13 +172,16 @@ class Cells:
         if self._is_named:
             return
         self._is_named = True
-        loads = {}
+        loads, firsts = {}, {}
         for cell in self:
             cell.title = self._title(cell)
             loads.setdefault(frozen([cell.at(path) for path in LOAD]), []).append(cell)
         for cells in loads.values():
             for cell in cells:
                 cell.reference = cells[0]
+            but_fields = frozen([cells[0].at(path) for path in LOAD if path != "load/fields"])
+            first = firsts.setdefault(but_fields, cells[0])
+            cells[0].alone = len(cells) == 1 and cells[0] is not first
         compared = [cell for cell in self if cell is not cell.reference]
         rows = judge.rows([{path.rpartition("/")[2]: frozen(cell.at(path)) for path in LOAD} | {
             "field_size_bytes": value(cell.record, "load/message_bytes") / max(value(cell.record, "load/fields"), 1)} | {

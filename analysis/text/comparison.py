@@ -16,7 +16,7 @@ def ratio(metric):
     """To the reference; with an interval where there are repeats enough."""
     def of(cell):
         if cell is cell.reference:
-            return "1"
+            return None if cell.alone else "1"
         found = cell.comparisons[metric]
         if found["effect"] is None:
             return None
@@ -97,7 +97,15 @@ def brief(cells):
     more = LESS if cells.repeats > 1 and keys == 1 else LESS[1:]
     made = [table.of(cells, table.shown(BRIEF, when | some), keys) for some in more]
     yield from next(filter(table.fits, made), made[-1])
+    yield from alone(cells)
     yield from discarded(cells)
+
+
+def alone(cells):
+    """What is compared with nothing."""
+    names = dict.fromkeys(string(cell.record, "load/variant") for cell in cells if cell.alone)
+    if names and cells.vary("load/variant"):
+        yield f"not compared: {', '.join(names)}: another number of fields; --fields 1 makes all equal"
 
 
 def shown(cells):
@@ -113,4 +121,5 @@ def detailed(cells):
     when, keys = shown(cells)
     yield from table.of(cells, table.shown(COLUMNS, when), keys)
     if "variant" in when:
+        yield from alone(cells)
         yield from discarded(cells)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Numbers as people write them. All take floats."""
+"""Numbers as people write them. All but duration() take floats."""
+
+import re
 
 from derive.interval import percent  # noqa: F401 (of both kinds of text)
 
@@ -37,6 +39,14 @@ def time(ns):
         unit, *larger = larger
     decimals = 0 if ns >= 99.95 or unit == "ns" else 1 if ns >= 9.995 else 2
     return f"{ns:.{decimals}f} {unit}"[:TEXT_MAX]
+
+
+def duration(text):
+    """Seconds of "10", "0.5", "10s" or "200ms", as common/units.c reads them. Raises ValueError."""
+    found = re.fullmatch(r"([0-9]+\.?[0-9]*|\.[0-9]+)(us|ms|s|m|h|)", text)
+    if not found:
+        raise ValueError(text)
+    return float(found[1]) * {"us": 1e-6, "ms": 1e-3, "m": 60, "h": 3600}.get(found[2], 1)
 
 
 def size(count):

@@ -62,6 +62,23 @@ def test_numbers_of_threads_that_contradict_each_other_are_not_pooled():
     assert summary.pooled([c for c in found if c.cell["threads"] == 1], "threads") == []
 
 
+@pytest.mark.parametrize("commands, next_", [
+    (("--variant zerocopy --profile", "--variant twocopy,onecopy --out S"),
+     "sweep --variant twocopy,onecopy --out S --decide"),
+    (("--variant twocopy --out A", "--variant onecopy --out B"), "sweep --variant twocopy,onecopy --decide --out DIR")])
+@pytest.mark.parametrize("disturbed", [None, "busy"])
+def test_the_next_command_runs_both_variants(commands, next_, disturbed):
+    rows = [{**row, "disturbed": disturbed, "command": f"analyze sweep {command}"} for command in commands
+            for row in planted.sends(repeats=2) if row["variant"] in command]
+    assert sending.one_copy(planted.data(rows)).next == f"sudo ./analyze {next_}"
+
+
+def test_where_a_timeline_is_all_the_next_command_is_of_a_named_grid():
+    rows = [{**row, "command": "analyze timeline --variant twocopy"} for row in planted.sends()]
+    assert sending.threads(planted.data([row for row in rows if row["threads"] == 1])).next == (
+        "sudo ./analyze sweep --grid sizes --threads 1,2,4,8 --out DIR")
+
+
 @pytest.mark.parametrize("repeats, disturbed", [(2, None), (10, "busy")])
 def test_too_few_and_disturbed_repeats_claim_nothing_and_say_what_would_decide(repeats, disturbed):
     rows = [{**row, "disturbed": disturbed, "command": "analyze sweep --grid sizes --out S"}

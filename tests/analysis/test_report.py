@@ -269,7 +269,7 @@ def test_what_these_data_do_not_answer_names_the_way():
     ("--size 4K --json 'p q' --threads 8 --details", "--size 4K --threads 1,2 --out DIR",
      "--size 4K --threads 8 --decide --out DIR")])
 def test_next_commands_are_sweeps_that_a_shell_takes(made_by, again, decides):
-    runs = pl.DataFrame({"command": [f"analyze {made_by}"]})
+    runs = pl.DataFrame({"command": [f"analyze {made_by}"], "variant": ["twocopy"], "server_model": [None]})
     assert common.again(runs, "--threads 1,2") == f"sudo ./analyze sweep {again}"
     assert common.decides(runs, []) == f"sudo ./analyze sweep {decides}"
 

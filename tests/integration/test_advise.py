@@ -125,8 +125,8 @@ def test_what_is_written_is_the_callers():
 
 
 @pytest.mark.parametrize("args,status,said", [
-    (("--budget", "x"), 2, "--budget: x: give seconds, 1 to 86400"),
-    (("--budget", "0"), 2, "--budget: 0: give seconds"),
+    (("--budget", "x"), 2, "--budget: x: give 0.1 to 86400 seconds"),
+    (("--budget", "0"), 2, "--budget: 0: give 0.1 to 86400 seconds"),
     (("--nope",), 2, "--nope"),
     (("--peer", "10.0.0.1"), 2, "--peer 10.0.0.1: give HOST:PORT"),
     (("--fields", "0"), 2, "--fields 0: give a whole number from 1"),

@@ -184,7 +184,7 @@ def test_an_interrupt_ends_the_watch_with_what_was_seen(ending, tmp_path):
     (("--path", __file__, "--pid", "1"), 2, "name what advise --json wrote"),
     (("--pid", "4194303"), 2, "4194303: there is no such process"),
     (("--comm", "no-such-program"), 2, "no process of this name"),
-    (("--watch", "0", "--pid", "1"), 2, "--watch: 0: give seconds"),
+    (("--watch", "0", "--pid", "1"), 2, "--watch: 0: give 0.1 to 86400 seconds"),
     (("--", "/no/such/program"), 2, "-- /no/such/program: there is no such program"),
 ])
 def test_wrong_use_is_one_line(args, status, words):

@@ -46,6 +46,20 @@ def test_without_kernel_headers_one_line_names_the_package(hidden):
     assert not result.stdout
 
 
+@pytest.mark.parametrize("word", ["--help", "--help=all", "-h", "-?", "--usage"])
+def test_help_is_its_own(word):
+    result = analyze("crosscheck", word)
+    assert (result.returncode, result.stderr) == (0, "") and "analyze crosscheck [load options]" in result.stdout
+
+
+@pytest.mark.parametrize("word", ["--version", "--vers", "--hel"])
+def test_what_makes_no_records_is_refused(word):
+    crosscheck = _crosscheck()
+    with pytest.raises(crosscheck.Fault) as fault:
+        crosscheck.run_analyzer(ANALYZE, [word])
+    assert fault.value.status == 2 and "\n" not in str(fault.value)
+
+
 def _conclusion(capsys, compared):
     status = _crosscheck().conclude(compared)
     return status, capsys.readouterr().out

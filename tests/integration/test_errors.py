@@ -48,6 +48,7 @@ USAGE = [
     (["sweep", "--our", "x"], "--our: did you mean --out"),
     (["advise", "--bugdet", "1"], "did you mean --budget?"),
     (["derive", "x", "--detials"], "did you mean --details?"),
+    (["derive", "x", "--rew"], "unrecognized arguments: --rew (analyze derive --help)"),
     (["analyse"], "there is no command analyse"),
     (["reprot", "x"], "did you mean report?"),
     (["ls", "-l"], "put -- before it: analyze -- ls"),

@@ -123,6 +123,12 @@ def test_a_path_with_a_space_removes_nothing_beside_it(tmp_path, target, name):
     (["compare", "--thr"], ["--threshold"]),
     (["compare", "--vari"], []),
     (["advise", "--bud"], ["--budget"]),
+    (["derive", "--"], ["--details", "--help", "--json"]),
+    (["timeline", "--s"], ["--sample=", "--seed=", "--sends=", "--server-model=", "--size=", "--slower-than=",
+                           "--socket=", "--stages"]),
+    (["sweep", "--o"], ["--order-seed=", "--out="]),
+    (["exporter", "--t"], ["--textfile=", "--threads=", "--top=", "--total="]),
+    *(([f"--{name}"], []) for name in ("decide", "grid", "listen", "out", "retry", "sends", "shard", "textf", "top")),
     (["--", "ls", "--col"], []),
 ])
 def test_bash_completes(words, offered):
@@ -148,7 +154,7 @@ def test_a_program_below_home_completes(tmp_path, shell, script, command, there)
 
 @pytest.mark.parametrize("words,offered", [
     (["--vari"], "--variant="), (["sw"], "sweep"), (["compare", "--thr"], "--threshold"),
-    (["--variant=two"], "twocopy"), (["sweep", "--grid=s"], "servers")])
+    (["timeline", "--st"], "--stages"), (["--variant=two"], "twocopy"), (["sweep", "--grid=s"], "servers")])
 def test_zsh_completes(words, offered):
     """What its own functions are told, which only run inside its line editor."""
     if not shutil.which("zsh"):

@@ -2,6 +2,7 @@
 """A sweep makes each run of its plan exactly once, whatever interrupts it, and drops none."""
 
 import collections
+import datetime
 import json
 import os
 import pathlib
@@ -171,6 +172,20 @@ def test_a_failed_run_is_kept_and_told(tmp_path):
     assert retried.returncode == 0 and "2 of 2 runs measured, 0 failed" in retried.stdout
     assert (1, failed["run"]["cell"]) in runs(lines(tmp_path))[2:]  # and the other one, if it was disturbed
     assert sweep(tmp_path, *args).returncode == 0
+
+
+def test_a_run_without_a_window_is_dated_by_its_beginning(tmp_path):
+    begun = datetime.datetime.now(datetime.timezone.utc)
+    sweep(tmp_path / "failed", "--peer", "127.0.0.1:1", "--variant", "write", "--messages", "100", "--repeat", "2",
+          "--budget", "0")
+    sweep(tmp_path / "skipped", "--socket", "congestion=nosuch", "--variant", "write", "--messages", "100", "--repeat",
+          "2", "--budget", "0")
+    made = lines(tmp_path / "failed") + lines(tmp_path / "skipped")
+    assert [record["schema"] for record in made] == 4 * ["sendpath.failure/1"]
+    for record in made:
+        started = datetime.datetime.fromisoformat(record["started"].replace("Z", "+00:00"))
+        assert begun <= started <= datetime.datetime.now(datetime.timezone.utc)
+        assert record["run"]["id"].startswith(f"{int(started.timestamp())}.{started.microsecond:06}-")
 
 
 def test_what_cannot_be_run_is_skipped_aloud(tmp_path):

@@ -108,7 +108,7 @@ def test_and_so_often_only(swept):
     assert "42 of 42 runs measured" in text and "were disturbed" not in text
 
 
-@pytest.mark.parametrize("options", [{"budget": "0"}, {"budget": "0s", "decide": True}])
+@pytest.mark.parametrize("options", [{"budget": "0"}, {"budget": "0ms", "decide": True}])
 def test_a_budget_of_nothing_is_for_the_plan_alone(swept, options):
     engine = Engine(noise=0.3, busy=lambda number, repeat, made: repeat == 2)
     swept(engine, 7, **options)

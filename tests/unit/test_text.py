@@ -23,7 +23,8 @@ import texts  # noqa: E402 (not in the path before)
 import verdicts  # noqa: E402
 from tables import keys  # noqa: E402
 from derive import hist as filled, outcome  # noqa: E402
-from text import answer, calls, facts, notes, record, table, timeline, units, verdict, zerocopy  # noqa: E402
+from text import answer, calls, comparison, facts, notes, record, table, timeline, units, verdict  # noqa: E402
+from text import zerocopy  # noqa: E402
 from text.cells import Cells  # noqa: E402
 from text.hist import Hist, shared  # noqa: E402
 from text.layout import lay_out  # noqa: E402
@@ -257,6 +258,22 @@ def test_the_reference_is_the_first_variant(order):
         record.string(cell.record, "run/cell") for cell in (other, first))
 
 
+def test_what_alone_has_its_number_of_fields_is_not_compared():
+    def load(variant, size, fields):
+        one = texts.larger("copying_load")
+        one["load"].update(variant=variant, message_bytes=size, fields=fields)
+        one["run"]["cell"] = f"{variant} {size} {fields}"
+        return one
+    cells = cells_of(*(load(variant, size, fields) for size in (1024, 4096)
+                       for variant, fields in (("twocopy", 8), ("sendfile", 1), ("splice", 8))))
+    cells.name()
+    shown = [comparison.ratio("throughput")(cell) for cell in cells]
+    assert shown == 2 * ["1", None, "1.00"] and [cell.alone for cell in cells] == 2 * [False, True, False]
+    other = cells_of(*(load(variant, 1024, fields) for fields in (8, 1) for variant in ("twocopy", "sendfile")))
+    other.name()
+    assert not any(cell.alone for cell in other)
+
+
 def test_comparisons_are_as_the_schema_of_records_has_them():
     cells = cells_of(*texts.repeats(*texts.LOADS))
     cells.name()
@@ -329,6 +346,14 @@ def test_medians():
     (units.percent(0.0, 0.0), "-")])
 def test_numbers_as_people_write_them(text, expected):
     assert text == expected
+
+
+def test_durations_are_read_as_c_reads_them():
+    assert [units.duration(text) for text in ("10", "0.5", "10s", "200ms", "5us", "2m", "1h", "1.", ".5")] == [
+        10, 0.5, 10, 0.2, pytest.approx(5e-6), 120, 3600, 1, 0.5]
+    for text in "", "s", "x", "-1", "+1", "1e3", "inf", "nan", "1 s", "1_0", "1d", ".", "1\n", "\u0661":
+        with pytest.raises(ValueError):
+            units.duration(text)
 
 
 def test_a_table_aligns_its_columns_and_continues_below():

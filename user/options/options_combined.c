@@ -82,7 +82,7 @@ static bool is_numeric(const char *text)
 	if (units__endpoint(text, host, sizeof(host), port))
 		return false;
 	host[strcspn(host, "%")] = '\0';
-	return !listener__resolve(&at, host, port, AI_NUMERICHOST | AI_NUMERICSERV);
+	return !listener__resolve(&at, host, port);
 }
 
 error_t options__check(const struct options *o, struct argp_state *state)

@@ -127,6 +127,7 @@ int run__measure(struct run_result *r, const struct measurement *setup)
 	int err;
 
 	memset(r, 0, sizeof(*r));
+	clock_gettime(CLOCK_REALTIME, &r->started);
 	err = run__plan(r, setup, purpose(&setup->load));
 	if (err)
 		return err;

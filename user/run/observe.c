@@ -307,6 +307,7 @@ static int prepare_observation(struct run_result *r, const struct measurement *s
 
 	*tracer = NULL;
 	memset(r, 0, sizeof(*r));
+	clock_gettime(CLOCK_REALTIME, &r->started);
 	err = check_target(setup->tracing.target, later, r);
 	if (!err)
 		err = run__plan(r, setup, PLAN_OBSERVATION);

@@ -34,7 +34,7 @@ struct measurement {
 };
 
 struct run_result {
-	struct timespec started;
+	struct timespec started; /* of the window; before it opens, of the run */
 	pid_t sender_pid, receiver_pid;
 	struct plan plan;
 	struct window_counts counts;

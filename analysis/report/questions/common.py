@@ -13,6 +13,7 @@ from analysis.report.base import Table
 from analysis.summary import Comparison
 
 NAMES = {"twocopy": "two-copy", "onecopy": "one-copy", "zerocopy": "zero-copy"}
+WAYS = ["variant", "server_model"]
 # What deciding in the same folder replaces, and what sweep has not; for another sweep, the folder's own, too.
 _DECIDES = "retry", "decide", "json", "details", "folded"
 _REPLACED = "out", "order-seed", *_DECIDES
@@ -89,9 +90,12 @@ def _sweep(runs: pl.DataFrame, *without: str) -> str:
 
 
 def _command(runs: pl.DataFrame) -> str:
-    made = [command for command in runs["command"].drop_nulls().unique(maintain_order=True)
-            if not command.startswith("analyze timeline ")]  # which compares nothing
-    return made[0] if made else "analyze sweep --grid GRID --out DIR"
+    """Of the commands that made these runs, the one of most variants or server models."""
+    made = runs.filter(~pl.col("command").str.starts_with("analyze timeline "))  # which compares nothing
+    if made.is_empty():
+        return f"analyze sweep --grid {'servers' if 'procinfo' in runs['workload'] else 'sizes'} --out DIR"
+    most = made.group_by("command", maintain_order=True).agg(pl.struct(WAYS).n_unique())
+    return most.sort(WAYS[0], descending=True, maintain_order=True)["command"][0]
 
 
 def again(runs: pl.DataFrame, *more: str) -> str:
@@ -104,6 +108,13 @@ def decides(runs: pl.DataFrame, found: list[Comparison]) -> str:
     """The command that might decide what is inconclusive, also where nothing could be compared."""
     if found and not any(c.verdict == judge.INCONCLUSIVE for c in found):
         return ""
+    compared = {value for c in found for value in (c.a, c.b, c.cell.get("variant")) if isinstance(value, str)}
+    if compared:
+        runs = runs.filter(pl.any_horizontal(pl.col(WAYS).is_in(compared)))
+    for way in WAYS:
+        names, made = (set(some[way].drop_nulls()) for some in (runs, runs.filter(pl.col("command") == _command(runs))))
+        if made and names > made:
+            return again(runs, f"--{way.replace('_', '-')} {','.join(style.order(list(names)))}", "--decide")
     command = _sweep(runs, *_DECIDES)
     return f"sudo ./{command} --decide" + ("" if " --out" in command else " --out DIR")
 

@@ -105,7 +105,7 @@ def overtakes(data: Data, a: str, b: str) -> Answer:
             f"sudo ./analyze sweep --grid sizes --variant {b},{a} --out DIR"))
     if not found:
         return Answer(question, common.NO_PAIRS, verdict=judge.INCONCLUSIVE,
-                      next=common.decides(runs, []), caveats=common.discarded(data.sending))
+                      next=common.decides(both, []), caveats=common.discarded(data.sending))
     told, over_all = found, ""
     crossings = judged.crossovers(kind, found)
     if not crossings and any(c.verdict == judge.INCONCLUSIVE for c in found):
