@@ -251,11 +251,13 @@ const volatile bool causes_by_name = false;
 
 static __always_inline __u32 device_name_hash(struct net_device *dev)
 {
-	__u64 name[DEVICE_NAME_MAX / sizeof(__u64)] = {};
+	union {
+		char text[DEVICE_NAME_MAX];
+		__u64 words[DEVICE_NAME_MAX / sizeof(__u64)];
+	} name = {};
 
-	bpf_probe_read_kernel_str(name, sizeof(name),
-				  (void *)dev + bpf_core_field_offset(dev->name));
-	return hash_words(name, 2, 2) >> 32;
+	BPF_CORE_READ_STR_INTO(&name.text, dev, name);
+	return hash_words(name.words, 2, 2) >> 32;
 }
 
 static __always_inline void cause_key__set_device(struct cause_key *key, struct net_device *dev)

@@ -38,14 +38,6 @@ static __always_inline bool optmem_exhausted(struct sock *sk)
 	return limit && (__u32)READ(sk, sk_omem_alloc.counter) + size > limit;
 }
 
-struct user_namespace___level {
-	int level;
-} __attribute__((preserve_access_index));
-
-struct cred___owned {
-	struct user_namespace___level *user_ns;
-} __attribute__((preserve_access_index));
-
 /* capable(CAP_IPC_LOCK): a user namespace's own capabilities do not count. */
 static __always_inline bool may_lock(struct cred *cred)
 {
@@ -54,8 +46,7 @@ static __always_inline bool may_lock(struct cred *cred)
 	/* Before 6.3 the capabilities were an array of two words. */
 	bpf_probe_read_kernel(&capabilities, sizeof(capabilities),
 			      (void *)cred + bpf_core_field_offset(struct cred, cap_effective));
-	return capabilities >> CAP_IPC_LOCK & 1 &&
-	       !READ((struct cred___owned *)cred, user_ns, level);
+	return capabilities >> CAP_IPC_LOCK & 1 && !READ(cred, user_ns, level);
 }
 
 /* The check of mm_account_pinned_pages(). */

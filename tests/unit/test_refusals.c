@@ -10,7 +10,8 @@
 static bool exhausted(__u32 shift, __u64 limit, __u64 locked, __u64 bytes)
 {
 	static struct user_struct user;
-	static struct cred cred = {.user = &user};
+	static struct user_namespace initial;
+	static struct cred cred = {.user = &user, .user_ns = &initial};
 	static struct signal_struct signal;
 
 	page_shift = shift;
@@ -38,10 +39,24 @@ static void test_memlock_is_counted_in_pages(void **state)
 	assert_false(exhausted(16, RLIM_INFINITY, 128 * KIB, 64 * KIB));
 }
 
+/* CAP_IPC_LOCK of a user namespace is not what the kernel asks for. */
+static void test_capabilities_count_in_the_initial_namespace(void **state)
+{
+	struct user_namespace namespace = {};
+	struct cred cred = {.user_ns = &namespace};
+	__u64 all = ~0ULL;
+
+	memcpy(&cred.cap_effective, &all, sizeof(cred.cap_effective));
+	assert_true(may_lock(&cred));
+	namespace.level = 1;
+	assert_false(may_lock(&cred));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_memlock_is_counted_in_pages),
+		cmocka_unit_test(test_capabilities_count_in_the_initial_namespace),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

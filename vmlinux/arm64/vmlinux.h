@@ -23,6 +23,7 @@ struct sk_buff;
 struct sock;
 struct task_struct;
 struct ubuf_info;
+struct user_namespace;
 struct user_struct;
 
 typedef unsigned char __u8;
@@ -76,6 +77,7 @@ struct sched_info {
 struct cred {
 	kernel_cap_t cap_effective;
 	struct user_struct *user;
+	struct user_namespace *user_ns;
 } __attribute__((preserve_access_index));
 
 struct task_struct {
@@ -125,6 +127,10 @@ struct signal_struct {
 
 struct user_struct {
 	atomic_long_t locked_vm;
+} __attribute__((preserve_access_index));
+
+struct user_namespace {
+	int level;
 } __attribute__((preserve_access_index));
 
 struct files_struct {

@@ -3,4 +3,5 @@
 #pragma once
 
 #define bpf_htonl(x) __builtin_bswap32(x)
+#define bpf_htons(x) __builtin_bswap16(x)
 #define bpf_ntohs(x) __builtin_bswap16(x)
