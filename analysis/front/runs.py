@@ -324,7 +324,8 @@ class Sweep(_Runs):
     def _read(self):
         for record in self.folder.records():
             self._note(record)
-            self.elsewhere += record["host"].get("kernel") != self.begin["kernel"]
+            self.elsewhere += any(record["host"].get(key) != self.begin[of] for key, of in (
+                ("name", "host"), ("kernel", "kernel")))
         if self.options["retry"]:
             self.outcomes = {key: found for key, found in self.outcomes.items()
                              if found[0] == "measured" and key not in self.disturbed}
@@ -338,8 +339,9 @@ class Sweep(_Runs):
         if self.twice:
             self.complain(f"{name} has {counted(self.twice, 'run')} twice: the first of each counts")
         if self.elsewhere:
-            self.complain(f"{name} has {counted(self.elsewhere, 'run')} under another kernel than this, Linux "
-                          f"{self.begin['kernel']}: left in place; runs compare as far as kernels do")
+            self.complain(f"{name} has {counted(self.elsewhere, 'run')} of another machine or kernel than this, "
+                          f"{self.begin['host']} with Linux {self.begin['kernel']}: left in place; only runs of one "
+                          "machine and kernel are compared")
         if 0 < left < runs:
             self.complain(f"going on: {runs - left} of {runs} runs are in {name}")
 

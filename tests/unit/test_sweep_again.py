@@ -24,52 +24,58 @@ TRUTH = {("onecopy", 1024): 2.0, ("onecopy", 65536): 1.1, ("onecopy", 1 << 20): 
 
 
 class Engine:
-    """busy: takes number and repeat of a run and how often it was made, says whether it is disturbed."""
+    """busy and fails: take number and repeat of a run and how often it was made, say whether it is disturbed
+    or fails. host, speed: the machine's name, and how fast it is.
+    """
 
-    def __init__(self, noise=0.02, busy=lambda *_: False, end_after=None):
+    def __init__(self, noise=0.02, busy=lambda *_: False, end_after=None, fails=lambda *_: False, host="vm", speed=1):
         self.random, self.noise, self.busy, self.made = random.Random(3), noise, busy, []
-        self.end_after = end_after
+        self.end_after, self.fails, self.host, self.speed = end_after, fails, host, speed
+        self.requests = []
         self.cells = [{"cell": f"{variant},{size}", "group": size, "label": "", "seconds": 0.1,
                        "load": [variant, str(size)]} for size in (1024, 65536, 1 << 20)
                       for variant in ("twocopy", "onecopy")]
 
     def begin(self, repeat, **options):
         return {"cells": self.cells, "command_runs": False, "observes": False, "interval": False, "sweep": True, "decides": True,
-                "kernel": RAW["host"]["kernel"], "version": "1", "command": ["sweep"],
+                "host": self.host, "kernel": RAW["host"]["kernel"], "version": "1", "command": ["sweep"],
                 "options": {**dict.fromkeys(runs._MEASURING), "shard": None, "order_seed": "5",
                             "grid": None, "retry": False, "decide": False, "budget": None,
                             "json": None, "folded": None, "out": None, "details": False,
                             "repeat": repeat, **options}}
 
     def say(self, request):
-        self.request = request
+        self.requests.append(request)
 
     def hear(self, _tick=None):
         if len(self.made) == self.end_after:
             return {"schema": "sendpath.interrupted/1"}
-        number, repeat = self.request["run"], self.request["repeat"]
+        number, repeat = self.requests[-1]["run"], self.requests[-1]["repeat"]
         raw = copy.deepcopy(RAW)
         variant, size = self.cells[number]["load"]
         raw["run"].update(cell=self.cells[number]["cell"], repeat=repeat, seed=5, id=f"run {len(self.made)}")
         raw["load"].update(variant=variant, message_bytes=int(size))
+        raw["host"]["name"] = self.host
         made = self.made.count((number, repeat))
         raw["noise"].update(hz=100, opened={**raw["noise"]["opened"], "stat": "cpu 0 0 0 0 0 0 0 0"}, closed={
             **raw["noise"]["closed"], "stat": BUSY if self.busy(number, repeat, made) else QUIET})
-        raw["app"]["throughput_bps"] = 1e9 * TRUTH.get((variant, int(size)), 1) * self.random.lognormvariate(
-            0, self.noise)
+        raw["app"]["throughput_bps"] = (self.speed * 1e9 * TRUTH.get((variant, int(size)), 1) *
+                                        self.random.lognormvariate(0, self.noise))
         raw["app"]["user_s"] = raw["app"]["system_s"] = 5e7 / raw["app"]["throughput_bps"]
         raw["app"]["receiver"] = {"user_s": 0.0, "system_s": 0.0}
+        if self.fails(number, repeat, made):
+            raw.update(error="no memory", exit_status=1, window=False)
         self.made.append((number, repeat))
         return raw
 
 
 @pytest.fixture(name="swept")
 def fixture_swept(tmp_path, capfd):
-    """The engine, what a sweep by it printed, and the folder's comparisons."""
+    """What a sweep by an engine printed, and the folder's comparisons; and its exit status as an attribute."""
     def swept(engine, repeat=9, **options):
         made = Sweep(engine, engine.begin(repeat, out=str(tmp_path / "out"), **options), print)
         made.make()
-        made.finish()
+        swept.status = made.finish()
         if made.folder.runs is not None:
             os.close(made.folder.runs)
         told = tmp_path / "out/comparisons.json"
@@ -186,3 +192,10 @@ def test_a_number_of_repeats_that_was_asked_for_is_made(tmp_path):
     begin = engine.begin(2, json=str(tmp_path / "records"))
     assert Grid(engine, {**begin, "decides": False}, print).make() == 0
     assert engine.made == [(number, repeat) for repeat in (1, 2) for number in range(6)]
+
+
+def test_runs_of_two_machines_are_no_pair(swept):
+    swept(Engine(busy=lambda number, *_: number % 2), budget="0")
+    text, found = swept(Engine(host="other", speed=1.5), retry=True)
+    assert {one["n"] for one in found} == {0} and not any(one["discarded"] for one in found)
+    assert "has 54 runs of another machine or kernel" in text
