@@ -397,7 +397,8 @@ class Sweep(_Runs):
     def _make(self, place, repeat):
         number, cell = self.cells[place]
         label = f"{cell['label']} #{repeat}"
-        self.left = max(self.left, 1 + bool(self.disturbed or self.options["decide"]))
+        # It may have to be made again itself, unless there is no time for that.
+        self.left = max(self.left, 1 + (self.budget != 0))
         self.progress.runs = max(self.progress.runs, self.progress.done + 1)
         said = self._run(number, repeat, label, label)
         error = said["error"]

@@ -199,3 +199,13 @@ def test_runs_of_two_machines_are_no_pair(swept):
     text, found = swept(Engine(host="other", speed=1.5), retry=True)
     assert {one["n"] for one in found} == {0} and not any(one["discarded"] for one in found)
     assert "has 54 runs of another machine or kernel" in text
+
+
+@pytest.mark.parametrize("options, ends", [({}, False), ({"decide": True}, False), ({"budget": "0"}, True),
+                                           ({"budget": "0", "decide": True}, True)])
+def test_only_the_last_run_is_announced_as_such(swept, options, ends):
+    """The engine cannot measure everything after it."""
+    engine = Engine(busy=lambda number, repeat, made: made == 0 and len(engine.made) == 53)
+    swept(engine, **options)
+    *others, last = [request["last"] for request in engine.requests]
+    assert not any(others) and last is ends
