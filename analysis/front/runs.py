@@ -259,6 +259,7 @@ class Sweep(_Runs):
                      if is_mine(cell, self.shard, self.shards)}
         self.outcomes = {}  # (place, repeat) -> "measured", or failed, skipped and the error
         self.disturbed = {}  # of these why, and how often each was made again
+        self.failed = set()  # of these, what failed in this sweep as it was made again
         self.deadline = float("inf")  # of runs beyond the plan
         self.kept = Cells()
         self.foreign = self.twice = self.elsewhere = 0
@@ -301,7 +302,7 @@ class Sweep(_Runs):
             else:
                 self.disturbed.pop(key, None)
         elif key in self.disturbed:
-            pass  # what it came to before stands
+            self.outcomes[key] = ("measured", "")  # what it came to before stands
         else:
             self.outcomes[key] = ("skipped" if record.get("outcome") == "skipped" else "failed",
                                   record.get("error") or "")
@@ -406,6 +407,7 @@ class Sweep(_Runs):
             if said["interrupted"]:
                 raise Interrupted
             self.progress.end(True, _done_word(said["app"]))
+            self.failed.discard((place, repeat))
             record = record_of(said)
             record["run"]["first_look"] = self.options["repeat"] if self.options["decide"] else None
             self._keep(record)
@@ -415,6 +417,8 @@ class Sweep(_Runs):
         skipped = said.get("outcome") == "skipped" or said.get("exit_status") == SYSTEM
         if not skipped:
             self.complain(f"{label}: {error}")
+            if (place, repeat) in self.disturbed:
+                self.failed.add((place, repeat))
         elif not any(found[0] == "skipped" for key, found in self.outcomes.items() if key[0] == place):
             self.complain(f"skipped: {error}")  # once, however many repeats there are
         outcome = "skipped" if skipped else "failed"
@@ -445,7 +449,7 @@ class Sweep(_Runs):
         if measured + failed + skipped < runs:
             out.write("not done: the same command goes on from here\n")
         out.write(self._what_is_open())
-        status = FAILED if failed else SYSTEM if skipped and not measured else 0
+        status = FAILED if failed or self.failed else SYSTEM if skipped and not measured else 0
         if not out.check(self.complain):
             status = status or FAILED
         return self.status or status

@@ -209,3 +209,11 @@ def test_only_the_last_run_is_announced_as_such(swept, options, ends):
     swept(engine, **options)
     *others, last = [request["last"] for request in engine.requests]
     assert not any(others) and last is ends
+
+
+def test_what_fails_in_place_of_a_disturbed_run_fails_the_sweep(swept):
+    swept(Engine(busy=lambda number, repeat, made: (number, repeat) == (1, 2)), 3, budget="0")
+    text, _ = swept(Engine(fails=lambda *_: True), 3, retry=True, budget="0")
+    assert swept.status == 1 and "18 of 18 runs measured" in text and "not done" not in text
+    text, _ = swept(Engine(), 3)
+    assert swept.status == 0 and "18 of 18 runs measured" in text
