@@ -275,12 +275,16 @@ class Sweep(_Runs):
                 "shards": self.shards, "measuring": {key: self.options[key] for key in _MEASURING},
                 "cells": [{key: cell[key] for key in ("cell", "group", "load")} for _, cell in self.cells]}
 
-    def _runs(self):
+    def _planned(self):
         return len(self.mine) * self.options["repeat"]
 
+    def _runs(self):
+        """Those that are planned, and those that --decide made beyond them."""
+        return self._planned() + sum(place in self.mine and repeat > self.options["repeat"]
+                                     for place, repeat in self.outcomes)
+
     def _count(self, outcome):
-        return sum(1 for (place, repeat), found in self.outcomes.items()
-                   if found[0] == outcome and place in self.mine and repeat <= self.options["repeat"])
+        return sum(place in self.mine and found[0] == outcome for (place, _), found in self.outcomes.items())
 
     def _note(self, record):
         """What a record of the folder says of a run. What failed or was disturbed can be run again: the
@@ -351,7 +355,7 @@ class Sweep(_Runs):
         for repeat in range(1, self.options["repeat"] + 1):
             self._make_block(self.mine, repeat)
         now = time.monotonic()
-        guess = self._runs() * (self.begin["cells"][0]["seconds"] + GUESS_S)
+        guess = self._planned() * (self.begin["cells"][0]["seconds"] + GUESS_S)
         self.deadline = now + (max(now - begun, guess) if self.budget is None else self.budget)
         self._make_again()
         if self.options["decide"]:
@@ -375,21 +379,28 @@ class Sweep(_Runs):
     def _decide(self):
         """Repeats what is inconclusive, for one look after the other."""
         looks = judge.looks(self.options["repeat"])
-        made = next(looks, 0)
+        before, made, fails = 0, next(looks, 0), set()
         for look in looks:
-            places = self._inconclusive()
+            fails |= self._failing(range(before + 1, made + 1))
+            places = self._inconclusive(fails)
             if not places or time.monotonic() >= self.deadline:
                 return
             for repeat in range(made + 1, look + 1):
                 self._make_block(places, repeat)
             self._make_again()
-            made = look
+            before, made = made, look
 
-    def _inconclusive(self):
-        """The places of configurations that a comparison without a verdict is of."""
+    def _inconclusive(self, fails):
+        """The places of configurations that a comparison without a verdict is of, if neither fails."""
         self._sort()
-        return {self.numbers[one[side]] for one in self.kept.comparisons for side in ("of", "against")
-                if one["verdict"] == judge.INCONCLUSIVE} & self.mine
+        pairs = [{self.numbers[one[side]] for side in ("of", "against")} for one in self.kept.comparisons
+                 if one["verdict"] == judge.INCONCLUSIVE]
+        return set().union(*(pair for pair in pairs if not pair & fails)) & self.mine
+
+    def _failing(self, repeats):
+        """The places of configurations of which some of these repeats were made, and none was measured."""
+        made = [(place, outcome) for (place, repeat), (outcome, _) in self.outcomes.items() if repeat in repeats]
+        return {place for place, _ in made} - {place for place, outcome in made if outcome == "measured"}
 
     def _sort(self):
         """The cells as they are planned."""
@@ -463,7 +474,8 @@ class Sweep(_Runs):
         if judge.INCONCLUSIVE in found and not self.options["decide"]:
             text += "inconclusive: the same command with --decide repeats these until they are decided\n"
         elif judge.INCONCLUSIVE in found:
-            text += "inconclusive: the same command with a larger --budget goes on\n"
+            more = "--retry and " * bool(self._count("failed"))
+            text += f"inconclusive: the same command with {more}a larger --budget goes on\n"
         if self.disturbed:
             text += (f"{counted(len(self.disturbed), 'disturbed run')} left out of comparisons: the same command "
                      "with --retry repeats what was disturbed\n")
@@ -478,11 +490,10 @@ class Sweep(_Runs):
 
     def _print_failures(self, place, cell, outcome, out):
         """One line for all repeats that came to the same."""
-        errors = [found[1] for (at, _), found in sorted(self.outcomes.items())
-                  if at == place and found[0] == outcome]
+        made = [found for (at, _), found in sorted(self.outcomes.items()) if at == place]
+        errors = [error for found, error in made if found == outcome]
         if errors:
-            out.write(f"{outcome}: {cell['cell']}, {len(errors)} of {counted(self.options['repeat'], 'run')}: "
-                      f"{errors[0]}\n")
+            out.write(f"{outcome}: {cell['cell']}, {len(errors)} of {counted(len(made), 'run')}: {errors[0]}\n")
 
 
 def _done_word(app):

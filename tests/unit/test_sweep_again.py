@@ -217,3 +217,17 @@ def test_what_fails_in_place_of_a_disturbed_run_fails_the_sweep(swept):
     assert swept.status == 1 and "18 of 18 runs measured" in text and "not done" not in text
     text, _ = swept(Engine(), 3)
     assert swept.status == 0 and "18 of 18 runs measured" in text
+
+
+def test_decide_does_not_repeat_what_fails(swept):
+    engine = Engine(noise=0.06, fails=lambda number, repeat, made: number == 3 and repeat > 9)
+    text, _ = swept(engine, decide=True, budget="1000")
+    made = [repeat for number, repeat in engine.made if number == 3]
+    assert sorted(made) == list(range(1, 15)) and swept.status == 1
+    assert "failed: onecopy,65536, 5 of 14 runs: no memory" in text and " 5 failed, 0 skipped" in text
+    assert "the same command with --retry and a larger --budget goes on" in text
+    again = Engine(noise=0.06)
+    swept(again, decide=True, budget="1000")
+    assert not again.made and swept.status == 1
+    text, _ = swept(again, decide=True, budget="1000", retry=True)
+    assert swept.status == 0 and "inconclusive: " not in text
