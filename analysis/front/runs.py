@@ -385,7 +385,7 @@ class Sweep(_Runs):
             places = self._inconclusive(fails)
             if not places or time.monotonic() >= self.deadline:
                 return
-            for repeat in range(made + 1, look + 1):
+            for repeat in range(1, look + 1):  # an earlier look may have left these out
                 self._make_block(places, repeat)
             self._make_again()
             before, made = made, look

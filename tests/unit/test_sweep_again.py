@@ -231,3 +231,14 @@ def test_decide_does_not_repeat_what_fails(swept):
     assert not again.made and swept.status == 1
     text, _ = swept(again, decide=True, budget="1000", retry=True)
     assert swept.status == 0 and "inconclusive: " not in text
+
+
+def test_decide_after_a_plan_leaves_no_hole(swept, tmp_path):
+    swept(Engine(noise=0.06))
+    text, found = swept(Engine(noise=0.06), decide=True, budget="1000")
+    assert "inconclusive: " not in text
+    made = {}
+    for line in (tmp_path / "out/runs.jsonl").read_text().splitlines():
+        run = json.loads(line)["run"]
+        made.setdefault(run["cell"], set()).add(run["repeat"])
+    assert all(repeats == set(range(1, len(repeats) + 1)) for repeats in made.values())
