@@ -112,12 +112,14 @@ class Grid(_Runs):
         self.reported = 0
         if begin["decides"]:
             self.seed = _random_seed()
+        numbers = [number for number, _ in without_twins(self.cells)]
         # Numbers of configurations and repeats, in order. The first block names the configurations.
         self.planned = collections.deque(
-            (number, repeat) for repeat in range(1, self.options["repeat"] + 1) for number in
-            (range(len(self.cells)) if self.seed is None or repeat == 1 else
-             order(len(self.cells), self.seed, repeat)))
-        self.spare = len(self.planned) // 2 if begin["decides"] else 0
+            (numbers[place], repeat) for repeat in range(1, self.options["repeat"] + 1) for place in
+            (range(len(numbers)) if self.seed is None or repeat == 1 else
+             order(len(numbers), self.seed, repeat)))
+        self.runs = len(self.planned)
+        self.spare = self.runs // 2 if begin["decides"] else 0
         self.skipped = set()
         self.files = {}  # by the option that names them
         self.trace = self.tracks = None  # of --out
@@ -147,13 +149,12 @@ class Grid(_Runs):
         """All runs. The exit status."""
         if not self._open_files():
             return FAILED
-        runs = len(self.planned)
-        self._set_progress(runs, runs, lines=False)
+        self._set_progress(self.runs, self.runs, lines=False)
         try:
             while self.planned and self._make(*self.planned.popleft()):
                 pass
         except Interrupted:
-            if runs > 1 and not self.begin["observes"]:
+            if self.runs > 1 and not self.begin["observes"]:
                 self.complain(f"interrupted: {self.reported} of {self.progress.runs} runs stand in the result")
         return self.status
 
@@ -163,8 +164,7 @@ class Grid(_Runs):
         if self.options["repeat"] > 1:
             label += f" #{repeat}"
         self.left = len(self.planned) + 1 + (self.spare > 0)
-        several = len(self.cells) * self.options["repeat"] > 1
-        said = self._run(number, repeat, label, label if several else "")
+        said = self._run(number, repeat, label, label if self.runs > 1 else "")
         outcome = said.get("outcome")
         if outcome == "skipped":
             # What this system cannot do is said once.

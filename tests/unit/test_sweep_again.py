@@ -187,6 +187,13 @@ def test_blocks_after_the_first_have_a_random_order(compared):
         repeat for _, repeat in engine.made)
 
 
+def test_equal_configurations_are_one(compared):
+    engine = Engine()
+    engine.cells += engine.cells
+    found, _ = compared(engine)
+    assert len(engine.made) == 42 and {one["n"] for one in found} == {7}
+
+
 def test_a_number_of_repeats_that_was_asked_for_is_made(tmp_path):
     engine = Engine(busy=lambda *_: True)
     begin = engine.begin(2, json=str(tmp_path / "records"))
