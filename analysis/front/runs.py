@@ -121,6 +121,7 @@ class Grid(_Runs):
         self.runs = len(self.planned)
         self.spare = self.runs // 2 if begin["decides"] else 0
         self.skipped = set()
+        self.held = None  # the latest record of several configurations: of the last one are the comparisons
         self.files = {}  # by the option that names them
         self.trace = self.tracks = None  # of --out
         self.text = Stream("stderr" if begin["command_runs"] else "stdout")
@@ -156,6 +157,11 @@ class Grid(_Runs):
         except Interrupted:
             if self.runs > 1 and not self.begin["observes"]:
                 self.complain(f"interrupted: {self.reported} of {self.progress.runs} runs stand in the result")
+        finally:  # however it ended
+            if self.held:
+                self.held["comparisons"] = self.kept.comparisons or None
+            if not self._write_held():
+                self.status = FAILED
         return self.status
 
     def _make(self, number, repeat):
@@ -207,11 +213,17 @@ class Grid(_Runs):
             self.spare -= 1
             self.planned.append(again)
             self.progress.runs += 1
-        # What was skipped once is skipped again.
-        if "json" in self.files and all(later in self.skipped for later, _ in self.planned):
-            record["comparisons"] = self.kept.comparisons or None
+        if "json" not in self.files:
+            return True
+        if not self._write_held():
+            return False
+        self.held = record
+        return len(self.kept) > 1 or self._write_held()
+
+    def _write_held(self):
+        record, self.held = self.held, None
         try:
-            if "json" in self.files:
+            if record:
                 self.files["json"].add(json_line(record))
         except OSError as error:
             return self._cannot_write("json", error)

@@ -14,6 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "analysis"))
 
 from front import runs  # noqa: E402
+from front.channel import Gone  # noqa: E402
 from front.runs import Grid, Sweep  # noqa: E402
 
 RAW = json.loads((ROOT / "tests/fixtures/raw/copying_load.json").read_text())["raw"]
@@ -152,11 +153,11 @@ def test_decide_goes_on_where_it_was_interrupted(swept):
 
 @pytest.fixture(name="compared")
 def fixture_compared(tmp_path):
-    """The comparisons of default repeats by the engine, and all records."""
-    def compared(engine):
+    """The comparisons of default repeats by the engine, which ends with this status, and all records."""
+    def compared(engine, status=0):
         file = tmp_path / "records"
         grid = Grid(engine, engine.begin(7, json=str(file)), print)
-        assert grid.make() == 0 and grid.finish() == 0
+        assert grid.make() == status and grid.finish() == status
         found = [json.loads(line) for line in file.read_text().splitlines()]
         assert [bool(record.get("comparisons")) for record in found] == [False] * (len(found) - 1) + [True]
         return found[-1]["comparisons"], found
@@ -185,6 +186,32 @@ def test_blocks_after_the_first_have_a_random_order(compared):
     assert blocks[0] == list(range(6)) and all(sorted(block) == blocks[0] for block in blocks)
     assert len(set(map(tuple, blocks))) > 2 and [repeat for _, repeat in engine.made] == sorted(
         repeat for _, repeat in engine.made)
+
+
+def test_the_last_record_has_the_comparisons_though_the_last_run_fails(compared):
+    found, records = compared(Engine(fails=lambda number, repeat, made: (number, repeat) == (1, 7)), 1)
+    assert len(records) < 42 and {one["n"] for one in found} == {6, 7}
+
+
+def test_and_though_it_is_interrupted(compared):
+    found, records = compared(Engine(end_after=30))
+    assert len(records) == 30 and {one["n"] for one in found} == {5}
+
+
+def test_each_record_is_written_though_the_engine_ends(tmp_path):
+    """And those of one configuration, which have no comparisons, as each run ends."""
+    class Ends(Engine):
+        def hear(self, tick=None):
+            if len(self.made) == 3:
+                raise Gone
+            heard.append(file.read_text().count("\n") if file.exists() else 0)
+            return super().hear(tick)
+    for cells, before in (6, [0, 1, 1]), (1, [0, 1, 2]):
+        file, heard, engine = tmp_path / f"{cells}", [], Ends()
+        engine.cells = engine.cells[:cells]
+        with pytest.raises(Gone):
+            Grid(engine, engine.begin(7, json=str(file)), print).make()
+        assert heard == before and file.read_text().count("\n") == 3
 
 
 def test_equal_configurations_are_one(compared):
