@@ -6,6 +6,7 @@ import fcntl
 import json
 import math
 import os
+import re
 import stat
 import time
 
@@ -126,13 +127,13 @@ class Folder:
             self.fd = os.open(bare, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
         except OSError as error:
             raise self._cannot(what, error) from None
-        older = self._settle_plan(plan, order_given)
+        older = self._settle_plan(plan, order_given, shard)
         self._open_runs(shard, shards)
         if older["repeat"] < plan["repeat"]:
             self._replace(PLAN, {**older, "repeat": plan["repeat"], "command": plan.get("command")})
         return int(older["order_seed"])
 
-    def _settle_plan(self, plan, order_given):
+    def _settle_plan(self, plan, order_given, shard):
         """Returns the folder's plan."""
         try:
             older = self._read_plan()
@@ -147,9 +148,11 @@ class Folder:
         differs = difference(older, plan, order_given)
         if differs:
             command = older.get("command")
+            command = command if isinstance(command, str) else ""
+            if older.get("shards") == plan["shards"]:  # any of them may have made it
+                command = re.sub(r"(?<=--shard[ =])\d+(?=/)", str(shard), command)
             raise Fault(f"--out {self.path} holds another plan: {differs}; name another folder, or "
-                          "repeat the command that made it: "
-                          f"{command if isinstance(command, str) else ''}", USAGE)
+                          f"repeat the command that made it: {command}", USAGE)
         return older
 
     def _read_plan(self):

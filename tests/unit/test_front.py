@@ -145,6 +145,15 @@ def test_a_folder_keeps_its_plan_and_its_seed(tmp_path):
     assert sorted(os.listdir(tmp_path / "out")) == ["plan.json", "runs.jsonl"]
 
 
+@pytest.mark.parametrize("typed, shards, advised", [
+    ("--shard 2/2", 2, "--shard 1/2"), ("--shard=2/2", 2, "--shard=1/2"), ("--shard 2/3", 3, "--shard 2/3")])
+def test_a_refused_shard_is_advised_its_own_command(tmp_path, typed, shards, advised):
+    Folder(str(tmp_path), print).open(plan(shards=shards, command=f"analyze sweep {typed}"), False, 2, shards)
+    with pytest.raises(Fault) as refused:
+        Folder(str(tmp_path), print).open(plan(shards=2, cells=[]), False, 1, 2)
+    assert str(refused.value).endswith(f"analyze sweep {advised}")
+
+
 def test_half_a_record_is_put_aside(tmp_path):
     said = []
     folder, _ = open_folder(tmp_path, said)
