@@ -21,8 +21,8 @@ _SOUND = (
     ("schema", str, True), ("tool", dict, True), ("host", dict, True), ("load", dict, True),
     ("run", dict, True), ("run/cell", str, True), ("run/repeat", int, True), ("error", str, False),
     ("outcome", str, False), ("plan", dict, False), ("app", dict, False), ("calls", list, False),
-    ("lost", dict, False), ("memory", dict, False), ("tcp", dict, False), ("unmeasured", list, False),
-    ("serving", dict, False), ("zerocopy", dict, False))
+    ("lost", dict, False), ("memory", dict, False), ("noise", dict, False), ("tcp", dict, False),
+    ("unmeasured", list, False), ("serving", dict, False), ("zerocopy", dict, False))
 _TYPES = {str: "string", dict: "object", int: "int", list: "array"}
 # What a plan's key is called in an error. The order's seed matters where it was asked for.
 _SAME = (("schema", "schema"), ("version", "version of this program"), ("grid", "--grid"),

@@ -93,6 +93,7 @@ def test_a_record_of_a_sweep():
     (line({**RECORD, "run": {"cell": 7, "repeat": 1}}), "/run/cell is not of type string"),
     (line({**RECORD, "run": {"cell": "4K", "repeat": True}}), "/run/repeat is not of type int"),
     (line({**RECORD, "calls": {}}), "/calls is not of type array"),
+    (line({**RECORD, "noise": "busy"}), "/noise is not of type object"),
     (line({**RECORD, "app": {"x": 1e308}}).replace(b"1e+308", b"1e999"), "a number is not finite"),
     (line({**RECORD, "app": {"x": float("nan")}}), "a number is not finite")])
 def test_a_line_that_is_no_record_of_a_sweep(data, words):
