@@ -71,7 +71,8 @@ class Difference:
 @dataclasses.dataclass(frozen=True)
 class Comparison:
     """only_a, only_b: cells that the other lacks. failed, disturbed: runs of each that are left out
-    because they were interrupted or failed, or because the machine was busy; why: the last reason."""
+    because they were interrupted or failed, or because the machine was busy; why: the last reason. zeros: values
+    of each that are left out because they have no ratio."""
     changes: list[Change]
     differences: list[Difference]
     only_a: list[dict]
@@ -79,6 +80,7 @@ class Comparison:
     failed: tuple[int, int]
     disturbed: tuple[int, int]
     why: str | None
+    zeros: tuple[int, int]
     threshold: float
 
     def of(self, verdict: str) -> list[Difference]:
@@ -107,7 +109,9 @@ def compare(a: pl.DataFrame, b: pl.DataFrame, threshold: float = judge.MARGIN, m
                       [cell for cell in cells[0] if cell not in cells[1]],
                       [cell for cell in cells[1] if cell not in cells[0]],
                       tuple(frame.filter(~pl.col("complete")).height for frame in (a, b)),
-                      tuple(map(len, busy)), next(iter([*busy[1][-1:], *busy[0][-1:]]), None), threshold)
+                      tuple(map(len, busy)), next(iter([*busy[1][-1:], *busy[0][-1:]]), None),
+                      tuple(sum(_known(frame, metric).height - _compared(frame, metric).height for metric in metrics)
+                            for frame in (a, b)), threshold)
 
 
 def _changes(a, b, settings):
@@ -134,9 +138,15 @@ def _pairs(a, b, metric, keys):
     return both.sort(with_span, nulls_last=True).iter_rows(named=True)
 
 
+def _known(frame, metric):
+    return summary.comparable(summary.usable(frame, metric.column))
+
+
+def _compared(frame, metric):
+    known = _known(frame, metric)
+    return known if metric.share else known.filter(pl.col(metric.column) > 0)
+
+
 def _values(frame, metric, keys):
-    known = summary.comparable(summary.usable(frame, metric.column))
-    if not metric.share:
-        known = known.filter(pl.col(metric.column) > 0)
-    return known.group_by(keys).agg(pl.col(metric.column).alias("values"),
-                                    pl.col("fallback_rate").median().alias("copied"))
+    return _compared(frame, metric).group_by(keys).agg(pl.col(metric.column).alias("values"),
+                                                       pl.col("fallback_rate").median().alias("copied"))

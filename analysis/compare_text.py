@@ -68,6 +68,8 @@ def _cells(comparison, everything):
             said.append(f"{words.plural(count, 'run')} of {name} left out, interrupted or failed")
     if any(comparison.disturbed):
         said.append(left_out(comparison))
+    if any(comparison.zeros):
+        said.append(zeros(comparison))
     return "; ".join(said)
 
 
@@ -75,6 +77,11 @@ def left_out(comparison: Comparison) -> str:
     """What noise took from the comparison."""
     of_a, of_b = comparison.disturbed
     return f"{words.plural(of_a, 'run')} of A and {of_b} of B left out, disturbed ({comparison.why})"
+
+
+def zeros(comparison: Comparison) -> str:
+    of_a, of_b = comparison.zeros
+    return f"{words.plural(of_a, 'value')} of A and {of_b} of B left out: 0 has no ratio"
 
 
 def _rows(found, comparison, everything):
@@ -139,6 +146,7 @@ def as_json(comparison: Comparison) -> dict:
         "changes": [dataclasses.asdict(change) for change in comparison.changes],
         "only_a": comparison.only_a, "only_b": comparison.only_b,
         "left_out": list(comparison.failed), "disturbed": list(comparison.disturbed),
+        "zeros": list(comparison.zeros),
         "conclusion": conclusion(comparison),
         "verdicts": {verdict: len(comparison.of(verdict)) for verdict in ORDER},
         "differences": [

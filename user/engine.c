@@ -105,6 +105,7 @@ static json_object *begin_json(const struct engine *e)
 	json__add_string(o, "schema", BEGIN_SCHEMA);
 	json__add_string(o, "version", SENDPATH_VERSION);
 	json__add(o, "command", raw__command());
+	json__add_string(o, "host", e->host->names.nodename);
 	json__add_string(o, "kernel", e->host->names.release);
 	json__add_string(o, "untraced", e->untraced);
 	json__add_truth(o, "observes", parts->target.given);

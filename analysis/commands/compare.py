@@ -54,7 +54,8 @@ def run(options):
     found = compare.compare(*(loaded.frame for loaded in sets), options.threshold, metrics)
     if not found.differences:
         none = (f"undisturbed load in common: {compare_text.left_out(found)}: measure again"
-                if any(found.disturbed) else "load in common: nothing is compared")
+                if any(found.disturbed) else
+                f"load in common: {compare_text.zeros(found) if any(found.zeros) else 'nothing is compared'}")
         raise Fault(f"{options.a} and {options.b} have no {none}", FAILED)
     if options.json != "-":
         heads = [compare_text.describe(name, path, loaded.frame) for name, path, loaded in

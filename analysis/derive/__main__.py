@@ -44,10 +44,13 @@ def main(arguments):
     path = options.json
     try:
         out = LineFile(options.json) if options.json else None
-        for path in options.paths:
-            for record in records(path):
+        for name in options.paths:
+            path = name
+            for record in records(name):
                 if out:
+                    path = options.json
                     out.add(json_line(record))
+                    path = name
                 if record["schema"] == SCHEMA:
                     cells.add(record)
         path = options.json

@@ -7,6 +7,7 @@ import fcntl
 import json
 import math
 import os
+import re
 import stat
 import time
 
@@ -22,8 +23,8 @@ _SOUND = (
     ("schema", str, True), ("tool", dict, True), ("host", dict, True), ("load", dict, True),
     ("run", dict, True), ("run/cell", str, True), ("run/repeat", int, True), ("error", str, False),
     ("outcome", str, False), ("plan", dict, False), ("app", dict, False), ("calls", list, False),
-    ("lost", dict, False), ("memory", dict, False), ("tcp", dict, False), ("unmeasured", list, False),
-    ("serving", dict, False), ("zerocopy", dict, False))
+    ("lost", dict, False), ("memory", dict, False), ("noise", dict, False), ("tcp", dict, False),
+    ("unmeasured", list, False), ("serving", dict, False), ("zerocopy", dict, False))
 _TYPES = {str: "string", dict: "object", int: "int", list: "array"}
 # What a plan's key is called in an error. The order's seed matters where it was asked for.
 _SAME = (("schema", "schema"), ("version", "version of this program"), ("grid", "--grid"),
@@ -120,13 +121,13 @@ class Folder:
             if os.path.islink(bare):
                 raise OSError(errno.ELOOP, "")
             self.fd = os.open(bare, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
-        older = self._settle_plan(plan, order_given)
+        older = self._settle_plan(plan, order_given, shard)
         self._open_runs(shard, shards)
         if older["repeat"] < plan["repeat"]:
             self._replace(PLAN, {**older, "repeat": plan["repeat"], "command": plan.get("command")})
         return int(older["order_seed"])
 
-    def _settle_plan(self, plan, order_given):
+    def _settle_plan(self, plan, order_given, shard):
         """Returns the folder's plan."""
         try:
             with self._trying_to(f"read or write {PLAN}"):
@@ -140,9 +141,11 @@ class Folder:
         differs = difference(older, plan, order_given)
         if differs:
             command = older.get("command")
+            command = command if isinstance(command, str) else ""
+            if older.get("shards") == plan["shards"]:  # any of them may have made it
+                command = re.sub(r"(?<=--shard[ =])\d+(?=/)", str(shard), command)
             raise Fault(f"--out {self.path} holds another plan: {differs}; name another folder, or "
-                          "repeat the command that made it: "
-                          f"{command if isinstance(command, str) else ''}", USAGE)
+                          f"repeat the command that made it: {command}", USAGE)
         return older
 
     def _read_plan(self):

@@ -107,13 +107,16 @@ class Grid(_Runs):
         self.reported = 0
         if begin["decides"]:
             self.seed = _random_seed()
+        numbers = [number for number, _ in without_twins(self.cells)]
         # Numbers of configurations and repeats, in order. The first block names the configurations.
         self.planned = collections.deque(
-            (number, repeat) for repeat in range(1, self.options["repeat"] + 1) for number in
-            (range(len(self.cells)) if self.seed is None or repeat == 1 else
-             order(len(self.cells), self.seed, repeat)))
-        self.spare = len(self.planned) // 2 if begin["decides"] else 0
+            (numbers[place], repeat) for repeat in range(1, self.options["repeat"] + 1) for place in
+            (range(len(numbers)) if self.seed is None or repeat == 1 else
+             order(len(numbers), self.seed, repeat)))
+        self.runs = len(self.planned)
+        self.spare = self.runs // 2 if begin["decides"] else 0
         self.skipped = set()
+        self.held = None  # the latest record of several configurations: of the last one are the comparisons
         self.files = {}  # by the option that names them
         self.trace = self.tracks = None  # of --out
         self.text = Stream("stderr" if begin["command_runs"] else "stdout")
@@ -142,14 +145,18 @@ class Grid(_Runs):
         """All runs. The exit status."""
         if not self._open_files():
             return FAILED
-        runs = len(self.planned)
-        self._set_progress(runs, runs, lines=False)
+        self._set_progress(self.runs, self.runs, lines=False)
         try:
             while self.planned and self._make(*self.planned.popleft()):
                 pass
         except Interrupted:
-            if runs > 1 and not self.begin["observes"]:
+            if self.runs > 1 and not self.begin["observes"]:
                 self.complain(f"interrupted: {self.reported} of {self.progress.runs} runs stand in the result")
+        finally:  # however it ended
+            if self.held:
+                self.held["comparisons"] = self.kept.comparisons or None
+            if not self._write_held():
+                self.status = FAILED
         return self.status
 
     def _make(self, number, repeat):
@@ -157,8 +164,7 @@ class Grid(_Runs):
         label = self.cells[number]["label"]
         if self.options["repeat"] > 1:
             label += f" #{repeat}"
-        several = len(self.cells) * self.options["repeat"] > 1
-        said = self._run(number, repeat, label, label if several else "", not self.planned and not self.spare)
+        said = self._run(number, repeat, label, label if self.runs > 1 else "", not self.planned and not self.spare)
         outcome = said.get("outcome")
         if outcome == "skipped":
             # What this system cannot do is said once.
@@ -201,11 +207,17 @@ class Grid(_Runs):
             self.spare -= 1
             self.planned.append(again)
             self.progress.runs += 1
-        # What was skipped once is skipped again.
-        if "json" in self.files and all(later in self.skipped for later, _ in self.planned):
-            record["comparisons"] = self.kept.comparisons or None
+        if "json" not in self.files:
+            return True
+        if not self._write_held():
+            return False
+        self.held = record
+        return len(self.kept) > 1 or self._write_held()
+
+    def _write_held(self):
+        record, self.held = self.held, None
         try:
-            if "json" in self.files:
+            if record:
                 self.files["json"].add(json_line(record))
         except OSError as error:
             return self._cannot_write("json", error)
@@ -254,7 +266,8 @@ class Sweep(_Runs):
         self.mine = {place for place, (_, cell) in enumerate(self.cells)
                      if is_mine(cell, self.shard, self.shards)}
         self.outcomes = {}  # (place, repeat) -> "measured", or failed, skipped and the error
-        self.disturbed = {}  # of these, how often each was made again
+        self.disturbed = {}  # of these why, and how often each was made again
+        self.failed = set()  # of these, what failed in this sweep as it was made again
         self.deadline = float("inf")  # of runs beyond the plan
         self.kept = Cells()
         self.foreign = self.twice = self.elsewhere = 0
@@ -267,12 +280,16 @@ class Sweep(_Runs):
                 "shards": self.shards, "measuring": {key: self.options[key] for key in _MEASURING},
                 "cells": [{key: cell[key] for key in ("cell", "group", "load")} for _, cell in self.cells]}
 
-    def _runs(self):
+    def _planned(self):
         return len(self.mine) * self.options["repeat"]
 
+    def _runs(self):
+        """Those that are planned, and those that --decide made beyond them."""
+        return self._planned() + sum(place in self.mine and repeat > self.options["repeat"]
+                                     for place, repeat in self.outcomes)
+
     def _count(self, outcome):
-        return sum(1 for (place, repeat), found in self.outcomes.items()
-                   if found[0] == outcome and place in self.mine and repeat <= self.options["repeat"])
+        return sum(place in self.mine and found[0] == outcome for (place, _), found in self.outcomes.items())
 
     def _note(self, record):
         """What a record of the folder says of a run. What failed or was disturbed can be run again: the
@@ -293,7 +310,9 @@ class Sweep(_Runs):
                 self.disturbed[key] = self.disturbed.get(key, -1) + 1
             else:
                 self.disturbed.pop(key, None)
-        elif key not in self.disturbed:  # else what it came to before stands
+        elif key in self.disturbed:
+            self.outcomes[key] = ("measured", "")  # what it came to before stands
+        else:
             self.outcomes[key] = ("skipped" if record.get("outcome") == "skipped" else "failed",
                                   record.get("error") or "")
 
@@ -314,7 +333,8 @@ class Sweep(_Runs):
     def _read(self):
         for record in self.folder.records():
             self._note(record)
-            self.elsewhere += record["host"].get("kernel") != self.begin["kernel"]
+            self.elsewhere += any(record["host"].get(key) != self.begin[of] for key, of in (
+                ("name", "host"), ("kernel", "kernel")))
         if self.options["retry"]:
             self.outcomes = {key: found for key, found in self.outcomes.items()
                              if found[0] == "measured" and key not in self.disturbed}
@@ -328,8 +348,9 @@ class Sweep(_Runs):
         if self.twice:
             self.complain(f"{name} has {counted(self.twice, 'run')} twice: the first of each counts")
         if self.elsewhere:
-            self.complain(f"{name} has {counted(self.elsewhere, 'run')} under another kernel than this, Linux "
-                          f"{self.begin['kernel']}: left in place; runs compare as far as kernels do")
+            self.complain(f"{name} has {counted(self.elsewhere, 'run')} of another machine or kernel than this, "
+                          f"{self.begin['host']} with Linux {self.begin['kernel']}: left in place; only runs of one "
+                          "machine and kernel are compared")
         if 0 < left < runs:
             self.complain(f"going on: {runs - left} of {runs} runs are in {name}")
 
@@ -338,7 +359,7 @@ class Sweep(_Runs):
         for repeat in range(1, self.options["repeat"] + 1):
             self._make_block(self.mine, repeat)
         now = time.monotonic()
-        guess = self._runs() * (self.begin["cells"][0]["seconds"] + GUESS_S)
+        guess = self._planned() * (self.begin["cells"][0]["seconds"] + GUESS_S)
         self.deadline = now + (max(now - begun, guess) if self.budget is None else self.budget)
         self._make_again()
         if self.options["decide"]:
@@ -362,21 +383,28 @@ class Sweep(_Runs):
     def _decide(self):
         """Repeats what is inconclusive, for one look after the other."""
         looks = judge.looks(self.options["repeat"])
-        made = next(looks, 0)
+        before, made, fails = 0, next(looks, 0), set()
         for look in looks:
-            places = self._inconclusive()
+            fails |= self._failing(range(before + 1, made + 1))
+            places = self._inconclusive(fails)
             if not places or time.monotonic() >= self.deadline:
                 return
-            for repeat in range(made + 1, look + 1):
+            for repeat in range(1, look + 1):  # an earlier look may have left these out
                 self._make_block(places, repeat)
             self._make_again()
-            made = look
+            before, made = made, look
 
-    def _inconclusive(self):
-        """The places of configurations that a comparison without a verdict is of."""
+    def _inconclusive(self, fails):
+        """The places of configurations that a comparison without a verdict is of, if neither fails."""
         self._sort()
-        return {self.numbers[one[side]] for one in self.kept.comparisons for side in ("of", "against")
-                if one["verdict"] == judge.INCONCLUSIVE} & self.mine
+        pairs = [{self.numbers[one[side]] for side in ("of", "against")} for one in self.kept.comparisons
+                 if one["verdict"] == judge.INCONCLUSIVE]
+        return set().union(*(pair for pair in pairs if not pair & fails)) & self.mine
+
+    def _failing(self, repeats):
+        """The places of configurations of which some of these repeats were made, and none was measured."""
+        made = [(place, outcome) for (place, repeat), (outcome, _) in self.outcomes.items() if repeat in repeats]
+        return {place for place, _ in made} - {place for place, outcome in made if outcome == "measured"}
 
     def _sort(self):
         """The cells as they are planned."""
@@ -386,13 +414,15 @@ class Sweep(_Runs):
         number, cell = self.cells[place]
         label = f"{cell['label']} #{repeat}"
         self.progress.runs = max(self.progress.runs, self.progress.done + 1)
-        last = self.progress.runs == self.progress.done + 1 and not (self.disturbed or self.options["decide"])
+        # It may have to be made again itself, unless there is no time for that.
+        last = self.progress.runs == self.progress.done + 1 and self.budget == 0
         said = self._run(number, repeat, label, label, last)
         error = said["error"]
         if said.get("interrupted"):
             raise Interrupted
         if not error:
             self.progress.end(True, _done_word(said["app"]))
+            self.failed.discard((place, repeat))
             record = record_of(said)
             record["run"]["first_look"] = self.options["repeat"] if self.options["decide"] else None
             self._keep(record)
@@ -400,6 +430,8 @@ class Sweep(_Runs):
         skipped = said.get("outcome") == "skipped" or said.get("exit_status") == SYSTEM
         if not skipped:
             self.complain(f"{label}: {error}")
+            if (place, repeat) in self.disturbed:
+                self.failed.add((place, repeat))
         elif not any(found[0] == "skipped" for key, found in self.outcomes.items() if key[0] == place):
             self.complain(f"skipped: {error}")  # once, however many repeats there are
         outcome = "skipped" if skipped else "failed"
@@ -430,7 +462,7 @@ class Sweep(_Runs):
         if measured + failed + skipped < runs:
             out.write("not done: the same command goes on from here\n")
         out.write(self._what_is_open())
-        status = FAILED if failed else SYSTEM if skipped and not measured else 0
+        status = FAILED if failed or self.failed else SYSTEM if skipped and not measured else 0
         if not out.check(self.complain):
             status = status or FAILED
         return self.status or status
@@ -444,7 +476,8 @@ class Sweep(_Runs):
         if judge.INCONCLUSIVE in found and not self.options["decide"]:
             text += "inconclusive: the same command with --decide repeats these until they are decided\n"
         elif judge.INCONCLUSIVE in found:
-            text += "inconclusive: the same command with a larger --budget goes on\n"
+            more = "--retry and " * bool(self._count("failed"))
+            text += f"inconclusive: the same command with {more}a larger --budget goes on\n"
         if self.disturbed:
             text += (f"{counted(len(self.disturbed), 'disturbed run')} left out of comparisons: the same command "
                      "with --retry repeats what was disturbed\n")
@@ -459,11 +492,10 @@ class Sweep(_Runs):
 
     def _print_failures(self, place, cell, outcome, out):
         """One line for all repeats that came to the same."""
-        errors = [found[1] for (at, _), found in sorted(self.outcomes.items())
-                  if at == place and found[0] == outcome]
+        made = [found for (at, _), found in sorted(self.outcomes.items()) if at == place]
+        errors = [error for found, error in made if found == outcome]
         if errors:
-            out.write(f"{outcome}: {cell['cell']}, {len(errors)} of {counted(self.options['repeat'], 'run')}: "
-                      f"{errors[0]}\n")
+            out.write(f"{outcome}: {cell['cell']}, {len(errors)} of {counted(len(made), 'run')}: {errors[0]}\n")
 
 
 def _done_word(app):

@@ -14,6 +14,7 @@ from .spread import spread, total
 FEW_FLAGS = 0.001
 # What is equal where variants are compared.
 LOAD = "load/message_bytes", "load/connections", "load/threads", "load/fields", "load/link"
+MACHINE = "host/name", "host/kernel", "host/cpu"
 
 
 def cpu_per_byte(record):
@@ -23,6 +24,11 @@ def cpu_per_byte(record):
         return None
     return (value(record, "app/user_s") + value(record, "app/system_s") +
             value(record, "app/receiver/user_s") + value(record, "app/receiver/system_s")) / received
+
+
+def _repeat(record):
+    """What is equal of two runs that are a pair: the repeat, and the machine that made it."""
+    return value(record, "run/repeat"), frozen([at(record, path) for path in MACHINE])
 
 
 def speed(record):
@@ -100,15 +106,15 @@ class Cell:
 
     def against_reference(self, read, better):
         """A Sample of a number's ratios to the reference's, of pairs of undisturbed runs of the same
-        repeat. read: takes a record, gives the number or None. better: 1 more of it is, -1 less.
+        repeat on one machine. read: takes a record, gives the number or None. better: 1 more of it is, -1 less.
         """
         of_reference, disturbed, logs, repeats = {}, self.disturbed, [], []
         for record in self.reference.records:
-            of_reference.setdefault(value(record, "run/repeat"), record)
+            of_reference.setdefault(_repeat(record), record)
         for record in self.records:
             repeat = value(record, "run/repeat")
             if repeat not in disturbed:
-                logs += judge.ratio_logs([(read(record) or 0, read(of_reference.get(repeat)) or 0)])
+                logs += judge.ratio_logs([(read(record) or 0, read(of_reference.get(_repeat(record))) or 0)])
                 repeats += [repeat] * (len(logs) - len(repeats))
         first_look = max(count(record, "run/first_look") for record in self.records)
         return judge.paired(logs, better, repeats=repeats, first_look=first_look)

@@ -135,6 +135,16 @@ def test_disturbed_runs_are_left_out_and_counted(sets, tmp_path):
         f"have no undisturbed load in common: 0 runs of A and 48 of B left out, disturbed ({why}): measure again\n")
 
 
+def test_values_of_0_have_no_ratio_and_are_counted(sets, tmp_path):
+    zero, some = str(tmp_path / "zero.parquet"), pl.col("variant") == "zerocopy"
+    table.write_parquet(runs().with_columns(pl.when(~some).then("throughput_bps").otherwise(0.0)), zero)
+    told = json.loads(analysis("compare", sets["a"], zero, "--json", "-").stdout)
+    assert told["zeros"] == [0, runs().filter(some).height]
+    table.write_parquet(runs().with_columns(throughput_bps=0.0), zero)
+    nothing = analysis("compare", sets["a"], zero, "--metric", "throughput_bps")
+    assert nothing.returncode == 1 and "0 values of A and 48 of B left out" in nothing.stderr
+
+
 @pytest.mark.parametrize("known, machine", [
     ({}, "Linux 6.12 x86_64, 8 CPUs"), ({"cpus": 1}, "Linux 6.12 x86_64, 1 CPU"),
     ({"kernel": None, "cpus": None}, "Linux x86_64")])

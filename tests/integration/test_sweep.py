@@ -328,7 +328,7 @@ def test_another_kernel_is_said(tmp_path):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows[:-1]))
     result = sweep(tmp_path, *TINY)
     assert result.returncode == 0
-    assert "has 1 run under another kernel than this" in result.stderr
+    assert "has 1 run of another machine or kernel than this" in result.stderr
     once(lines(tmp_path))
 
 

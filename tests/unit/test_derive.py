@@ -8,6 +8,7 @@ import bisect
 import copy
 import json
 import pathlib
+import resource
 import subprocess
 import sys
 
@@ -192,6 +193,13 @@ def test_a_record_for_each_line_and_an_end_for_what_is_none():
                               check=False)
         assert (done.returncode, done.stdout) == (1, b"")
         assert done.stderr.startswith(b"analyze: derive: -: line 1 is no raw line: ") and done.stderr.count(b"\n") == 1
+
+
+def test_records_that_cannot_be_written_name_their_file(tmp_path):
+    done = subprocess.run([*COMMAND[:-1], tmp_path / "records"], input=json.dumps(kept(KEPT[0])[0]).encode() + b"\n",
+                          capture_output=True, timeout=60, check=False,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10)))
+    assert done.returncode == 1 and done.stderr.startswith(f"analyze: derive: {tmp_path}/records: ".encode())
 
 
 def profile_of(frames, slot=6):

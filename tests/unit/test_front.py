@@ -94,6 +94,7 @@ def test_a_record_of_a_sweep():
     (line({**RECORD, "run": {"cell": 7, "repeat": 1}}), "/run/cell is not of type string"),
     (line({**RECORD, "run": {"cell": "4K", "repeat": True}}), "/run/repeat is not of type int"),
     (line({**RECORD, "calls": {}}), "/calls is not of type array"),
+    (line({**RECORD, "noise": "busy"}), "/noise is not of type object"),
     (line({**RECORD, "app": {"x": 1e308}}).replace(b"1e+308", b"1e999"), "a number is not finite"),
     (line({**RECORD, "app": {"x": float("nan")}}), "a number is not finite")])
 def test_a_line_that_is_no_record_of_a_sweep(data, words):
@@ -144,6 +145,15 @@ def test_a_folder_keeps_its_plan_and_its_seed(tmp_path):
     open_folder(tmp_path / "out", said, repeat=6)
     assert json.loads((tmp_path / "out/plan.json").read_text())["repeat"] == 6
     assert sorted(os.listdir(tmp_path / "out")) == ["plan.json", "runs.jsonl"]
+
+
+@pytest.mark.parametrize("typed, shards, advised", [
+    ("--shard 2/2", 2, "--shard 1/2"), ("--shard=2/2", 2, "--shard=1/2"), ("--shard 2/3", 3, "--shard 2/3")])
+def test_a_refused_shard_is_advised_its_own_command(tmp_path, typed, shards, advised):
+    Folder(str(tmp_path), print).open(plan(shards=shards, command=f"analyze sweep {typed}"), False, 2, shards)
+    with pytest.raises(Fault) as refused:
+        Folder(str(tmp_path), print).open(plan(shards=2, cells=[]), False, 1, 2)
+    assert str(refused.value).endswith(f"analyze sweep {advised}")
 
 
 def test_half_a_record_is_put_aside(tmp_path):

@@ -14,6 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "analysis"))
 
 from front import runs  # noqa: E402
+from front.channel import Gone  # noqa: E402
 from front.runs import Grid, Sweep  # noqa: E402
 
 RAW = json.loads((ROOT / "tests/fixtures/raw/copying_load.json").read_text())["raw"]
@@ -24,52 +25,58 @@ TRUTH = {("onecopy", 1024): 2.0, ("onecopy", 65536): 1.1, ("onecopy", 1 << 20): 
 
 
 class Engine:
-    """busy: takes number and repeat of a run and how often it was made, says whether it is disturbed."""
+    """busy and fails: take number and repeat of a run and how often it was made, say whether it is disturbed
+    or fails. host, speed: the machine's name, and how fast it is.
+    """
 
-    def __init__(self, noise=0.02, busy=lambda *_: False, end_after=None):
+    def __init__(self, noise=0.02, busy=lambda *_: False, end_after=None, fails=lambda *_: False, host="vm", speed=1):
         self.random, self.noise, self.busy, self.made = random.Random(3), noise, busy, []
-        self.end_after = end_after
+        self.end_after, self.fails, self.host, self.speed = end_after, fails, host, speed
+        self.requests = []
         self.cells = [{"cell": f"{variant},{size}", "group": size, "label": "", "seconds": 0.1,
                        "load": [variant, str(size)]} for size in (1024, 65536, 1 << 20)
                       for variant in ("twocopy", "onecopy")]
 
     def begin(self, repeat, **options):
         return {"cells": self.cells, "command_runs": False, "observes": False, "interval": False, "sweep": True, "decides": True,
-                "kernel": RAW["host"]["kernel"], "version": "1", "command": ["sweep"],
+                "host": self.host, "kernel": RAW["host"]["kernel"], "version": "1", "command": ["sweep"],
                 "options": {**dict.fromkeys(runs._MEASURING), "shard": None, "order_seed": "5",
                             "grid": None, "retry": False, "decide": False, "budget": None,
                             "json": None, "folded": None, "out": None, "details": False,
                             "repeat": repeat, **options}}
 
     def say(self, request):
-        self.request = request
+        self.requests.append(request)
 
     def hear(self, _tick=None):
         if len(self.made) == self.end_after:
             return {"schema": "sendpath.interrupted/1"}
-        number, repeat = self.request["run"], self.request["repeat"]
+        number, repeat = self.requests[-1]["run"], self.requests[-1]["repeat"]
         raw = copy.deepcopy(RAW)
         variant, size = self.cells[number]["load"]
         raw["run"].update(cell=self.cells[number]["cell"], repeat=repeat, seed=5, id=f"run {len(self.made)}")
         raw["load"].update(variant=variant, message_bytes=int(size))
+        raw["host"]["name"] = self.host
         made = self.made.count((number, repeat))
         raw["noise"].update(hz=100, opened={**raw["noise"]["opened"], "stat": "cpu 0 0 0 0 0 0 0 0"}, closed={
             **raw["noise"]["closed"], "stat": BUSY if self.busy(number, repeat, made) else QUIET})
-        raw["app"]["throughput_bps"] = 1e9 * TRUTH.get((variant, int(size)), 1) * self.random.lognormvariate(
-            0, self.noise)
+        raw["app"]["throughput_bps"] = (self.speed * 1e9 * TRUTH.get((variant, int(size)), 1) *
+                                        self.random.lognormvariate(0, self.noise))
         raw["app"]["user_s"] = raw["app"]["system_s"] = 5e7 / raw["app"]["throughput_bps"]
         raw["app"]["receiver"] = {"user_s": 0.0, "system_s": 0.0}
+        if self.fails(number, repeat, made):
+            raw.update(error="no memory", exit_status=1, window=False)
         self.made.append((number, repeat))
         return raw
 
 
 @pytest.fixture(name="swept")
 def fixture_swept(tmp_path, capfd):
-    """The engine, what a sweep by it printed, and the folder's comparisons."""
+    """What a sweep by an engine printed, and the folder's comparisons; and its exit status as an attribute."""
     def swept(engine, repeat=9, **options):
         made = Sweep(engine, engine.begin(repeat, out=str(tmp_path / "out"), **options), print)
         made.make()
-        made.finish()
+        swept.status = made.finish()
         if made.folder.runs is not None:
             os.close(made.folder.runs)
         told = tmp_path / "out/comparisons.json"
@@ -146,11 +153,11 @@ def test_decide_goes_on_where_it_was_interrupted(swept):
 
 @pytest.fixture(name="compared")
 def fixture_compared(tmp_path):
-    """The comparisons of default repeats by the engine, and all records."""
-    def compared(engine):
+    """The comparisons of default repeats by the engine, which ends with this status, and all records."""
+    def compared(engine, status=0):
         file = tmp_path / "records"
         grid = Grid(engine, engine.begin(7, json=str(file)), print)
-        assert grid.make() == 0 and grid.finish() == 0
+        assert grid.make() == status and grid.finish() == status
         found = [json.loads(line) for line in file.read_text().splitlines()]
         assert [bool(record.get("comparisons")) for record in found] == [False] * (len(found) - 1) + [True]
         return found[-1]["comparisons"], found
@@ -181,8 +188,91 @@ def test_blocks_after_the_first_have_a_random_order(compared):
         repeat for _, repeat in engine.made)
 
 
+def test_the_last_record_has_the_comparisons_though_the_last_run_fails(compared):
+    found, records = compared(Engine(fails=lambda number, repeat, made: (number, repeat) == (1, 7)), 1)
+    assert len(records) < 42 and {one["n"] for one in found} == {6, 7}
+
+
+def test_and_though_it_is_interrupted(compared):
+    found, records = compared(Engine(end_after=30))
+    assert len(records) == 30 and {one["n"] for one in found} == {5}
+
+
+def test_each_record_is_written_though_the_engine_ends(tmp_path):
+    """And those of one configuration, which have no comparisons, as each run ends."""
+    class Ends(Engine):
+        def hear(self, tick=None):
+            if len(self.made) == 3:
+                raise Gone
+            heard.append(file.read_text().count("\n") if file.exists() else 0)
+            return super().hear(tick)
+    for cells, before in (6, [0, 1, 1]), (1, [0, 1, 2]):
+        file, heard, engine = tmp_path / f"{cells}", [], Ends()
+        engine.cells = engine.cells[:cells]
+        with pytest.raises(Gone):
+            Grid(engine, engine.begin(7, json=str(file)), print).make()
+        assert heard == before and file.read_text().count("\n") == 3
+
+
+def test_equal_configurations_are_one(compared):
+    engine = Engine()
+    engine.cells += engine.cells
+    found, _ = compared(engine)
+    assert len(engine.made) == 42 and {one["n"] for one in found} == {7}
+
+
 def test_a_number_of_repeats_that_was_asked_for_is_made(tmp_path):
     engine = Engine(busy=lambda *_: True)
     begin = engine.begin(2, json=str(tmp_path / "records"))
     assert Grid(engine, {**begin, "decides": False}, print).make() == 0
     assert engine.made == [(number, repeat) for repeat in (1, 2) for number in range(6)]
+
+
+def test_runs_of_two_machines_are_no_pair(swept):
+    swept(Engine(busy=lambda number, *_: number % 2), budget="0")
+    text, found = swept(Engine(host="other", speed=1.5), retry=True)
+    assert {one["n"] for one in found} == {0} and not any(one["discarded"] for one in found)
+    assert "has 54 runs of another machine or kernel" in text
+
+
+@pytest.mark.parametrize("options, ends", [({}, False), ({"decide": True}, False), ({"budget": "0"}, True),
+                                           ({"budget": "0", "decide": True}, True)])
+def test_only_the_last_run_is_announced_as_such(swept, options, ends):
+    """The engine cannot measure everything after it."""
+    engine = Engine(busy=lambda number, repeat, made: made == 0 and len(engine.made) == 53)
+    swept(engine, **options)
+    *others, last = [request["last"] for request in engine.requests]
+    assert not any(others) and last is ends
+
+
+def test_what_fails_in_place_of_a_disturbed_run_fails_the_sweep(swept):
+    swept(Engine(busy=lambda number, repeat, made: (number, repeat) == (1, 2)), 3, budget="0")
+    text, _ = swept(Engine(fails=lambda *_: True), 3, retry=True, budget="0")
+    assert swept.status == 1 and "18 of 18 runs measured" in text and "not done" not in text
+    text, _ = swept(Engine(), 3)
+    assert swept.status == 0 and "18 of 18 runs measured" in text
+
+
+def test_decide_does_not_repeat_what_fails(swept):
+    engine = Engine(noise=0.06, fails=lambda number, repeat, made: number == 3 and repeat > 9)
+    text, _ = swept(engine, decide=True, budget="1000")
+    made = [repeat for number, repeat in engine.made if number == 3]
+    assert sorted(made) == list(range(1, 15)) and swept.status == 1
+    assert "failed: onecopy,65536, 5 of 14 runs: no memory" in text and " 5 failed, 0 skipped" in text
+    assert "the same command with --retry and a larger --budget goes on" in text
+    again = Engine(noise=0.06)
+    swept(again, decide=True, budget="1000")
+    assert not again.made and swept.status == 1
+    text, _ = swept(again, decide=True, budget="1000", retry=True)
+    assert swept.status == 0 and "inconclusive: " not in text
+
+
+def test_decide_after_a_plan_leaves_no_hole(swept, tmp_path):
+    swept(Engine(noise=0.06))
+    text, found = swept(Engine(noise=0.06), decide=True, budget="1000")
+    assert "inconclusive: " not in text
+    made = {}
+    for line in (tmp_path / "out/runs.jsonl").read_text().splitlines():
+        run = json.loads(line)["run"]
+        made.setdefault(run["cell"], set()).add(run["repeat"])
+    assert all(repeats == set(range(1, len(repeats) + 1)) for repeats in made.values())

@@ -17,7 +17,7 @@ WAYS = ["variant", "server_model"]
 # What deciding in the same folder replaces, and what sweep has not; for another sweep, the folder's own, too.
 _DECIDES = "retry", "decide", "json", "details", "folded"
 _REPLACED = "out", "order-seed", *_DECIDES
-NO_PAIRS = "Undecided: no two runs of a repeat are undisturbed."
+NO_PAIRS = "Undecided: no two runs of a repeat on one machine are undisturbed."
 NO_PMU = "On a machine with a PMU (see analyze doctor): {}"
 
 
