@@ -431,7 +431,8 @@ ZEROCOPY = null(block(
         Key("completions", null(COUNT), "of these, completed"),
         Key("ignored", COUNT, "accepted without zero-copy"),
         Key("ignored_empty", COUNT, "of these, sends without data"),
-        Key("refused", REFUSED, "failed before anything was copied, by cause and errno"),
+        Key("refused", REFUSED, "failed before anything was copied, by cause and errno, but not what io_uring "
+            "itself refused, for lack of locked memory"),
         Key("outstanding", null(COUNT), "not completed when the window closed"),
         Key("copied", null(COUNT), "null where only a program's own request "
             "(IORING_SEND_ZC_REPORT_USAGE) shows it, and it made none"),
