@@ -185,7 +185,6 @@ struct sk_buff_head {
 struct sock {
 	struct sock_common __sk_common;
 	struct sk_buff_head sk_error_queue;
-	int sk_err;
 	u32 sk_tsflags;
 	atomic_t sk_omem_alloc;
 	atomic_t sk_zckey;

@@ -184,7 +184,6 @@ struct sk_buff_head {
 struct sock {
 	struct sock_common __sk_common;
 	struct sk_buff_head sk_error_queue;
-	int sk_err;
 	u32 sk_tsflags;
 	atomic_t sk_omem_alloc;
 	atomic_t sk_zckey;
@@ -381,13 +380,6 @@ enum {
 };
 
 struct pt_regs {
-	long unsigned int r15;
-	long unsigned int r14;
-	long unsigned int r13;
-	long unsigned int r12;
-	long unsigned int bp;
-	long unsigned int bx;
-	long unsigned int r11;
 	long unsigned int r10;
 	long unsigned int r9;
 	long unsigned int r8;
@@ -397,7 +389,6 @@ struct pt_regs {
 	long unsigned int si;
 	long unsigned int di;
 	long unsigned int orig_ax;
-	long unsigned int ip;
 	u16 cs;
 	long unsigned int flags;
 	long unsigned int sp;
