@@ -65,6 +65,12 @@ static __always_inline struct net_device *route_device(struct sock *sk)
 	return READ(sk, sk_dst_cache, dev);
 }
 
+/* Can the route not take pages? Then the kernel copies all data of a send at once. */
+static __always_inline bool route_copies(struct sock *sk)
+{
+	return !(READ(sk, sk_route_caps) & NETIF_F_SG);
+}
+
 /*
  * Fills in those keys of enum group_by that are asked for, of the current process's send on this
  * socket by this device.

@@ -255,12 +255,14 @@ static __always_inline bool is_tun(struct net_device *dev)
  */
 static __always_inline bool is_timestamped(struct sk_buff *skb, struct net_device *dev)
 {
-	__u32 flags = READ(skb, sk, sk_tsflags), wanted = READ(skb_shared(skb), tx_flags);
+	__u32 flags = READ(skb, sk, sk_tsflags), wanted;
 
 	if (flags & SOF_TIMESTAMPING_TSONLY)
 		return false;
-	return flags & SOF_TIMESTAMPING_TX_ACK || wanted & SKBTX_ANY_SW_TSTAMP ||
-	       (wanted & SKBTX_HW_TSTAMP && READ(dev, dev.parent));
+	if (flags & SOF_TIMESTAMPING_TX_ACK)
+		return true;
+	wanted = READ(skb_shared(skb), tx_flags);
+	return wanted & SKBTX_ANY_SW_TSTAMP || (wanted & SKBTX_HW_TSTAMP && READ(dev, dev.parent));
 }
 
 /* Uncopied data that reach a device on a bus leave this machine. Virtual devices have no parent. */

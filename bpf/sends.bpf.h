@@ -107,7 +107,7 @@ static __always_inline void id__given(struct zsock *s, struct thread *thread, st
 		COUNT(untimed, 1);
 	else
 		slot__begin(s, thread);
-	if (!(READ(sk, sk_route_caps) & NETIF_F_SG))
+	if (route_copies(sk))
 		copied_at_once(s->sock, id);
 	/* By the same process and route as the last send, the owner is the same. */
 	if (!device || s->device != (__u64)device || s->owner.tgid != current_tgid())

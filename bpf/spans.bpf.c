@@ -163,8 +163,7 @@ struct sock_common___sends {
 	struct proto___sends *skc_prot;
 } __attribute__((preserve_access_index));
 
-/* Does tcp_sendmsg make this TCP socket's sends? kTLS has its own function, and so have sockmaps.
- */
+/* Does tcp_sendmsg make this TCP socket's sends? kTLS and sockmaps have functions of their own. */
 static __always_inline bool by_tcp_sendmsg(struct sock *sk)
 {
 	if (!tcp_sendmsg_address)

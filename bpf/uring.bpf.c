@@ -23,8 +23,7 @@ int BPF_PROG(uring_completed, void *ring, __u64 key)
 	if (bpf_map_delete_elem(&notifications, &key))
 		return 0;
 	data = (void *)key;
-	/* As io_uring itself reports it: no packet had the pages, if none of them gave them back.
-	 */
+	/* As io_uring itself reports it: if no packet gave the pages back, none had them. */
 	if (bpf_core_field_exists(data->zc_report) && READ(data, zc_report)) {
 		if (READ(data, zc_copied) || !READ(data, zc_used))
 			n.copied = 1;

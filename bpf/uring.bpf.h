@@ -55,8 +55,7 @@ static __noinline __u64 notification__begin_send(__u64 key, struct sock *sk,
 	if (bpf_map_lookup_elem(&notifications, &key))
 		return key;
 	fresh.owner = *owner;
-	/* Such a route gets copies, without a call to the notification. */
-	fresh.copied = !(READ(sk, sk_route_caps) & NETIF_F_SG);
+	fresh.copied = route_copies(sk); /* without a call to the notification */
 	groups__make_room(owner, sk);
 	notification__make(key, &fresh);
 	return key;

@@ -100,32 +100,20 @@ def test_a_32_bit_program(options, mechanism):
 
 
 @pytest.mark.parametrize("mechanism", SEND_MECHANISMS)
-def test_ktls_makes_records_of_a_send(mechanism):
-    """TCP gets a record of at most 16 KiB at a time: less than the syscall sends."""
-    if run("modprobe", "tls").returncode and not os.path.isdir("/sys/module/tls"):
+@pytest.mark.parametrize("by,size", [("tls", 65536), ("sockmap", 4096)])
+def test_ktls_and_sockmaps_bypass_tcp_sendmsg(by, size, mechanism):
+    """kTLS gives TCP a record of at most 16 KiB at a time: less than the syscall sends. Service meshes
+    put the sockets of their pods into sockmaps."""
+    if by == "tls" and run("modprobe", "tls").returncode and not os.path.isdir("/sys/module/tls"):
         pytest.skip("this kernel has no kTLS")
     with Receiver() as receiver:
         result = analyze("--json", "-", "--mechanism", mechanism, "--", PROGRAMS / "peer", "--port",
-                         receiver.port, "--tls", "--plain", "--size", 65536, "--sends", 20)
-    own, record = map(json.loads, result.stdout.splitlines()[-2:])
-    if hook(check(record), "kTLS send")["status"] == "unavailable":
-        pytest.skip("this kernel has no hook of kTLS")
-    row = only(record["calls"])
-    assert (row["sends"], row["bytes"]) == (own["sends"], own["bytes"]) == (20, 20 * 65536)
-    assert losses(record) == NOTHING_LOST
-
-
-@pytest.mark.parametrize("mechanism", SEND_MECHANISMS)
-def test_sends_of_a_sockmap_count_once(mechanism):
-    """Service meshes put the sockets of their pods into one. tcp_sendmsg does not make these sends."""
-    with Receiver() as receiver:
-        result = analyze("--json", "-", "--mechanism", mechanism, "--", PROGRAMS / "peer", "--port",
-                         receiver.port, "--sockmap", "--plain", "--size", 4096, "--sends", 20)
+                         receiver.port, f"--{by}", "--plain", "--size", size, "--sends", 20)
     own, record = map(json.loads, result.stdout.splitlines()[-2:])
     if hook(check(record), "kTLS send")["status"] == "unavailable":
         pytest.skip("this kernel has no hook of sends that bypass tcp_sendmsg")
     row = only(record["calls"])
-    assert (row["sends"], row["bytes"]) == (own["sends"], own["bytes"]) == (20, 20 * 4096)
+    assert (row["sends"], row["bytes"]) == (own["sends"], own["bytes"]) == (20, 20 * size)
     assert losses(record) == NOTHING_LOST
 
 

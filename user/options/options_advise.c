@@ -37,8 +37,8 @@ static void add(struct words *w, const char *const *more)
 }
 
 /*
- * Copies the options of these names, with their values. Returns the words from "--" on, of which
- * there may be none.
+ * Copies the options of these names, with their values. Returns the words from "--" on: an empty
+ * list without it.
  */
 static char *const *add_named(struct words *w, char **argv, const char *const *names)
 {
