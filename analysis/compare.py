@@ -110,8 +110,7 @@ def compare(a: pl.DataFrame, b: pl.DataFrame, threshold: float = judge.MARGIN, m
                       [cell for cell in cells[1] if cell not in cells[0]],
                       tuple(frame.filter(~pl.col("complete")).height for frame in (a, b)),
                       tuple(map(len, busy)), next(iter([*busy[1][-1:], *busy[0][-1:]]), None),
-                      tuple(sum(_known(frame, metric).height - _compared(frame, metric).height for metric in metrics)
-                            for frame in (a, b)), threshold)
+                      tuple(sum(_zeros(frame, metric) for metric in metrics) for frame in (a, b)), threshold)
 
 
 def _changes(a, b, settings):
@@ -142,11 +141,13 @@ def _known(frame, metric):
     return summary.comparable(summary.usable(frame, metric.column))
 
 
-def _compared(frame, metric):
-    known = _known(frame, metric)
-    return known if metric.share else known.filter(pl.col(metric.column) > 0)
+def _zeros(frame, metric):
+    return 0 if metric.share else _known(frame, metric).filter(pl.col(metric.column) <= 0).height
 
 
 def _values(frame, metric, keys):
-    return _compared(frame, metric).group_by(keys).agg(pl.col(metric.column).alias("values"),
-                                                       pl.col("fallback_rate").median().alias("copied"))
+    known = _known(frame, metric)
+    if not metric.share:
+        known = known.filter(pl.col(metric.column) > 0)
+    return known.group_by(keys).agg(pl.col(metric.column).alias("values"),
+                                    pl.col("fallback_rate").median().alias("copied"))
