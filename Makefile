@@ -381,7 +381,7 @@ analysis: analysis-packages
 # Root's tests leave nothing of root's in the clone.
 TEST_ENV    = CI=$(CI) $(if $(FULL),SENDPATH_FULL=1) PYTHONDONTWRITEBYTECODE=1 \
               HYPOTHESIS_STORAGE_DIRECTORY=/run/sendpath-hypothesis
-TEST_PYTEST = $(PYTHON) -m pytest -rfEs -p no:cacheprovider $(PYTEST_OPTIONS)
+TEST_PYTEST = $(PYTHON) -m pytest $(PYTEST_OPTIONS)
 
 # By the environment's Python. Simulations count how often intervals hold: check-stats runs them,
 # what takes a million rows, a browser, and what takes longest.
@@ -393,7 +393,7 @@ SIMULATIONS := same_twice or no_effect or no_fall or no_crossing or 95_percent o
                a_full_disk_is or any_table_can_be or symbolic_link_is_followed
 check-analysis check-stats: check-analysis-packages
 	$(Q)$(MAKE) --no-print-directory analyze loadgen/loadgen $(VENV)/installed-for-tests
-	$(Q)$(VENV_PYTHON) -m pytest -n auto --dist loadgroup -rfEs -p no:cacheprovider \
+	$(Q)$(VENV_PYTHON) -m pytest -n auto --dist loadgroup \
 		$(PYTEST_OPTIONS) -k '$(if $(filter check-stats,$@),,not )($(SIMULATIONS))' tests/analysis
 
 # What to run at each change. The kernel of the lab boots first and runs beside the rest, and so
@@ -469,7 +469,7 @@ check-foreign: foreign-packages
 	$(Q)$(PARALLEL) all test-programs foreign-programs
 	$(Q)mkdir -p $(FOREIGN) && rm -f $(FOREIGN)/table.md
 	$(Q)$(AS_ROOT) SENDPATH_FOREIGN=$(abspath $(FOREIGN))/table.md \
-		$(PYTHON) -m pytest -rfEs -p no:cacheprovider tests/foreign
+		$(PYTHON) -m pytest tests/foreign
 
 # A kernel of the lab, with a shell on the terminal or a command.
 lab: check-packages
