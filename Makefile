@@ -80,7 +80,7 @@ DIST_PACKAGES  := dpkg-dev $(LAB_PACKAGES)
 IMAGE_PACKAGES := $(DIST_PACKAGES) buildah
 # The row with nginx: programs to observe. The last row is for bcc.
 CHECK_PACKAGES := $(LAB_PACKAGES) $(CHECK_ANALYSIS_PACKAGES) $(DEB_PACKAGES) $(IMAGE_PACKAGES) mmdebstrap podman runc catatonit lintian libcmocka-dev clang-format \
-                  libclang-rt-14-dev zsh python3-pytest python3-hypothesis python3-jsonschema python3-yaml strace sudo \
+                  libclang-rt-14-dev zsh python3-pytest python3-pytest-xdist python3-hypothesis python3-jsonschema python3-yaml strace sudo \
                   iputils-ping ethtool procps e2fsprogs clang-$(NEWEST_CLANG) shellcheck \
                   iperf3 nginx-light wrk linux-perf wireguard-tools \
                   python3-prometheus-client \
@@ -117,7 +117,7 @@ endif
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all programs run report check check-counts check-san check-stats check-kernels \
+.PHONY: all programs run report check check-slow check-san check-stats check-kernels \
         check-full lab lab-report bench clean format install install-libraries uninstall image help \
         vmlinux docs fixtures unit unit-tests test-programs cross analysis check-analysis build-packages \
         analysis-packages check-packages bench-packages check-foreign foreign-programs \
@@ -396,50 +396,25 @@ check-analysis check-stats: check-analysis-packages
 	$(Q)$(VENV_PYTHON) -m pytest -n auto --dist loadgroup \
 		$(PYTEST_OPTIONS) -k '$(if $(filter check-stats,$@),,not )($(SIMULATIONS))' tests/analysis
 
-# What to run at each change. The kernel of the lab boots first and runs beside the rest, and so
-# do the tests of analysis/. What is slow and hardly ever fails is for check-counts.
-LATER := tests/integration/test_setup.py::test_what_is_installed_works_whole_and_goes_again \
-         tests/integration/test_strangers.py::test_what_sessions_had_goes_back \
-         tests/integration/test_window.py::test_windows_in_a_storm_add_up \
-         tests/integration/test_window.py::test_a_window_over_a_running_program_adds_up \
-         tests/integration/test_noise.py::test_a_busy_machine_ranks_nothing \
-         tests/integration/test_sending.py::test_a_stall_delays_all_that_was_due_in_it \
-         tests/integration/test_counts.py::test_large_messages_and_odd_sizes \
-         tests/integration/test_strangers.py::test_a_slow_one_hears_of_its_sender \
-         tests/integration/test_strangers.py::test_descriptors_run_out_and_come_back \
-         tests/integration/test_strangers.py::test_replies_that_nobody_reads_end_the_session \
-         tests/integration/test_strangers.py::test_half_a_message_ends_the_session \
-         tests/integration/test_session.py::test_many_windows_of_one_process_count_as_many_processes \
-         tests/integration/test_serving.py::test_report_explains_slow_answers \
-         tests/integration/test_serving.py::test_full_listen_queue_is_told \
-         tests/integration/test_strangers.py::test_one_that_grows_by_a_byte_does_not_hold_the_run \
-         tests/integration/test_sizes.py::test_a_partial_send_has_the_size_that_was_accepted \
-         tests/integration/test_grid.py::test_the_example_for_scripts_runs \
-         tests/integration/test_boundary.py::test_the_engine_is_told_to_end \
-         tests/integration/test_boundary.py::test_other_signals_end_it \
-         tests/integration/test_boundary.py::test_a_command_that_is_killed_has_its_own_status \
-         tests/integration/test_boundary.py::test_a_terminal_that_goes_ends_it \
-         tests/integration/test_scale.py tests/integration/test_bounds.py \
-         tests/integration/test_exporter.py tests/integration/test_prometheus.py \
-         tests/integration/test_readme.py tests/integration/test_systemd.py tests/integration/test_deb.py \
-         tests/integration/test_slurm.py tests/integration/test_kubernetes.py \
-         tests/integration/test_dist.py
+# What to run at each change. Tests that judge time, noise or the whole machine run first, with nothing beside
+# them. Then four workers share two CPUs: one waits for a guest of the lab, one for the tests of analysis/.
+# A file's tests stay in one worker, because its fixtures belong to a process.
+CHECKED     := tests/lab/test_kernels.py tests/lab/test_beside.py tests/lab/test_suites.py tests/lab/test_support.py \
+               tests/lab/test_lab.py::test_scripts_pass_shellcheck tests/unit tests/integration
+LEFT_TO_CI  := not slow and not image
+TEST_BESIDE := -n 4 --dist loadfile
 check: check-packages
 	$(Q)$(PARALLEL) all unit-tests test-programs $(VENV)/installed-for-tests
-	$(Q)$(AS_ROOT) $(TEST_ENV) SENDPATH_CALLS=20000 PYTHONPATH=tests/lab \
-		$(TEST_PYTEST) -p guests -k 'not sanitized' tests/unit tests/integration \
-		tests/lab/test_suites.py tests/lab/test_support.py tests/lab/test_beside.py \
-		tests/lab/test_lab.py::test_scripts_pass_shellcheck tests/lab/test_kernels.py \
-		$(addprefix --deselect=,$(LATER))
+	$(Q)status=0; \
+	$(AS_ROOT) $(TEST_ENV) $(TEST_PYTEST) -k 'not sanitized' -m 'serial and $(LEFT_TO_CI)' $(CHECKED) || status=1; \
+	$(AS_ROOT) $(TEST_ENV) $(TEST_PYTEST) -k 'not sanitized' -m 'not serial and $(LEFT_TO_CI)' $(TEST_BESIDE) $(CHECKED) || status=1; \
+	exit $$status
 
-# Exact counts of a million sends, that the benchmarks work, and what check leaves for later.
-check-counts: check-packages
+# What takes long and hardly ever fails alone; what is packaged; that the benchmarks work.
+check-slow: check-packages
 	$(Q)$(PARALLEL) all test-programs $(VENV)/installed
 	$(Q)$(MAKE) --no-print-directory dist image
-	$(Q)$(AS_ROOT) $(TEST_ENV) SENDPATH_CALLS=1000000 $(TEST_PYTEST) \
-		tests/integration/test_counts.py tests/integration/test_completion.py \
-		tests/integration/test_observe.py tests/integration/test_sockets.py \
-		$(LATER) tests/bench tests/soak
+	$(Q)$(AS_ROOT) $(TEST_ENV) $(TEST_PYTEST) -m 'slow or image' tests/integration tests/bench tests/soak
 
 # The C unit tests and tests through the binaries, with the sanitizers.
 check-san: check-packages
@@ -460,7 +435,7 @@ check-kernels: check-packages analysis
 		--ignore tests/lab/test_beside.py
 
 check-full:
-	$(Q)for target in check check-stats check-counts check-san check-kernels check-foreign; do \
+	$(Q)for target in check check-stats check-slow check-san check-kernels check-foreign; do \
 		$(MAKE) --no-print-directory FULL=1 $$target || exit 1; \
 	done
 
@@ -639,7 +614,7 @@ help:
 	@echo 'make check-san      tests with the sanitizers'
 	@echo 'make fuzz        fuzz the readers of files, the wire protocol and options: FUZZ_S=60'
 	@echo 'make soak        long-running programs under churn: SOAK_S=600, SEED=N'
-	@echo 'make check-counts   exact counts of a million sends, tests of the benchmarks'
+	@echo 'make check-slow  tests that take long: counts of a million sends, packages, the benchmarks'
 	@echo 'make check-full  all of these and check-foreign, with every mechanism in every kernel'
 	@echo 'make analysis    install the libraries of table, compare and report, in analysis/.venv'
 	@echo 'make check-analysis  only the tests of these'

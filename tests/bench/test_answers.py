@@ -9,6 +9,8 @@ import sys
 import answers
 import pytest
 
+pytestmark = pytest.mark.slow
+
 BENCH = pathlib.Path(__file__).with_name("bench.py")
 
 

@@ -21,6 +21,8 @@ import programs
 import printing
 import undisturbed
 
+pytestmark = pytest.mark.slow
+
 HERE = pathlib.Path(__file__).resolve().parent
 ANALYZE = HERE.parents[1] / "analyze"
 NUMBERS = st.floats(min_value=-1e9, max_value=1e9)

@@ -7,6 +7,7 @@ to force, space-separated; default: those the doctor finds here).
 """
 
 import contextlib
+import ctypes
 import functools
 import json
 import os
@@ -18,6 +19,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 import jsonschema
@@ -32,7 +34,7 @@ from front.host import completed  # noqa: E402 (texts adds the path)
 BUILD = os.environ.get("SENDPATH_BIN", str(ROOT))
 ANALYZE = os.path.join(BUILD, "analyze")
 LOADGEN = os.path.join(BUILD, "loadgen/loadgen")
-CALLS = int(os.environ.get("SENDPATH_CALLS", "1000000"))
+CALLS = int(os.environ.get("SENDPATH_CALLS", "20000"))
 # Programs to observe, from tests/programs.
 PROGRAMS = pathlib.Path(BUILD if os.path.exists(os.path.join(BUILD, "tests/programs"))
                         and BUILD != str(ROOT) else ROOT / "build") / "tests/programs"
@@ -85,14 +87,23 @@ def analyze(*args, **kwargs):
 analyze.program = ANALYZE
 
 
+@pytest.fixture
+def open_path():
+    """A temporary folder that other users may enter, as tmp_path is not: it is in a folder that pytest closes to
+    other users whenever it starts, perhaps beside this test."""
+    with tempfile.TemporaryDirectory(prefix="sendpath-test-") as folder:
+        os.chmod(folder, 0o755)
+        yield pathlib.Path(folder)
+
+
 def copy_programs(folder):
-    """The analyzer, and what it needs for a run, to a folder from which others may run them."""
+    """Copies the analyzer, and what it needs for a run."""
     (folder / "loadgen").mkdir()
     shutil.copy(ANALYZE, folder / "analyze")
     shutil.copy(LOADGEN, folder / "loadgen/loadgen")
-    shutil.copytree(ROOT / "analysis", folder / "analysis", ignore=shutil.ignore_patterns(".venv"))
-    for above in (folder, folder.parent, folder.parent.parent):
-        above.chmod(0o755)
+    (folder / "analysis").mkdir()
+    subprocess.run(["cp", "-r", *(part for part in (ROOT / "analysis").iterdir() if part.name != ".venv"),
+                    folder / "analysis"], check=True)
 
 
 def records(*args, **kwargs):
@@ -192,37 +203,48 @@ def _of_another_clone(process):
     return any((folder / "tests/integration").is_dir() for folder in exe.parents if folder != ROOT)
 
 
+def _of_another_worker(process):
+    """Workers of pytest-xdist are children of one process."""
+    pid, parent = 0, int(process.name)
+    while "PYTEST_XDIST_WORKER" in os.environ and parent > 1 and pid != os.getpid():
+        pid, parent = parent, int(pathlib.Path(f"/proc/{parent}/stat").read_text().rpartition(")")[2].split()[1])
+        if parent == os.getppid():
+            return pid != os.getpid()
+    return False
+
+
 def _running(of_others):
-    """(folder in /proc, command line) of every process that runs a program of this clone, or of
-    others. What only reads records may belong to the tests of analysis/, which run meanwhile."""
+    """Yields (folder in /proc, command line) of each process that runs one of the programs under test, either
+    those of this process's tests or those of other tests, which run at the same time."""
     for entry in pathlib.Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError):  # it has ended
                 line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                # A program that only reads records holds nothing of the kernel.
                 if re.match(r"\S*/(analyze (?!table|compare|report)|loadgen/loadgen )", line) and \
-                        _of_another_clone(entry) == of_others:
+                        (_of_another_clone(entry) or _of_another_worker(entry)) == of_others:
                     yield entry, line
 
 
 def processes():
-    """pid -> command line of every process that runs one of the programs under test."""
+    """pid -> command line of every process of ours that runs one of the programs under test."""
     return {int(process.name): line for process, line in _running(of_others=False)}
 
 
-def _others_programs():
+def _programs_of_others():
     held = set()
     for process, _ in _running(of_others=True):
         with contextlib.suppress(OSError):  # it has ended
-            for told in (process / "fdinfo").iterdir():
-                held.update(map(int, re.findall(r"^prog_id:\s*(\d+)$", told.read_text(), re.M)))
+            for file in (process / "fdinfo").iterdir():
+                held.update(map(int, re.findall(r"^prog_id:\s*(\d+)$", file.read_text(), re.M)))
     return held
 
 
 def programs():
-    """Ids of the BPF programs that the kernel holds, but for those of another clone's tests."""
+    """Ids of the BPF programs that the kernel holds, except those that other tests hold."""
     result = run("bpftool", "-j", "prog", "list")
     assert result.returncode == 0, result.stderr
-    return {p["id"] for p in json.loads(result.stdout or "[]")} - _others_programs()
+    return {p["id"] for p in json.loads(result.stdout or "[]")} - _programs_of_others()
 
 
 class Receiver:
@@ -393,14 +415,37 @@ needs_bpf = pytest.mark.skipif(
         line for line in _doctor.stdout.splitlines() if "unavailable" in line or "not enough" in line))
 
 
+ORPHANS_S = 10  # a process that another worker's test has just orphaned ends within this time
+
+
 @pytest.fixture
 def untouched():
-    """Fails the test if it leaves a process (and so a port) or a BPF program behind."""
-    before = processes(), programs()
+    """Fails the test if it leaves a process behind, and so perhaps a port."""
+    before = processes().keys()
     yield
-    assert processes().keys() <= before[0].keys(), processes()
+    assert eventually(lambda: processes().keys() <= before, ORPHANS_S), processes()
+
+
+CLONE_NEWNET = 0x40000000
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_network():
+    """Gives a worker of pytest-xdist a network namespace, so that no other worker's packet tap, listener or
+    TCP counter is seen by its tests."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET):
+            pytest.exit(f"no network namespace for a worker: {os.strerror(ctypes.get_errno())}", 1)
+        subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_program_is_left():
+    """Fails the last test of the session if a BPF program outlived its process: by a pin, or an attachment."""
+    before = programs()
+    yield
     # The kernel frees programs after a grace period.
-    assert eventually(lambda: programs() <= before[1]), programs() - before[1]
+    assert eventually(lambda: programs() <= before), run("bpftool", "prog", "list").stdout
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,6 @@ import socket
 import stat
 import subprocess
 import tempfile
-import time
 
 import pytest
 
@@ -34,13 +33,12 @@ def lines_of(done):
 
 @needs_bpf
 def test_of_loopback_it_says_never_at_once(tmp_path):
-    begun = time.monotonic()
     path = tmp_path / "advice.json"
     lines = lines_of(advise("--json", path))
-    assert time.monotonic() - begun < 10
     assert lines[0] == ("Do not use MSG_ZEROCOPY on this path, at any size: every send is copied.")
     advice = json.loads(path.read_text())
     assert advice["schema"] == "sendpath.advise/2" and advice["recommendation"] == lines[0]
+    assert advice["answers"] == []  # no load was compared
     assert advice["path"]["copied"] == 1 and advice["path"]["final"] and advice["path"]["traced"]
     assert (advice["path"]["cause"], advice["path"]["device"]) == ("loopback", "lo")
     assert advice["blocks"] == 0 and not advice["interrupted"]
@@ -213,11 +211,10 @@ def test_every_signal_ends_all_of_it(ending, tmp_path):
         silent.settimeout(PATIENCE_S)
         peer, _ = silent.accept()
         with peer:
-            sent = time.monotonic()
             job.send_signal(ending)
             job.wait(PATIENCE_S)
-            assert time.monotonic() - sent < 4  # the other end has five seconds to answer
             assert processes().keys() <= before, processes()
+        # Had it waited for the other end, which has five seconds to answer, it would have complained of it.
         _, said = job.communicate(timeout=PATIENCE_S)
     assert (job.returncode, said) == (-ending, b"")
     assert not os.listdir(tmp_path)

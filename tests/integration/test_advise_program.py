@@ -9,7 +9,7 @@ import signal
 import pytest
 
 from conftest import ANALYZE, CALLS, PATIENCE_S, Receiver, analyze, eventually, needs_bpf, only
-from test_observe import PYTHON, attached, gate_is_open, start
+from test_observe import PYTHON, gate_is_open, start
 from test_peers import Nginx, need
 from test_sizes import SENDER, classes
 from test_topology import ADDRESS, CAUSE, NETNS
@@ -117,7 +117,7 @@ WANTED = ((100, 40), (5000, 30), (30_000, 20), (100_000, 5))
 
 def gate(observer):
     """Has it opened the window?"""
-    return attached() and gate_is_open(observer)
+    return gate_is_open(observer)
 
 
 def watched(tmp_path, how, *options):

@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -14,7 +15,7 @@ import termios
 import pytest
 
 from conftest import ANALYZE, PATIENCE_S, Child, check, eventually, needs_bpf, run
-from test_errors import busy, children, descend, front_of, state
+from test_errors import children, descend, front_of, state
 from test_interval import assert_adds_up, lines
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
@@ -100,12 +101,17 @@ class Job(Child):
         return self.stderr.read(), status
 
 
-LOAD = ANALYZE, "--variant", "zerocopy", "--duration", 60, "--warmup", 0
+# At a rate: sends go on until it ends, and leave the CPUs to the other tests.
+LOAD = ANALYZE, "--variant", "zerocopy", "--rate", 1000, "--duration", 60, "--warmup", 0
 
 
 def load_sends(pid):
-    found = descend(pid, 2)
-    return len(found) == 2 and busy(found[1])
+    """Returns whether the receiver has waited a hundred times: sends at a rate use hardly any CPU time."""
+    with contextlib.suppress(OSError, IndexError):  # there is none yet, or it has ended
+        tasks = pathlib.Path(f"/proc/{descend(pid, 2)[1]}/task").glob("*/status")
+        return sum(int(re.search(r"^voluntary_ctxt_switches:\t(\d+)", status.read_text(), re.M)[1])
+                   for status in tasks) >= 100
+    return False
 
 
 def command_runs(pid):
@@ -188,6 +194,7 @@ def descends_to_sleep(pid):
     return False
 
 
+@pytest.mark.slow
 @ALL
 def test_the_engine_is_told_to_end(moment, tmp_path):
     with at(moment, tmp_path) as job:
@@ -219,6 +226,7 @@ def test_the_front_is_killed(moment, tmp_path):
     whole_records(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sig", [signal.SIGHUP, signal.SIGQUIT])
 @pytest.mark.parametrize("moment", ["window", "command", "advise"])
 def test_other_signals_end_it(moment, sig, tmp_path):
@@ -228,6 +236,7 @@ def test_other_signals_end_it(moment, sig, tmp_path):
     assert status == expected(moment, sig)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", ["window", "grid", "command"])
 def test_a_terminal_that_goes_ends_it(moment, tmp_path):
     with at(moment, tmp_path) as job:
@@ -256,6 +265,7 @@ def test_a_load_that_is_killed_is_said(sig):
     assert f"killed by signal {int(sig)} " in errors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sig", [KILL, TERM])
 @pytest.mark.parametrize("moment", ["command", "command loading"])
 def test_a_command_that_is_killed_has_its_own_status(moment, sig, tmp_path):

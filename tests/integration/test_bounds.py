@@ -18,6 +18,8 @@ from conftest import ANALYZE, LOADGEN, PATIENCE_S, Child, eventually, needs_bpf,
 from test_errors import busy, descend, one_line
 from test_serving import started
 
+pytestmark = pytest.mark.slow
+
 AFTER_S = 10  # a window of T ends by T + this
 
 

@@ -12,6 +12,7 @@ from conftest import analyze, needs_bpf, only, run, ANALYZE, ROOT
 CANNOT = 3
 
 
+@pytest.mark.slow
 @needs_bpf
 def test_bcc_counts_the_same():
     result = analyze("crosscheck", "--variant", "all", "--size", "64K", "--messages", "5000",

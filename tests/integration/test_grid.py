@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Lists make a grid, repeats interleaved; the records and the text say the same."""
 
-import itertools
 import json
-import math
 import os
 import re
 import shutil
-import statistics
 import subprocess
 
 import pytest
@@ -56,8 +53,8 @@ def order(text, *starts):
 def test_the_answer_comes_first_in_80_columns(untouched):
     text = analyze("--variant", "all", "--messages", "1000", "--repeat", 2).stdout
     assert max(map(len, text.splitlines())) <= 80, text
-    lines = text.splitlines()
-    assert len(lines) <= 45, text
+    lines = text.partition("\nwarning: ")[0].splitlines()  # a busy machine adds warnings
+    assert len(lines) <= 30, text
     answer = lines[lines.index("") + 1:]
     assert answer.index("") <= 3 and "ll 2,000 zero-copy sends were copied" in " ".join(text.split())
     order(text, "sendpath ", "variant ", "kernel time of a send, ns", "not measured without --packets")
@@ -73,32 +70,13 @@ def test_one_variant_is_a_screen(untouched):
     assert len(analyze("--variant", "zerocopy", "--messages", "1000").stdout.splitlines()) <= 30
 
 
-def test_ratios_have_intervals_of_six_repeats(tmp_path, untouched):
-    path = tmp_path / "records"
-    text = analyze("--variant", "twocopy,zerocopy", "--messages", "300", "--repeat", 6, "--json",
-                   path).stdout
-    rates = {}
-    for line in path.read_text().splitlines():
-        record = json.loads(line)
-        rates.setdefault(record["load"]["variant"], []).append(record["app"]["throughput_bps"])
-        if record["noise"]["disturbed"]:
-            pytest.skip(f"this machine is not quiet: {record['noise']['disturbed']}")
-    logs = [math.log(mine / other) for mine, other in zip(rates["zerocopy"], rates["twocopy"])]
-    centre = statistics.median((a + b) / 2 for a, b in
-                               itertools.combinations_with_replacement(logs, 2))
-    # Of six, the outermost are the interval's ends.
-    said = re.search(r"^zerocopy +\S+ (?:\(\S+\))? +([\d.]+) \(([\d.]+)-([\d.]+)\) ", text, re.M)
-    assert [float(x) for x in said.groups()] == pytest.approx(
-        list(map(math.exp, (centre, min(logs), max(logs)))), abs=0.0051)
-
-
 def test_many_configurations_are_a_table_and_a_line(untouched):
-    options = ["--variant", "twocopy,zerocopy", "--size", "1K,4K,16K,64K", "--messages", "150",
+    options = ["--variant", "twocopy,zerocopy", "--size", "1K,64K", "--messages", "50", "--warmup", 0,
                "--socket", "congestion=reno"]
     text = analyze(*options).stdout
     assert "\nkernel time of a send" not in text
     assert max(map(len, text.splitlines())) <= 80, text
-    assert analyze(*options, "--details").stdout.count("\nkernel time of a send") == 8
+    assert analyze(*options, "--details").stdout.count("\nkernel time of a send") == 4
 
 
 def test_colour_is_for_terminals_that_want_it(untouched):
@@ -171,6 +149,7 @@ def test_closed_standard_output_is_an_error(untouched):
     assert len(result.stderr.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_the_example_for_scripts_runs():
     page = (ROOT / "docs/reading.md").read_text()
     code = page.split("```python\n")[1].split("```")[0]

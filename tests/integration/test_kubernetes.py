@@ -21,7 +21,7 @@ POD = MANIFEST["spec"]["template"]
 # A second exporter's address: this machine has the other.
 HOST = "127.94.0.36"
 
-pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched"),
+pytestmark = [pytest.mark.image, needs_bpf, pytest.mark.usefixtures("untouched"),
               pytest.mark.skipif(os.geteuid() != 0, reason="needs root, as the container has the capabilities"),
               pytest.mark.skipif(not shutil.which("podman"), reason="podman is not installed")]
 

@@ -9,7 +9,6 @@ import signal
 import socket
 import struct
 import subprocess
-import time
 
 import pytest
 
@@ -267,12 +266,10 @@ def test_json_is_whole_or_not_there(tmp_path):
     (["--working-set", "1M", "--reuse-early", "--verify"], ["--reuse-early", "--working-set"]),
 ])
 def test_wrong_usage(args, words):
-    begun = time.monotonic()
     done = run(*args)
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1
-    assert time.monotonic() - begun < 2  # before any run
     for word in words:
         assert word in done.stderr
 

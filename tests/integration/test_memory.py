@@ -107,8 +107,8 @@ class Machine:
 
 
 @pytest.fixture
-def machine(tmp_path):
-    return lambda name: Machine(tmp_path, name)
+def machine(open_path):
+    return lambda name: Machine(open_path, name)
 
 
 def reasons(record):
@@ -179,19 +179,19 @@ def test_perf_counts_the_window_alone(machine):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="not root: sudo cannot be played")
-def test_perf_may_count_for_whoever_called_sudo(machine, tmp_path):
+def test_perf_may_count_for_whoever_called_sudo(machine, open_path):
     """It is that user, with the capability that counting needs and few others."""
     here = machine("skylakex.txt")
-    copy_programs(tmp_path)
-    (tmp_path / "bin").chmod(0o777)
-    result = run(tmp_path / "analyze", "--memory", *LOAD, "--json", "-",
+    copy_programs(open_path)
+    (open_path / "bin").chmod(0o777)
+    result = run(open_path / "analyze", "--memory", *LOAD, "--json", "-",
                  env={**here.environment, "SUDO_UID": "65534", "SUDO_GID": "65534"})
     assert result.returncode == 0, result.stderr
     assert check(json.loads(result.stdout))["memory"]["bytes"] > 0
     perfmon, admin = 1 << 38, 1 << 21
     may = int(here.told()[1], 16)
     assert may & perfmon and not may & ~(perfmon | admin)
-    assert (tmp_path / "bin/told").stat().st_uid == 65534
+    assert (open_path / "bin/told").stat().st_uid == 65534
 
 
 def test_not_permitted(machine):
@@ -264,7 +264,8 @@ def test_text(machine, tmp_path):
 
 
 def test_in_a_sweep(machine, tmp_path):
-    result = machine("skylakex.txt").run("sweep", "--out", tmp_path / "out", *LOAD, "--repeat", "2")
+    result = machine("skylakex.txt").run("sweep", "--out", tmp_path / "out", *LOAD, "--repeat", "2",
+                                          "--budget", 0)
     assert result.returncode == 0, result.stderr
     rows = [json.loads(x) for x in (tmp_path / "out/runs.jsonl").read_text().splitlines()]
     assert [check(r)["memory"]["read_bytes"] for r in rows] == [round(157.47 * MIB)] * 2

@@ -139,8 +139,7 @@ def test_nginx_as_a_daemon(tmp_path):
     assert record["observed"]["exit_status"] == 0
 
 
-@pytest.mark.parametrize("keepalive", [True, False], ids=["keepalive", "close"])
-@pytest.mark.parametrize("sendfile", [False, True], ids=["writev", "sendfile"])
+@pytest.mark.parametrize("sendfile, keepalive", [(False, True), (True, False)], ids=["writev-keepalive", "sendfile-close"])
 def test_nginx_under_load(sendfile, keepalive, tmp_path):
     """Bytes are exact: nginx logs for each request, a broken off one too, what the kernel
     accepted of it, and sends nothing else. Requests are so within one a connection: the one

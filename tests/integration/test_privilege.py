@@ -25,12 +25,12 @@ AS_SUDO = {**os.environ, "SUDO_UID": str(USER), "SUDO_GID": str(USER)}
 
 
 @pytest.fixture
-def home(tmp_path):
+def home(open_path):
     """A folder that the user may write and reach, with the programs: the tree need be neither."""
-    copy_programs(tmp_path)
-    os.chown(tmp_path, USER, USER)
-    os.chown(tmp_path / "analyze", USER, USER)
-    return tmp_path
+    copy_programs(open_path)
+    os.chown(open_path, USER, USER)
+    os.chown(open_path / "analyze", USER, USER)
+    return open_path
 
 
 def as_sudo(home, *args, limit=()):

@@ -135,6 +135,7 @@ def share_of_checksums(near, far, address, tmp_path):
         word in name for name in stack["functions"] for word in ("csum", "checksum"))) / in_send
 
 
+@pytest.mark.slow
 def test_work_that_a_device_leaves_to_the_kernel_rises(tmp_path):
     """A device that makes no checksums has the kernel make them."""
     if not shutil.which("ethtool"):

@@ -24,7 +24,7 @@ DASHBOARD = json.loads((DEPLOY / "grafana/sendpath.json").read_text())
 # What has nothing to show where no send fails and --cost is not given.
 MAY_BE_EMPTY = re.compile(r"send_errors|refused|bpf_seconds")
 
-pytestmark = needs_bpf
+pytestmark = [needs_bpf, pytest.mark.slow]
 
 
 def promtool(prometheus, *args):

@@ -19,6 +19,7 @@ if os.environ.get("SENDPATH_SANITIZED"):
         SUITES += ["exporter", "loadgen", "request", "sending", "serving"]
 
 
+@pytest.mark.sanitized
 @pytest.mark.skipif(str(BUILT) in os.environ.get("SENDPATH_BIN", ""), reason="they run already")
 @pytest.mark.skipif("SENDPATH_LAB" in os.environ, reason="a guest of the lab is too slow for it")
 @pytest.mark.parametrize("suite", SUITES)

@@ -12,13 +12,13 @@ import pytest
 
 from conftest import (ANALYZE, CALLS, Child, NOTHING_LOST, PATIENCE_S, Receiver, check, eventually,
                       hook, losses, needs_bpf, only, programs, reason, run)
-from test_observe import attached, gate_is_open, group  # noqa: F401 (a fixture)
+from test_observe import gate_is_open, group  # noqa: F401 (a fixture)
 
-pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
+pytestmark = [pytest.mark.slow, needs_bpf, pytest.mark.usefixtures("untouched")]
 
 CONNECTIONS = min(10_000, CALLS)
 PROCESSES = min(1000, CALLS // 10)
-TIMES = min(50, CALLS // 1000)
+TIMES = min(50, CALLS // 400)
 # What analyze may grow to, the kernel's types and symbols that it reads included.
 RSS_KB = 128 * 1024
 # And its maps, of which all but those of a CPU each have a fixed size.
@@ -51,7 +51,6 @@ class Observer:
         self.before = maps_kb()
         self.process = subprocess.Popen([ANALYZE, "--json", "-", *map(str, options)],
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        assert eventually(attached)
         assert eventually(lambda: gate_is_open(self.process))
         self.maps_kb = maps_kb() - self.before
 

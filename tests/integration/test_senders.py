@@ -31,6 +31,7 @@ with socket.create_connection(("127.0.0.1", int(sys.argv[2]))) as s:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("how, sends, accepted", [("write", 1, MAX_RW_COUNT), ("sendto", 2, HUGE)])
 def test_more_than_a_syscall_takes(how, sends, accepted, mechanism):

@@ -37,9 +37,8 @@ def refused(*args, status=2, **kwargs):
 
 # Variants
 
-@pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("variant", EVERY)
-def test_counts_are_exact(variant, threads):
+def test_counts_are_exact(variant, threads=3):
     app = load("--variant", variant, "--threads", threads, "--messages", 500, "--verify")
     assert app["messages"] == 500 * threads
     assert app["bytes"] == app["received_bytes"] == 500 * threads * 16384
@@ -55,11 +54,10 @@ def test_counts_are_exact(variant, threads):
     assert "error" not in app
 
 
-SIZES = {"65": 65, "1000": 1000, "16K": 16384, "99999": 99999, "1M": 1 << 20}
+SIZES = {"65": 65, "1000": 1000, "99999": 99999, "1M": 1 << 20}
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("fields", [1, 37])
+@pytest.mark.parametrize("fields, size", [(1, "65"), (1, "1M"), (37, "1000"), (37, "99999")])
 @pytest.mark.parametrize("variant", EVERY)
 def test_every_byte_arrives_as_sent(variant, fields, size):
     app = load("--variant", variant, "--threads", 2, "--messages", 100, "--size", size, "--fields",
@@ -245,8 +243,7 @@ def test_the_kernel_counts_what_every_variant_says(untouched):
 
 # Messages
 
-@pytest.mark.parametrize("pick", ["order", "random"])
-@pytest.mark.parametrize("variant", EVERY)
+@pytest.mark.parametrize("variant, pick", [*((variant, "random") for variant in EVERY), ("onecopy", "order")])
 def test_messages_from_a_data_set_arrive_as_picked(variant, pick):
     app = load("--variant", variant, "--working-set", "8M", "--pick", pick, "--size", 9999,
                "--threads", 2, "--messages", 200, "--verify")
@@ -358,6 +355,7 @@ def stalled(*options):
     return app["message_latency_ns"]["sum"] / 1e9 / app["elapsed_s"]
 
 
+@pytest.mark.slow
 def test_a_stall_delays_all_that_was_due_in_it():
     """Sent one after another, messages cannot take more time than there is, however long one
     of them is held up; of those that were due at a time, each waits."""

@@ -60,6 +60,7 @@ def test_connections_agree_with_strace(model, tmp_path):
     assert "answered    20 connections" in traced.stdout
 
 
+@pytest.mark.slow
 def test_thousands_at_once():
     hard = int(subprocess.check_output("ulimit -Hn", shell=True, text=True))
     if hard < 5100:
@@ -80,6 +81,7 @@ def test_too_few_descriptors():
     assert "--connections 200" in result.stderr and "ulimit -Hn" in result.stderr
 
 
+@pytest.mark.slow
 def test_full_listen_queue_is_told():
     """A queue of one: most of a burst must wait for a retransmission, some for ever."""
     app = serve("--server-model", "iterative", "--connections", 50, "--messages", 1, "--backlog",
@@ -193,6 +195,7 @@ def test_all_models_in_one_command(tmp_path):
         assert re.search(rf"^{model}, 20 connections +server ", result.stdout, re.M)
 
 
+@pytest.mark.slow
 @needs_bpf
 def test_of_all_models_the_impossible_are_left_out_aloud():
     result = analyze("--workload", "procinfo", "--server-model", "all", "--connections", "1100",
@@ -204,6 +207,7 @@ def test_of_all_models_the_impossible_are_left_out_aloud():
     assert re.search(r"^epoll +1,100 ", result.stdout, re.M)
 
 
+@pytest.mark.slow
 @needs_bpf
 def test_report_explains_slow_answers():
     result = analyze("--workload", "procinfo", "--connections", 50, "--messages", 1, "--backlog",

@@ -36,6 +36,7 @@ def counted(record):
         "received": record["receiver"]["bytes"], "lost": losses(record)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_many_windows_of_one_process_count_as_many_processes(mechanism, untouched):
     alone = {(variant, threads): only(run(variant, threads, mechanism, 1))

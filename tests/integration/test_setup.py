@@ -32,11 +32,10 @@ def copy_tree(folder):
 
 
 @pytest.fixture
-def tree(tmp_path):
-    copy_tree(tmp_path)
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)
-    return tmp_path
+def tree(open_path):
+    (open_path / "tree").mkdir()
+    copy_tree(open_path / "tree")
+    return open_path / "tree"
 
 
 def make(tree, target, umask=-1, **environment):
@@ -53,12 +52,14 @@ def assert_the_users(tree):
     assert not (tree / "build").exists()
 
 
+@pytest.mark.slow
 def test_a_user_without_sbin_builds(tree):
     built = make(tree, TARGET)
     assert built.returncode == 0, built.stderr
     assert_the_users(tree)
 
 
+@pytest.mark.slow
 def test_sudo_make_leaves_nothing_of_roots(tree):
     built = make(tree, TARGET, SUDO_UID=str(USER.pw_uid), SUDO_GID=str(USER.pw_gid), HOME="/root")
     assert built.returncode == 0, built.stderr
@@ -77,6 +78,7 @@ def test_all_users_may_read_what_is_installed(tmp_path):
     assert not closed(tmp_path / "root/usr/local")
 
 
+@pytest.mark.slow
 def test_what_is_installed_works_whole_and_goes_again(tree):
     """Its reports, too, without a further command; root's installation replaces sudo's."""
     prefix = tree.parent / "installed"

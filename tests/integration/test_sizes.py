@@ -86,6 +86,7 @@ def test_sizes_of_a_mixed_sender(mechanism, tmp_path):
     assert seen == {call: classes(sizes) for call, sizes in own.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_partial_send_has_the_size_that_was_accepted(mechanism, tmp_path):
     own, record = sent(tmp_path, "partial", min(SENDS, 300), mechanism)
@@ -156,7 +157,7 @@ def test_the_report_has_them_of_a_program_and_adds_up_the_rare(tmp_path):
                        "    for _ in range(count):\n"
                        "        s.send(bytes(size))\n")
     with Receiver() as receiver:
-        result = analyze("--details", "--", PYTHON, program, receiver.port)
+        result = analyze("--details", "--", PYTHON, program.name, receiver.port, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert [re.split(" {2,}", line) for line in section(result.stderr)] == [
         ["sendto", "64-127", "600", "59.9 %", "2.91 %"],

@@ -42,7 +42,7 @@ def adds_up(call):
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_stages_add_up_to_the_time_in_the_call(mechanism, untouched):
-    found = records("--variant", ",".join(VARIANTS), "--size", ",".join(SIZES), "--duration", "0.3",
+    found = records("--variant", ",".join(VARIANTS), "--size", ",".join(SIZES), "--duration", "0.1",
                     "--repeat", "1", "--stages", "--mechanism", mechanism)
     assert len(found) == len(SIZES) * len(VARIANTS)
     unaccounted, whole = 0, 0

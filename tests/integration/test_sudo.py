@@ -91,10 +91,11 @@ def test_a_stranger_cannot_answer_in_the_kernels_place(sudo, what):
     assert os.listdir(place) == ["planted"]
 
 
-def test_what_root_alone_may_write_is_not_written(sudo, tmp_path_factory):
+def test_what_root_alone_may_write_is_not_written(sudo):
     """Nor what root's group may: the caller is in none of its groups."""
     for mode in 0o700, 0o770:
-        folder = tmp_path_factory.mktemp("roots")
+        folder = sudo.home / f"roots-{mode:o}"
+        folder.mkdir()
         folder.chmod(mode)
         for words in (["advise"], ["--variant", "twocopy", "--messages", "10"],
                       ["sweep", "--variant", "twocopy", "--messages", "10", "--repeat", "1"]):
@@ -105,11 +106,10 @@ def test_what_root_alone_may_write_is_not_written(sudo, tmp_path_factory):
             assert str(path) in done.stderr and not os.listdir(folder)
 
 
-def test_what_root_alone_may_read_is_not_read(sudo, tmp_path_factory):
-    path = tmp_path_factory.mktemp("roots") / "known.json"
+def test_what_root_alone_may_read_is_not_read(sudo):
+    (sudo.home / "roots").mkdir(mode=0o755)
+    path = sudo.home / "roots/known.json"
     path.write_text("{}")
-    for folder in path.parents[:2]:
-        folder.chmod(0o755)
     for mode in 0o600, 0o640:
         path.chmod(mode)
         done = sudo(sudo.program, "advise", "--pid", "1", "--path", path)

@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 
@@ -19,9 +20,10 @@ from test_errors import descend
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
 
-# Four cells, two blocks, some tenths of a second each.
+# Four configurations, two blocks; a run takes some tenths of a second. What a sweep does with its plan and folder
+# does not depend on what its runs measure, so these attach nothing.
 TINY = ("--variant", "twocopy,onecopy", "--size", "256,4K", "--messages", "50", "--repeat", "2",
-        "--warmup", "0", "--budget", "0")
+        "--warmup", "0", "--budget", "0", "--mechanism", "none")
 TINY_CELLS = {f"{variant},{size}B,8f,1t" for variant in ("twocopy", "onecopy")
               for size in (256, 4096)}
 
@@ -65,6 +67,22 @@ def start(out, *args):
 def recorded(out, at_least):
     path = out / "runs.jsonl"
     return lambda: path.exists() and path.read_bytes().count(b"\n") >= at_least
+
+
+@pytest.fixture(scope="module", name="finished_once")
+def _finished_once(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("finished")
+    result = sweep(folder, *TINY, "--order-seed", "4")
+    assert result.returncode == 0, result.stderr
+    once(lines(folder))
+    return folder, result
+
+
+@pytest.fixture(name="finished")
+def _finished(finished_once, tmp_path):
+    """A folder with all runs of TINY, whose order has the seed 4."""
+    shutil.copytree(finished_once[0], tmp_path, dirs_exist_ok=True)
+    return tmp_path
 
 
 def generator_of(job):
@@ -128,13 +146,13 @@ def test_resumes_wherever_it_was_cut(tmp_path, kept, cut):
     once(lines(tmp_path), {"twocopy,16384B,8f,1t", "null,16384B,8f,1t"}, 1)
 
 
-def test_a_finished_sweep_runs_nothing(tmp_path):
-    first = sweep(tmp_path, *TINY)
-    before = (tmp_path / "runs.jsonl").read_bytes()
-    again = sweep(tmp_path, *TINY)
+def test_a_finished_sweep_runs_nothing(finished_once):
+    folder, first = finished_once
+    before = (folder / "runs.jsonl").read_bytes()
+    again = sweep(folder, *TINY)
     assert again.returncode == 0 and again.stderr == ""
     assert again.stdout == first.stdout
-    assert (tmp_path / "runs.jsonl").read_bytes() == before
+    assert (folder / "runs.jsonl").read_bytes() == before
 
 
 def test_interrupted(tmp_path):
@@ -220,16 +238,16 @@ def test_shards_are_a_partition(tmp_path):
 @pytest.mark.parametrize("change, word", [
     (("--repeat", "1"), "--repeat is 2, not 1"), (("--order-seed", "5"), "--order-seed is 4, not 5"),
     (("--size", "1K"), "its loads are others"), (("--warmup", "0.1"), "its loads are others"),
-    (("--cost",), "its options of measuring are others")])
-def test_another_plan_is_refused(tmp_path, change, word):
-    assert sweep(tmp_path, *TINY, "--order-seed", "4").returncode == 0
-    before = (tmp_path / "runs.jsonl").read_bytes()
-    result = sweep(tmp_path, *TINY, "--order-seed", "4", *change)
+    (("--events", "PERF_COUNT_SW_PAGE_FAULTS"), "its options of measuring are others")])
+def test_another_plan_is_refused(finished_once, finished, change, word):
+    made_in, _ = finished_once
+    before = (finished / "runs.jsonl").read_bytes()
+    result = sweep(finished, *TINY, "--order-seed", "4", *change)
     assert result.returncode == 2
     assert word in only(result.stderr.splitlines())
-    assert result.stderr.endswith(" ".join(("sweep", "--out", str(tmp_path), *TINY,
+    assert result.stderr.endswith(" ".join(("sweep", "--out", str(made_in), *TINY,
                                             "--order-seed", "4")) + "\n")
-    assert (tmp_path / "runs.jsonl").read_bytes() == before
+    assert (finished / "runs.jsonl").read_bytes() == before
 
 
 def test_two_in_one_folder_are_refused(tmp_path):
@@ -243,14 +261,13 @@ def test_two_in_one_folder_are_refused(tmp_path):
     assert lines(tmp_path) == []
 
 
-def test_damage_in_the_middle_is_said(tmp_path):
-    assert sweep(tmp_path, *TINY).returncode == 0
-    path = tmp_path / "runs.jsonl"
+def test_damage_in_the_middle_is_said(finished):
+    path = finished / "runs.jsonl"
     rows = path.read_text().splitlines(keepends=True)
     rows[1] = rows[1][:50] + "\n"
     foreign = json.dumps({**json.loads(rows[0]), "run": {"cell": "x", "repeat": 1}}) + "\n"
     path.write_text("".join(rows) + foreign)
-    result = sweep(tmp_path, *TINY)
+    result = sweep(finished, *TINY)
     assert result.returncode == 0
     assert "line 2: no record" in result.stderr
     assert "1 record of no run of this plan" in result.stderr
@@ -277,13 +294,12 @@ def changed(line, path, text):
     ("app", "[]", "/app is not of type object"),
     ("load", "null", "/load is not of type object"),
     ("app/throughput_bps", "Infinity", "a number is not finite")])
-def test_an_odd_record_is_said_and_its_run_made_again(tmp_path, path, text, word):
-    assert sweep(tmp_path, *TINY).returncode == 0
-    file = tmp_path / "runs.jsonl"
+def test_an_odd_record_is_said_and_its_run_made_again(finished, path, text, word):
+    file = finished / "runs.jsonl"
     rows = file.read_text().splitlines()
     rows[2] = changed(rows[2], path, text)
     file.write_text("".join(row + "\n" for row in rows))
-    result = sweep(tmp_path, *TINY)
+    result = sweep(finished, *TINY)
     assert result.returncode == 0, result.stderr
     assert f"runs.jsonl, line 3: {word}: left as it is, its run is made again" in result.stderr
     once([json.loads(x) for i, x in enumerate(file.read_text().splitlines()) if i != 2])
@@ -293,11 +309,10 @@ def test_an_odd_record_is_said_and_its_run_made_again(tmp_path, path, text, word
     ("app", "null"), ("calls", "null"), ("calls", "[null, {}]"), ("tcp", "null"),
     ("app/throughput_bps", '"fast"'), ("calls", '[{"wall_ns": [], "errors": 3}]'),
     ("host/kernel", '"5.4\\u001b[2J"'), ("load/variant", '"\\u001b[2Jx"')])
-def test_what_was_not_measured_ends_no_summary(tmp_path, path, text):
-    assert sweep(tmp_path, *TINY).returncode == 0
-    file = tmp_path / "runs.jsonl"
+def test_what_was_not_measured_ends_no_summary(finished, path, text):
+    file = finished / "runs.jsonl"
     file.write_text("".join(changed(x, path, text) + "\n" for x in file.read_text().splitlines()))
-    result = sweep(tmp_path, *TINY)
+    result = sweep(finished, *TINY)
     assert result.returncode == 0, result.stderr
     assert "8 of 8 runs measured" in result.stdout and "\x1b" not in result.stdout + result.stderr
 
@@ -308,9 +323,9 @@ def test_what_was_not_measured_ends_no_summary(tmp_path, path, text):
     (lambda path: path.symlink_to("/dev/null"), "it is a symbolic link")],
     ids=["fifo", "folder", "device", "link"])
 @pytest.mark.parametrize("name", ["plan.json", "runs.jsonl", "runs.jsonl.half"])
-def test_what_is_no_file_is_refused_at_once(tmp_path, name, make, why):
+def test_what_is_no_file_is_refused_at_once(finished_once, tmp_path, name, make, why):
     if name.endswith(".half"):
-        assert sweep(tmp_path, *TINY).returncode == 0
+        shutil.copytree(finished_once[0], tmp_path, dirs_exist_ok=True)
         os.truncate(tmp_path / "runs.jsonl", 100)
     make(tmp_path / name)
     result = sweep(tmp_path, *TINY, timeout=PATIENCE_S)
@@ -319,17 +334,16 @@ def test_what_is_no_file_is_refused_at_once(tmp_path, name, make, why):
     assert name in line and (why in line or "Is a directory" in line)
 
 
-def test_another_kernel_is_said(tmp_path):
+def test_another_kernel_is_said(finished):
     """As after a reboot into an update: it goes on, aloud."""
-    assert sweep(tmp_path, *TINY).returncode == 0
-    path = tmp_path / "runs.jsonl"
+    path = finished / "runs.jsonl"
     rows = [json.loads(x) for x in path.read_text().splitlines()]
     rows[0]["host"]["kernel"] = "5.4.0"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows[:-1]))
-    result = sweep(tmp_path, *TINY)
+    result = sweep(finished, *TINY)
     assert result.returncode == 0
     assert "has 1 run of another machine or kernel than this" in result.stderr
-    once(lines(tmp_path))
+    once(lines(finished))
 
 
 def test_full_disk(tmp_path):

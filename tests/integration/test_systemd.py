@@ -12,6 +12,8 @@ import pytest
 from conftest import ANALYZE, CAN_MEASURE, ROOT, Receiver, analyze, eventually, needs_bpf, only, run
 from exporter import Exporter
 
+pytestmark = pytest.mark.slow
+
 UNIT = ROOT / "deploy/systemd/sendpath-exporter.service"
 EXPOSURE = 25  # tenths, as systemd counts; 22 is what BPF needs
 

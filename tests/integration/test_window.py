@@ -103,6 +103,7 @@ def command(program, mode, mechanism, *prefix, count=20):
         return json.loads(result.stdout), check(json.loads(only(lines.readlines())))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_window_over_a_running_program_adds_up(mechanism, untouched):
     """Sends of before the window complete in it, and others begin while it closes."""
@@ -266,6 +267,7 @@ def calls_add_up(record):
         assert not times or times["count"] <= call["sends"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(STORMS))
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_windows_in_a_storm_add_up(mechanism, seed):

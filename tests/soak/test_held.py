@@ -7,6 +7,8 @@ import pytest
 
 from held import FIGURES, Held, growth, held
 
+pytestmark = pytest.mark.slow
+
 BASE = Held(20_000, 50, 3, 10, 20, 10, 4_000)
 
 

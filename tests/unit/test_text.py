@@ -6,9 +6,12 @@ writes them anew.
 """
 
 import copy
+import itertools
 import json
 import math
 import pathlib
+import re
+import statistics
 import subprocess
 import sys
 import tracemalloc
@@ -315,6 +318,17 @@ def test_a_quiet_machine_is_waited_for_only_where_runs_of_what_is_open_were_dist
         cells.name()
         open_ = {one["of"].split()[-1] for one in cells.comparisons if one["verdict"] == "inconclusive"}
         assert open_ == {"65536"} and remedy in answer.needed(cells)
+
+
+def test_ratios_are_of_pairs_and_have_the_interval_of_six():
+    """The Hodges-Lehmann ratio; of six pairs, the outermost are the ends of the interval."""
+    records = list(texts.repeats(*texts.LOADS, count=6))
+    rates = [[one["app"]["throughput_bps"] for one in records[start::2]] for start in (0, 1)]
+    logs = [math.log(mine / other) for other, mine in zip(*rates)]
+    ratio = statistics.median((a + b) / 2 for a, b in itertools.combinations_with_replacement(logs, 2))
+    printed = re.search(r"^zerocopy +\S+ (?:\(\S+\))? +([\d.]+) \(([\d.]+)-([\d.]+)\) ", texts.printed(records), re.M)
+    assert list(map(float, printed.groups())) == pytest.approx(
+        list(map(math.exp, (ratio, min(logs), max(logs)))), abs=0.0051)
 
 
 def test_sizes_are_one_family():
