@@ -383,18 +383,18 @@ TEST_ENV    = CI=$(CI) $(if $(FULL),SENDPATH_FULL=1) PYTHONDONTWRITEBYTECODE=1 \
               HYPOTHESIS_STORAGE_DIRECTORY=/run/sendpath-hypothesis
 TEST_PYTEST = $(PYTHON) -m pytest $(PYTEST_OPTIONS)
 
-# By the environment's Python. Simulations count how often intervals hold: check-stats runs them,
-# what takes a million rows, a browser, and what takes longest.
-SIMULATIONS := same_twice or no_effect or no_fall or no_crossing or 95_percent or repeats_reach or \
-               plain_bootstrap or ratios_of_pairs or planted_effect or \
-               one_planted_crossing or several_crossings or so_many_repeats or does_not_move_with or \
-               among_equals or each_condition or \
-               take_no_more_memory or test_browser or test_speedscope or two_paths_are_two_rows or \
-               a_full_disk_is or any_table_can_be or symbolic_link_is_followed
-check-analysis check-stats: check-analysis-packages
-	$(Q)$(MAKE) --no-print-directory analyze loadgen/loadgen $(VENV)/installed-for-tests
-	$(Q)$(VENV_PYTHON) -m pytest -n auto --dist loadgroup \
-		$(PYTEST_OPTIONS) -k '$(if $(filter check-stats,$@),,not )($(SIMULATIONS))' tests/analysis
+# By the environment's Python, which has the libraries of analysis/. In one process: importing them and drawing
+# a report take longer than most tests.
+check-analysis: check-analysis-packages
+	$(Q)$(MAKE) --no-print-directory $(VENV)/installed-for-tests
+	$(Q)$(VENV_PYTHON) -m pytest -n0 $(PYTEST_OPTIONS) -m 'not slow and not simulation' tests/analysis
+
+# How often statistical claims hold, the simulator of completions over 30,000 seeds, and what takes a million
+# rows or a browser.
+check-stats: check-packages
+	$(Q)$(PARALLEL) unit-tests $(VENV)/installed-for-tests
+	$(Q)$(VENV_PYTHON) -m pytest -n auto --dist loadfile $(PYTEST_OPTIONS) -m 'slow or simulation' \
+		tests/analysis tests/unit
 
 # What to run at each change. The kernel of the lab boots first and runs beside the rest, and so
 # do the tests of analysis/. What is slow and hardly ever fails is for check-counts.
