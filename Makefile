@@ -383,31 +383,31 @@ TEST_ENV    = CI=$(CI) $(if $(FULL),SENDPATH_FULL=1) PYTHONDONTWRITEBYTECODE=1 \
               HYPOTHESIS_STORAGE_DIRECTORY=/run/sendpath-hypothesis
 TEST_PYTEST = $(PYTHON) -m pytest $(PYTEST_OPTIONS)
 
-# By the environment's Python. Simulations count how often intervals hold: check-stats runs them,
-# what takes a million rows, a browser, and what takes longest.
-SIMULATIONS := same_twice or no_effect or no_fall or no_crossing or 95_percent or repeats_reach or \
-               plain_bootstrap or ratios_of_pairs or planted_effect or \
-               one_planted_crossing or several_crossings or so_many_repeats or does_not_move_with or \
-               among_equals or each_condition or \
-               take_no_more_memory or test_browser or test_speedscope or two_paths_are_two_rows or \
-               a_full_disk_is or any_table_can_be or symbolic_link_is_followed
-check-analysis check-stats: check-analysis-packages
-	$(Q)$(MAKE) --no-print-directory analyze loadgen/loadgen $(VENV)/installed-for-tests
-	$(Q)$(VENV_PYTHON) -m pytest -n auto --dist loadgroup \
-		$(PYTEST_OPTIONS) -k '$(if $(filter check-stats,$@),,not )($(SIMULATIONS))' tests/analysis
+# By the environment's Python, which has the libraries of analysis/. In one process: importing them and drawing
+# a report take longer than most tests.
+check-analysis: check-analysis-packages
+	$(Q)$(MAKE) --no-print-directory $(VENV)/installed-for-tests
+	$(Q)$(VENV_PYTHON) -m pytest -n0 $(PYTEST_OPTIONS) -m 'not slow and not simulation' tests/analysis
+
+# How often statistical claims hold, the simulator of completions over 30,000 seeds, and what takes a million
+# rows or a browser.
+check-stats: check-packages
+	$(Q)$(PARALLEL) unit-tests $(VENV)/installed-for-tests
+	$(Q)$(VENV_PYTHON) -m pytest -n auto --dist loadfile $(PYTEST_OPTIONS) -m 'slow or simulation' \
+		tests/analysis tests/unit
 
 # What to run at each change. Tests that judge time, noise or the whole machine run first, with nothing beside
 # them. Then four workers share two CPUs: one waits for a guest of the lab, one for the tests of analysis/.
 # A file's tests stay in one worker, because its fixtures belong to a process.
 CHECKED     := tests/lab/test_kernels.py tests/lab/test_beside.py tests/lab/test_suites.py tests/lab/test_support.py \
                tests/lab/test_lab.py::test_scripts_pass_shellcheck tests/unit tests/integration
-LEFT_TO_CI  := not slow and not image
+LEFT_TO_CI  := not slow and not image and not simulation and not sanitized
 TEST_BESIDE := -n 4 --dist loadfile
 check: check-packages
 	$(Q)$(PARALLEL) all unit-tests test-programs $(VENV)/installed-for-tests
 	$(Q)status=0; \
-	$(AS_ROOT) $(TEST_ENV) $(TEST_PYTEST) -k 'not sanitized' -m 'serial and $(LEFT_TO_CI)' $(CHECKED) || status=1; \
-	$(AS_ROOT) $(TEST_ENV) $(TEST_PYTEST) -k 'not sanitized' -m 'not serial and $(LEFT_TO_CI)' $(TEST_BESIDE) $(CHECKED) || status=1; \
+	$(AS_ROOT) $(TEST_ENV) $(TEST_PYTEST) -m 'serial and $(LEFT_TO_CI)' $(CHECKED) || status=1; \
+	$(AS_ROOT) $(TEST_ENV) $(TEST_PYTEST) -m 'not serial and $(LEFT_TO_CI)' $(TEST_BESIDE) $(CHECKED) || status=1; \
 	exit $$status
 
 # What takes long and hardly ever fails alone; what is packaged; that the benchmarks work.
@@ -420,7 +420,7 @@ check-slow: check-packages
 check-san: check-packages
 	$(Q)$(PARALLEL) all test-programs
 	$(Q)$(PARALLEL) SAN=1 all unit-tests
-	$(Q)$(AS_ROOT) $(TEST_ENV) SENDPATH_SANITIZED=1 $(TEST_PYTEST) -k sanitized tests/unit/test_units.py \
+	$(Q)$(AS_ROOT) $(TEST_ENV) SENDPATH_SANITIZED=1 $(TEST_PYTEST) -m sanitized tests/unit/test_units.py \
 		tests/integration/test_sanitized.py
 
 # The lab's own tests and every row of its matrix but check's, where each kernel also gets what

@@ -21,13 +21,16 @@ APART = 0.055
 
 def in_panels(layers: alt.LayerChart, data: pl.DataFrame, panels: list[str], width: int,
               least: int = PANEL) -> alt.TopLevelMixin:
-    """The layers once for each panel of data's column panel, in this order, as wide as there is room."""
+    """The layers, which are changed, once for each panel of data's column panel, in this order, as wide as there is
+    room.
+    """
     # As many as are wide enough to be read, in rows that are equally long.
     columns = max(1, min(len(panels), width // least))
     columns = math.ceil(len(panels) / math.ceil(len(panels) / columns))
-    layers = layers.properties(width=(width - AXIS) // columns - (columns > 1) * 22)
+    layers.width = (width - AXIS) // columns - (columns > 1) * 22
     if len(panels) == 1:
-        return layers.properties(data=data)
+        layers.data = data
+        return layers
     # Titles that are longer than their panel is wide get a line for each part.
     header = alt.Header(labelOrient="top")
     if LETTER * max(map(len, panels)) > layers.width:
@@ -78,7 +81,9 @@ def draw(cells: pl.DataFrame, names: dict[str, str], legend: str, x_axis: alt.X,
                   at_dips.mark_text(dy=20, color=style.INK, text="dip")]
     if level is not None:
         shown.insert(0, alt.Chart().mark_rule(color=style.DOMAIN).encode(y=alt.datum(level)))
-    return in_panels(alt.layer(*shown).properties(height=height), cells, panels, width)
+    layers = alt.layer(*shown)
+    layers.height = height
+    return in_panels(layers, cells, panels, width)
 
 
 def _natural(row: tuple) -> list:

@@ -177,23 +177,23 @@ _PADDING = {"left": 4, "top": 4, "right": 16, "bottom": 4}
 
 
 def themed(chart: alt.TopLevelMixin, title: str, subtitle: list[str], description: str, width: int):
-    """The chart with its title, broken to a width, what stands below it, its alt text, and the house's style."""
+    """Returns the chart itself, with its title, broken to a width, what stands below it, its alt text, and the
+    house's style. The chart is changed in place: each method that sets a property copies all of it, and to copy a
+    chart of charts takes longer than to draw it.
+    """
     room = max(30, int(width / 5.9))
     lines = [line for text in subtitle for line in textwrap.wrap(text, room)]
-    return chart.properties(
-        title=alt.TitleParams(textwrap.wrap(title, int(width / 8.5)), subtitle=lines, anchor="start"),
-        description=description,
-    ).configure(
+    chart.title = alt.TitleParams(textwrap.wrap(title, int(width / 8.5)), subtitle=lines, anchor="start")
+    chart.description = description
+    chart.config = alt.Config(
         font=FONT, background=PAPER, padding=_PADDING,
-    ).configure_title(
-        fontSize=15, subtitleFontSize=11, subtitleColor=ASIDE, color=INK, offset=12,
-        subtitlePadding=4,
-    ).configure_axis(
-        labelColor=INK, titleColor=INK, gridColor=GRID, domainColor=DOMAIN,
-        titleFontWeight="normal", labelFontSize=11, titleFontSize=12, titlePadding=10,
-    ).configure_legend(
-        labelFontSize=11, titleFontSize=11, labelColor=INK, titleColor=INK, orient="bottom",
-        labelLimit=320, titleLimit=400, titleFontWeight="normal", columns=max(1, width // 220),
-    ).configure_header(
-        labelFontSize=12, labelColor=INK, titleColor=INK, labelFontWeight="bold",
-    ).configure_view(stroke=FRAME)
+        title=alt.TitleConfig(fontSize=15, subtitleFontSize=11, subtitleColor=ASIDE, color=INK, offset=12,
+                              subtitlePadding=4),
+        axis=alt.AxisConfig(labelColor=INK, titleColor=INK, gridColor=GRID, domainColor=DOMAIN,
+                            titleFontWeight="normal", labelFontSize=11, titleFontSize=12, titlePadding=10),
+        legend=alt.LegendConfig(labelFontSize=11, titleFontSize=11, labelColor=INK, titleColor=INK, orient="bottom",
+                                labelLimit=320, titleLimit=400, titleFontWeight="normal",
+                                columns=max(1, width // 220)),
+        header=alt.HeaderConfig(labelFontSize=12, labelColor=INK, titleColor=INK, labelFontWeight="bold"),
+        view=alt.ViewConfig(stroke=FRAME))
+    return chart

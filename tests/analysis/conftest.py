@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What the tests of analysis/ share: records as the program writes them, made to measure."""
 
+import contextlib
 import copy
+import io
 import json
 import pathlib
 import subprocess
@@ -12,6 +14,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+from analysis.__main__ import main  # noqa: E402 (it needs the path)
 from analysis.records import Record, parse  # noqa: E402
 
 # Written by the program itself, one of each kind.
@@ -44,11 +47,22 @@ def write(path, records):
     return str(path)
 
 
-def analysis(*arguments, stdout=subprocess.PIPE, **kwargs):
-    """The command line, by this Python; text output captured."""
-    return subprocess.run([sys.executable, "-m", "analysis", *map(str, arguments)], cwd=ROOT,
+def analysis(*arguments, stdout=None):
+    """What program() would give, in this process: another imports the libraries for a second. Paths of
+    standard output (/dev/stdout) are the tests'.
+    """
+    arguments = [str(argument) for argument in arguments]
+    with contextlib.redirect_stdout(stdout or io.StringIO()) as out, \
+            contextlib.redirect_stderr(io.StringIO()) as errors:
+        status = main(arguments)
+    return subprocess.CompletedProcess(arguments, status, None if stdout else out.getvalue(), errors.getvalue())
+
+
+def program(*arguments, stdout=subprocess.PIPE):
+    """The command line as a process, by this Python, and as ./analyze starts it; text output captured."""
+    return subprocess.run([sys.executable, ROOT / "analysis/__main__.py", *map(str, arguments)],
                           stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE, text=True,
-                          timeout=120, check=False, **kwargs)
+                          timeout=120, check=False)
 
 
 @pytest.fixture
@@ -56,8 +70,18 @@ def folder(tmp_path):
     return tmp_path
 
 
+@pytest.fixture
+def only_figures(monkeypatch):
+    """Has reports of this process draw only the named figures of records: drawing takes most of their time."""
+    from analysis.report import build  # what draws takes a second to import
+
+    def only(*names):
+        monkeypatch.setattr(build, "FIGURES", [figure for figure in build.FIGURES if figure.name in names])
+    return only
+
+
 @pytest.fixture(scope="session")
 def whole():
     """Data with all that figures and questions ask for."""
-    import planted  # what draws takes a second to import
+    import planted  # likewise
     return planted.all_data()

@@ -18,7 +18,7 @@ from analysis.report.build import build
 from analysis.report.write import html as to_html
 from analysis.report.write import markdown
 from analysis.table import empty
-from goldens import ADVICE, COPIED, KINDS, ON_LOOPBACK, PROGRAM, SAYS, of_advice, ratios
+from goldens import ADVICE, COPIED, KINDS, ON_LOOPBACK, PROGRAM, SAYS, of_advice, ratios, undrawn
 from test_report import EVIL, Page
 
 NOTHING = Data(empty())
@@ -87,14 +87,15 @@ def test_of_a_copied_path_there_is_a_page_without_a_figure():
 
 
 def test_of_a_program_there_are_its_sends_by_size():
-    report = of_advice({**ADVICE, "program": PROGRAM},
-                       {**ON_LOOPBACK, "path": None, "program": PROGRAM})
+    with undrawn():
+        report = of_advice({**ADVICE, "program": PROGRAM}, {**ON_LOOPBACK, "path": None, "program": PROGRAM})
     assert [table.rows for table in report.rows[1].answer.tables] == [
         (("64 to 127", "7", "64", "0"), ("4,096 to 8,191", "7", "4,096", "0"))]
     assert len(report.pictures) == 1
 
 
-def test_two_paths_are_two_rows_beside_records():
+def test_two_paths_are_two_rows_beside_records(only_figures):
+    only_figures("throughput")
     runs = planted.data(planted.sends(repeats=5))
     alone = build(runs, None, [], ["F"])
     both = build(runs, None, [], ["F"], [read(ADVICE, "a"), read(ON_LOOPBACK, "b"), read(ADVICE, "c")])
@@ -111,7 +112,7 @@ def test_two_paths_are_two_rows_beside_records():
 def test_text_of_advice_is_no_markup():
     data = {**ADVICE, "recommendation": EVIL, "path": {
         **ADVICE["path"], "words": EVIL, "device": EVIL, "warnings": [EVIL]}}
-    of_program = {**data, "program": {"what": EVIL, "seconds": 1, "classes": []}}
+    of_program = {**data, "answers": [], "program": {"what": EVIL, "seconds": 1, "classes": []}}
     report = build(NOTHING, None, [EVIL], [EVIL], [read(data, EVIL), read(of_program, EVIL)])
     parsed = Page(to_html(report))
     assert not parsed.handlers
@@ -155,8 +156,9 @@ def test_damaged_and_foreign_files_are_one_line(folder, content, said):
     assert len(done.stderr.splitlines()) == 1 and said in done.stderr and "bad.json" in done.stderr
 
 
-def test_command_line(folder):
+def test_command_line(folder, only_figures):
     """Folders with both, a file named twice, one that is damaged: all that is good is used."""
+    only_figures("throughput")
     (folder / "paths").mkdir()
     (folder / "paths/one.json").write_text(json.dumps(ADVICE, indent=1))
     (folder / "paths/two.json").write_text(json.dumps(ON_LOOPBACK))

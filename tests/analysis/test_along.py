@@ -34,6 +34,7 @@ def overtaking(size):
     return lambda x: 1e9 * math.exp(0.1 * math.log2(x / size))
 
 
+@pytest.mark.simulation
 def test_crossovers_of_each_condition_and_of_no_other():
     """Held by their intervals as often as they should be; one in each condition."""
     held = []

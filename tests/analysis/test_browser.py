@@ -21,10 +21,7 @@ from analysis.table import empty
 from test_advice import ADVICE, read
 
 CHROMIUM = shutil.which("chromium")
-pytestmark = [
-    pytest.mark.skipif(not CHROMIUM, reason="no chromium: apt-get install chromium"),
-    # One browser for all of them.
-    pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not CHROMIUM, reason="no chromium: apt-get install chromium")]
 # Of each report: its figures, and the fewest marks in one, which is a bar or a point a variant.
 FIGURES = {"samples": 7, "advice": 1, "copies": 9, "sizes": 9, "servers": 3, "records": 3}
 FEWEST_MARKS = {"samples": 1, "advice": 9, "copies": 10, "sizes": 10, "servers": 4,

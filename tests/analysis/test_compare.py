@@ -6,7 +6,7 @@ import math
 
 import polars as pl
 import pytest
-from conftest import analysis
+from conftest import analysis, program
 
 import made
 from analysis import compare, compare_text, judge, table
@@ -36,6 +36,7 @@ def test_less_is_better_where_it_is():
     assert {d.metric.column for d in found} == {"message_p99_ns"}
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("repeats, spikes", ((5, 0), (5, 0.15), (10, 0.15)))
 def test_the_same_twice_is_rarely_different(repeats, spikes):
     alarms = sum(bool([d for d in compare.compare(
@@ -113,9 +114,9 @@ def test_times_of_other_spans_are_not_compared():
     assert "message_span" in [change.setting for change in found.changes]
 
 
-@pytest.fixture
-def sets(tmp_path):
-    paths = []
+@pytest.fixture(scope="module")
+def sets(tmp_path_factory):
+    tmp_path, paths = tmp_path_factory.mktemp("sets"), []
     for name, frame in (("a", runs()), ("b", runs(seed=2)), ("worse", runs(factor=0.5, seed=3)),
                         ("few", runs(repeats=3)), ("other", runs(threads=9))):
         paths.append(str(tmp_path / f"{name}.parquet"))
@@ -156,10 +157,9 @@ def test_of_a_machine_is_said_what_is_known(known, machine):
 
 def test_exit_status_is_for_ci(sets):
     assert analysis("compare", sets["a"], sets["b"]).returncode == 0
-    done = analysis("compare", sets["a"], sets["worse"])
-    assert done.returncode == 4
+    assert program("compare", sets["a"], sets["worse"]).returncode == 4
     assert analysis("compare", sets["a"], sets["few"]).returncode == 0
-    assert analysis("compare", "--strict", sets["a"], sets["few"]).returncode == 5
+    assert program("compare", "--strict", sets["a"], sets["few"]).returncode == 5
     nothing = analysis("compare", sets["a"], sets["other"])
     assert nothing.returncode == 1 and nothing.stderr.count("\n") == 1
     assert analysis("compare", "--threshold", "x", sets["a"], sets["b"]).returncode == 2

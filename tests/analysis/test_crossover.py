@@ -25,6 +25,7 @@ def one_at(size, slope=0.1):
     return lambda x: slope * (x - math.log2(size))
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("repeats", (9, 12))
 def test_one_planted_crossing(repeats):
     """Found, at its size, within its interval as often as the interval's level says."""
@@ -41,6 +42,7 @@ def test_one_planted_crossing(repeats):
     assert np.median([c[0].high / c[0].low for c in significant]) < 2
 
 
+@pytest.mark.simulation
 def test_several_crossings_each_with_its_direction():
     """A ratio that is above 1 up to 8 KiB, below it up to 128 KiB, and then above again."""
     def truth(x):
@@ -61,6 +63,7 @@ def test_never(side):
     assert found == []
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("repeats", (9, 12))
 def test_no_difference_is_no_crossing(repeats):
     alarms = sum(crossover.find(SIZES, blocks(lambda x: 0, repeats, 0.1, seed)) != [] for seed in range(DRAWS))

@@ -13,7 +13,7 @@ import unicodedata
 import polars as pl
 import pytest
 import goldens
-from conftest import analysis, changed, samples, write
+from conftest import analysis, changed, program, samples, write
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -63,6 +63,13 @@ def test_one_line_says_what_is_wrong(tmp_path, content, words):
     assert (done.returncode, done.stdout) == (1, "")
     assert one_line(done.stderr), done.stderr
     assert words in done.stderr and str(file) in done.stderr
+
+
+@pytest.mark.parametrize("arguments, status", [(["table", "{bad}"], 1), (["--nonsense"], 2)])
+def test_the_program_ends_by_one_line_and_this_status(tmp_path, arguments, status):
+    (tmp_path / "bad.jsonl").write_bytes(b"junk\n")
+    done = program(*(argument.format(bad=tmp_path / "bad.jsonl") for argument in arguments))
+    assert (done.returncode, done.stdout) == (status, "") and one_line(done.stderr), done.stderr
 
 
 def test_good_records_of_a_damaged_file_are_used_and_it_is_said_what_was_left_out(tmp_path):
@@ -121,7 +128,8 @@ FULL = ("cannot be written: No space left", "standard output: No space left")
     (["table", "{runs}", "--parquet", "/dev/full"], FULL[0]),
     (["compare", "{runs}", "{runs}"], FULL[1]), (["compare", "{runs}", "{runs}", "--json", "-"], FULL[1]),
     (["report", "{runs}", "--out", "{folder}"], FULL[1]), (["table", "--help"], FULL[1])))
-def test_a_full_disk_is_one_line_and_status_1(tmp_path, command, words):
+def test_a_full_disk_is_one_line_and_status_1(tmp_path, only_figures, command, words):
+    only_figures()
     runs = write(tmp_path / "runs.jsonl", samples()[:2])
     with open("/dev/full", "w", encoding="utf-8") as full:
         done = analysis(*(word.format(runs=runs, folder=tmp_path / "report") for word in command),
@@ -168,7 +176,12 @@ def test_no_symbolic_link_is_followed(tmp_path, options):
     done = analysis("table", runs, *(word.format(link=tmp_path / "link") for word in options))
     assert done.returncode == 1 and one_line(done.stderr) and "symbolic link" in done.stderr
     assert (tmp_path / "other").read_text() == "kept"
-    done = analysis("table", runs, "--csv", "/dev/stdout")
+
+
+@pytest.mark.slow
+def test_standard_output_s_own_link_is_followed(tmp_path):
+    runs = write(tmp_path / "runs.jsonl", samples()[:2])
+    done = program("table", runs, "--csv", "/dev/stdout")
     assert done.returncode == 0 and done.stdout.startswith("source,"), done.stderr
 
 
@@ -177,7 +190,7 @@ def test_what_is_open_already_gets_text_after_what_it_has(tmp_path):
     runs, out = write(tmp_path / "runs.jsonl", samples()[:2]), tmp_path / "out"
     out.write_text("old\n")
     with out.open("a") as file:
-        done = analysis("table", runs, "--csv", "/dev/fd/1", stdout=file)
+        done = program("table", runs, "--csv", "/dev/fd/1", stdout=file)
     assert done.returncode == 0 and out.read_text().startswith("old\nsource,"), done.stderr
 
 
@@ -244,10 +257,7 @@ def with_value(which, choice, value):
     return record
 
 
-# SENDPATH_FUZZ is how many times more are tried.
-MORE = int(os.environ.get("SENDPATH_FUZZ", "1"))
-SLOW = settings(max_examples=150 * MORE,
-                suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+SLOW = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 @SLOW
@@ -257,7 +267,8 @@ def test_any_value_in_any_place_is_read_or_left_out(tmp_path, which, choice, val
     build(json.dumps(record).encode() + b"\n" + LINE.replace(b'"id": "', b'"id": "x'), tmp_path)
 
 
-@settings(SLOW, max_examples=40 * MORE)
+@pytest.mark.slow
+@settings(SLOW, max_examples=40)
 @given(which=st.sampled_from(sorted(PATHS)), choice=st.randoms(use_true_random=False), value=JSON)
 def test_any_table_can_be_asked_anything(tmp_path, which, choice, value):
     record = with_value(which, choice, value)

@@ -8,11 +8,13 @@ import xml.etree.ElementTree as xml
 import polars as pl
 import pytest
 
+import goldens
 import made
 import planted
 from analysis.figures import FIGURES, kernel_time, lines, over, save
-from analysis.figures.base import BESIDE, NARROW, WIDE, Data, Drawn, NotDrawn
+from analysis.figures.base import BESIDE, NARROW, WIDE, Data, NotDrawn
 from analysis.figures.cells import cells, sending
+from analysis.report import build
 
 NAMES = [figure.name for figure in FIGURES]
 FIGURE = {figure.name: figure for figure in FIGURES}
@@ -21,21 +23,21 @@ UNIT = re.compile(r"\(.*(bit/s|µs|ms|%|/KiB|/byte|s/GiB|1/s|bytes|/answer).*\)"
                   r"|per byte|threads|connections|records|ratio|bytes a message|^(sender|receiver)$")
 
 
-# One process draws for all of them.
-pytestmark = pytest.mark.xdist_group("figures")
+@pytest.fixture(scope="module")
+def pictures():
+    """Every figure by its name, wide and narrow; those of records and of hosts of data of their own."""
+    made = goldens.whole_report().all_pictures
+    for rows, names in ((planted.hosts(), ["hosts"]),
+                        (planted.records(repeats=11), [name for name in NAMES if "records" in name])):
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(build, "FIGURES", [FIGURE[name] for name in names])
+            made += build.build(planted.data(rows), None, [], []).all_pictures
+    return {picture.name: picture for picture in made}
 
 
 @pytest.fixture(scope="module")
-def drawings(whole):
-    """Every figure by its name; those of records and of hosts of data of their own."""
-    records = planted.data(planted.records(repeats=11))
-    own = {"hosts": planted.data(planted.hosts()), **{name: records for name in NAMES if "records" in name}}
-    return {name: FIGURE[name].draw(own.get(name, whole), FIGURE[name].width) for name in NAMES}
-
-
-@pytest.fixture(scope="module")
-def specs(drawings):
-    return {name: save.spec(drawn.chart) for name, drawn in drawings.items()}
+def specs(pictures):
+    return {name: picture.specs[0] for name, picture in pictures.items()}
 
 
 def axes(node):
@@ -52,9 +54,8 @@ def axes(node):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_title_units_and_alt_text(drawings, specs, name):
-    drawn, spec = drawings[name], specs[name]
-    assert isinstance(drawn, Drawn)
+def test_title_units_and_alt_text(pictures, specs, name):
+    drawn, spec = pictures[name], specs[name]
     assert " ".join(spec["title"]["text"]) == drawn.title
     assert spec["description"] == drawn.description and len(drawn.description) > 60
     titles = set(axes(spec))
@@ -65,11 +66,14 @@ def test_title_units_and_alt_text(drawings, specs, name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_picture_is_well_formed_and_bounded(specs, name):
-    svg = save.svg(specs[name])
-    assert xml.fromstring(svg).tag.endswith("svg")
-    assert len(svg) < 400_000
-    assert save.png(specs[name]).startswith(b"\x89PNG")
+def test_pictures_are_well_formed_and_bounded(pictures, name):
+    for svg in pictures[name].svgs:
+        assert xml.fromstring(svg).tag.endswith("svg")
+        assert len(svg) < 400_000
+
+
+def test_a_picture_of_pixels(specs):
+    assert save.png(specs["throughput"]).startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -106,8 +110,6 @@ def test_values_are_the_medians(whole):
                     & (pl.col("message_bytes") == 4096), named=True)
     assert row["median"] == pytest.approx(planted.throughput("onecopy", 4096, 4), rel=0.02)
     assert row["low"] <= planted.throughput("onecopy", 4096, 4) <= row["high"]
-
-
 
 
 def test_what_differs_beside_the_axes_is_a_panel_of_its_own():
@@ -196,24 +198,6 @@ def test_only_equal_spans_stand_together():
     assert drawn.notes == ("span tcp_sendmsg", "not drawn: times of the span syscall")
 
 
-
-
-
-
-
-
-def x_axes(node):
-    if isinstance(node, dict):
-        if isinstance(node.get("x"), dict) and "scale" in node["x"]:
-            yield node["x"]
-        for value in node.values():
-            yield from x_axes(value)
-    elif isinstance(node, list):
-        for item in node:
-            yield from x_axes(item)
-
-
-
 def test_messages_whose_size_is_no_multiple_of_their_fields_are_no_records():
     rows = [{**row, "fields": fields, "field_size_bytes": None} for fields in (3, 5, 7) for row in planted.sends(repeats=5)]
     assert over.of_records(planted.data(rows)).is_empty()
@@ -252,13 +236,8 @@ def test_the_map_has_a_verdict_and_a_ratio_of_each_configuration():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_narrow_picture_is_narrow(name, whole):
-    own = {"hosts": planted.hosts("ab")}
-    data = planted.data(own[name]) if name in own else whole
-    if name.endswith("records"):
-        data = planted.data(planted.records(repeats=2, numbers=range(1, 17)))
-    drawn = FIGURE[name].draw(data, NARROW)
-    width = float(re.search(rb'width="([0-9.]+)"', save.svg(save.spec(drawn.chart)))[1])
+def test_a_narrow_picture_is_narrow(pictures, name):
+    width = float(re.search(rb'width="([0-9.]+)"', pictures[name].svgs[1])[1])
     assert width < 1.3 * NARROW, width
 
 

@@ -3,10 +3,9 @@
 
 import json
 import pathlib
-import subprocess
-import sys
 
 import pytest
+from conftest import analysis
 from hypothesis import given, strategies as st
 
 import planted
@@ -114,8 +113,7 @@ def test_compare_writes_the_picture(name, status, tmp_path):
         (tmp_path / side).write_text("".join(json.dumps(
             {**record, "profile": {"event": "cpu-clock", "hz": 997, "samples": 200, "lost": 0, "stacks": stacks}})
             + "\n" for record in records))
-    done = subprocess.run([sys.executable, ROOT / "analysis/__main__.py", "compare", tmp_path / "a", tmp_path / "b",
-                           "--flame", tmp_path / name], capture_output=True, text=True, check=False)
+    done = analysis("compare", tmp_path / "a", tmp_path / "b", "--flame", tmp_path / name)
     assert done.returncode == status, done.stderr
     assert (tmp_path / name).exists() == (status == 0)
     assert status == 0 or "give a name that ends in .html, .svg or .png" in done.stderr

@@ -147,8 +147,9 @@ def test_one_host_is_not_asked_and_many_are_asked_alone():
     assert many.title == "How hosts compare" and "a report of a few hosts" in many.asked[-1]
 
 
-def test_folders_of_hosts_make_a_report(folder):
+def test_folders_of_hosts_make_a_report(folder, only_figures):
     """By the command line, from records as the program writes them."""
+    only_figures("hosts")
     record = next(r for r in samples() if r["load"] and r["load"]["variant"] == "zerocopy")
     for at, name in enumerate("abcd"):
         causes = [{**record["zerocopy"]["causes"][0], "cause": "packet_tap" if name == "c" else "loopback",
@@ -165,7 +166,8 @@ def test_folders_of_hosts_make_a_report(folder):
     assert (folder / "report/figures/hosts.svg").exists()
 
 
-def test_names_of_hosts_are_no_markup():
+def test_names_of_hosts_are_no_markup(only_figures):
+    only_figures("heat", "hosts")
     rows = [{**row, "host": EVIL if row["host"] == "c" else row["host"]} for row in planted.hosts(c=TAP)]
     page = to_html(build(planted.data(rows), None, [], []))
     parsed = Page(page)
@@ -192,6 +194,7 @@ def peak_mib(folder, rows):
     return int(done.stdout.split()[-1])
 
 
+@pytest.mark.slow
 def test_a_million_runs_take_no_more_memory_than_a_quarter(folder):
     quarter, million = peak_mib(folder, 250_000), peak_mib(folder, 1_000_000)
     assert million < 1.15 * quarter, (quarter, million)

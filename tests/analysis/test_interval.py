@@ -47,6 +47,7 @@ def bootstrapped(method):
     return interval
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("n", (6, 7, 10, 15))
 def test_95_percent_are_95_percent(n, shape):
@@ -54,17 +55,20 @@ def test_95_percent_are_95_percent(n, shape):
     assert abs(coverage(ours, shape, n) - 0.95) < SLACK
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("n", (5, 6, 7, 10, 15))
 def test_95_percent_are_more_of_values_that_drift(n):
     assert coverage(ours, "drifting", n) > ranks(n)[2]
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("n", (5, 6, 7, 10, 15))
 def test_95_percent_are_fewer_of_two_equal_halves(n):
     """Nothing is near the median, so ends between ordered values are not where they seem."""
     assert coverage(ours, "halves", n) > 0.86
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("shape", SHAPES)
 def test_what_five_repeats_reach(shape, capsys):
     reached = ranks(5)[2]
@@ -77,6 +81,7 @@ def test_what_five_repeats_reach(shape, capsys):
     assert median([1, 2, 3, 4, 5]) == Estimate(3, 5, 1, 5, 0.9375)
 
 
+@pytest.mark.simulation
 @pytest.mark.filterwarnings("ignore")
 def test_why_it_is_not_the_plain_bootstrap(capsys):
     """The choice is made by this measurement, and to be made anew if it changes."""

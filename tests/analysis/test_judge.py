@@ -22,7 +22,6 @@ from advise import search  # noqa: E402 (it needs the path)
 from text.cells import Cells  # noqa: E402
 
 DRAWS = 1000
-PROPERTY = settings(max_examples=100)
 LOGS = st.lists(st.floats(-2, 2).map(lambda log: round(log, 6)), min_size=1, max_size=14)
 FAMILY = st.lists(LOGS, min_size=1, max_size=8)
 OPPOSITE = {BETTER: WORSE, WORSE: BETTER, SAME: SAME, INCONCLUSIVE: INCONCLUSIVE}
@@ -87,7 +86,6 @@ def test_verdicts():
         WORSE, 0.5, 0.5, 0.5)
 
 
-@PROPERTY
 @given(FAMILY, st.floats(0.001, 1000), st.sampled_from([1, -1]))
 def test_neither_unit_nor_order_matters_and_turned_round_it_is_the_opposite(family, unit, better):
     for made in (judge.paired, lambda logs: judge.unpaired(np.exp(logs), [1.0, 1.1, 1.3, 1.7, 2.0])):
@@ -110,7 +108,6 @@ def test_neither_unit_nor_order_matters_and_turned_round_it_is_the_opposite(fami
             assert one.verdict == OPPOSITE[other.verdict]
 
 
-@PROPERTY
 @given(FAMILY, st.floats(0.001, 1), st.sampled_from([1, -1]), st.sampled_from([0.0, judge.BUCKET]))
 def test_the_verdict_is_what_the_interval_shows(family, margin, better, grain):
     for one in judge.judge([judge.paired(logs, better, grain) for logs in family], margin):
@@ -127,7 +124,6 @@ def test_the_verdict_is_what_the_interval_shows(family, margin, better, grain):
         assert one.verdict == shows or one.reason == FEW or nearest < 1e-9
 
 
-@PROPERTY
 @given(FAMILY, LOGS)
 def test_a_larger_family_decides_no_more(family, another):
     alone = judge.judge(list(map(judge.paired, family)))
@@ -152,6 +148,7 @@ def test_what_cannot_be_tested_does_not_count():
     assert judge.judge([clear, clear])[0].verdict == INCONCLUSIVE
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("noise", simulate.KINDS)
 @pytest.mark.parametrize("design", simulate.DESIGNS)
 def test_no_effect_is_rarely_found_by_the_rule(noise, design):
@@ -160,6 +157,7 @@ def test_no_effect_is_rarely_found_by_the_rule(noise, design):
         assert wrong < 0.05 + 3 * math.sqrt(0.05 * 0.95 / DRAWS)
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("noise", simulate.KINDS)
 @pytest.mark.parametrize("design", simulate.DESIGNS)
 def test_95_percent_of_the_rule_are_95_percent(noise, design):
@@ -169,6 +167,7 @@ def test_95_percent_of_the_rule_are_95_percent(noise, design):
     assert 0.95 - slack < held < (1.01 if (design, noise) == (simulate.TWO_SETS, "drifting") else 0.96 + slack)
 
 
+@pytest.mark.simulation
 def test_so_many_repeats_would_do_as_the_rule_says():
     random = np.random.default_rng(4)
     asked = [judge.judge_one(judge.paired(random.normal(0.1, 0.08, 6))).repeats for _ in range(100)]
@@ -190,7 +189,7 @@ def test_looks_cost_confidence_and_what_is_decided_stays():
     assert sum(1 / (k * (k + 1)) for k in range(1, 1000)) < 1
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.lists(st.floats(0.1, 3), min_size=1, max_size=4), st.sampled_from(sorted(simulate.KINDS)),
        st.integers(2, 40), st.sampled_from([0, 0.1, 0.5]), st.sampled_from([None, 6]), st.integers(0, 2**32))
 @example([1.0] * 4, "bimodal", 8, 0.5, 6, 63)  # some sizes have no pair that nothing disturbed

@@ -5,14 +5,13 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from analysis.stats import crossover, outliers, steps
 from analysis.stats.interval import median
 
-FEW = settings(max_examples=100)
 POSITIVE = st.floats(1e-6, 1e12)
 SAMPLE = st.lists(POSITIVE, min_size=1, max_size=30)
 # Blocks x sizes, with holes where a run failed. A logarithm of 1e-16 is of no ratio: 1 + 1e-16 is 1.
@@ -20,7 +19,6 @@ HOLED = arrays(float, st.tuples(st.integers(1, 8), st.integers(2, 9)),
                elements=st.floats(-3, 3).map(lambda log: round(log, 9)) | st.just(float("nan")))
 
 
-@FEW
 @given(SAMPLE)
 def test_an_interval_is_around_its_median_and_within_the_data(values):
     estimate = median(values)
@@ -32,7 +30,6 @@ def test_an_interval_is_around_its_median_and_within_the_data(values):
         assert 0.9 < estimate.level <= 0.95
 
 
-@FEW
 @given(SAMPLE, st.randoms(use_true_random=False), st.floats(1e-3, 1e3))
 def test_neither_order_nor_unit_matters(values, choice, unit):
     shuffled = [value * unit for value in values]
@@ -43,7 +40,6 @@ def test_neither_order_nor_unit_matters(values, choice, unit):
         assert (b.low, b.high) == pytest.approx((a.low * unit, a.high * unit))
 
 
-@FEW
 @given(HOLED)
 def test_any_holes_give_an_answer(logs):
     axis = [2.0**k for k in range(logs.shape[1])]
@@ -58,7 +54,6 @@ def test_any_holes_give_an_answer(logs):
     steps.moved_with(logs, {"self": (logs, logs)}, 0, 1)
 
 
-@FEW
 @given(HOLED)
 def test_turning_the_ratio_round_turns_the_crossings(logs):
     axis = [2.0**k for k in range(logs.shape[1])]
@@ -66,7 +61,6 @@ def test_turning_the_ratio_round_turns_the_crossings(logs):
     assert [c.direction for c in there] == [-c.direction for c in back]
 
 
-@FEW
 @given(SAMPLE)
 def test_each_value_has_a_flag(values):
     assert outliers.flags(np.array([values])).shape == (1, len(values))

@@ -39,6 +39,7 @@ def test_a_run_that_does_not_count_is_not_replaced_by_one_of_another_day(seeds, 
     assert [(c.judgment.n, c.judgment.low, c.judgment.high) for c in found] == [(7, 1.0, 1.0)] * 4
 
 
+@pytest.mark.simulation
 def test_a_planted_effect_is_found_with_its_size():
     held, significant, seeds = [], [], 60
     for seed in range(seeds):
@@ -52,6 +53,7 @@ def test_a_planted_effect_is_found_with_its_size():
     assert np.mean(held) > 0.95 - 3 * math.sqrt(0.95 * 0.05 / (4 * seeds))
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("spikes", (0, 0.15))
 @pytest.mark.parametrize("repeats", (8, 10))
 def test_no_effect_is_rarely_found(repeats, spikes):
@@ -106,6 +108,7 @@ def test_an_outlier_is_flagged_and_still_counts():
     assert (row["n"], row["outliers"]) == (6, 1)
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("n", (5, 10))
 def test_among_equals_one_in_a_hundred_cells_has_a_flag(n):
     random = np.random.default_rng(5)

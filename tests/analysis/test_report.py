@@ -10,10 +10,11 @@ import xml.etree.ElementTree as xml
 
 import polars as pl
 import pytest
-from conftest import analysis, changed, samples, write
+from conftest import analysis, changed, program, samples, write
 from hypothesis import given
 from hypothesis import strategies as st
 
+import goldens
 import made
 import planted
 from analysis import words
@@ -61,13 +62,9 @@ def words_of(rows, title="T", sources=("DIR",)):
     return build(planted.data(rows), title, [], list(sources), draws=False)
 
 
-# One process makes the page for all tests that read it.
-of_the_page = pytest.mark.xdist_group("page")
-
-
 @pytest.fixture(scope="module")
 def report():
-    return build(planted.all_data(), "Title", ["x.jsonl: 1 left out"], ["DIR"])
+    return goldens.whole_report()
 
 
 @pytest.fixture(scope="module")
@@ -75,14 +72,12 @@ def page(report):
     return to_html(report)
 
 
-@of_the_page
 def test_html_is_well_formed_and_bounded(page):
     parsed = Page(page)
     assert len(page) < 6_000_000
     assert len(set(parsed.ids)) == len(parsed.ids)
 
 
-@of_the_page
 def test_html_fetches_nothing(page):
     parsed = Page(page)
     assert all(r.startswith(("data:image/svg+xml;base64,", "#")) for r in parsed.references)
@@ -93,7 +88,6 @@ def test_html_fetches_nothing(page):
     assert "http" not in json.dumps(json.loads(specs))
 
 
-@of_the_page
 def test_every_figure_has_alt_text_and_stands_once(report, page):
     images = Page(page).images
     assert len(images) == 2 * len(report.all_pictures)
@@ -104,12 +98,6 @@ def test_every_figure_has_alt_text_and_stands_once(report, page):
         "ratio-servers", "heat-servers", "servers"}
 
 
-
-
-
-
-
-
 def evil_report():
     rows = [{**row, "kernel": EVIL, "host": EVIL, "cpu_model": EVIL, "error": EVIL, "command": EVIL,
              "fallback_causes": f"{EVIL.replace(';', '')}@{EVIL}:3" if row["zc_requests"] else None}
@@ -117,8 +105,10 @@ def evil_report():
     return build(planted.data(rows), EVIL, [EVIL], [EVIL])
 
 
-def test_text_of_records_is_no_markup():
+def test_text_of_records_is_no_markup(only_figures):
+    only_figures("ratio", "throughput", "kernel-time")
     report = evil_report()
+    assert len(report.all_pictures) == 3
     parsed = Page(to_html(report))
     assert not parsed.handlers
     assert all(r.startswith(("data:image/svg+xml;base64,", "#")) for r in parsed.references)
@@ -156,9 +146,9 @@ def test_commands_are_the_records_own():
     assert words_of(planted.sends(), sources=["FILE"]).commands == ("./analyze report FILE",)
 
 
-def test_command_line(folder):
-    source = write(folder / "runs.jsonl", samples())
-    result = analysis("report", source, "--out", folder / "out", "--figures", "png")
+def test_command_line(folder, only_figures):
+    source = write(folder / "runs.jsonl", samples()[:2])
+    result = program("report", source, "--out", folder / "out", "--figures", "png")
     assert result.returncode == 0, result.stderr
     assert "report.html" in result.stdout
     made_files = {str(p.relative_to(folder / "out")) for p in (folder / "out").rglob("*")}
@@ -167,13 +157,14 @@ def test_command_line(folder):
     assert not any(name.endswith((".html", ".part")) for name in made_files - {"report.html"})
     Page((folder / "out/report.html").read_text())
     # What stands in the folder of a report is not taken for records.
+    only_figures("throughput")
     again = analysis("report", folder, "--figures", "svg")
     assert again.returncode == 0 and not again.stderr
     assert (folder / "report/report.md").exists()
 
 
-
-def test_wrong_usage_is_one_line(folder):
+def test_wrong_usage_is_one_line(folder, only_figures):
+    only_figures()
     source = write(folder / "runs.jsonl", samples())
     for arguments, status, said in [
             (["report", source, "--figures", "gif"], 2, "--figures gif"),
@@ -199,7 +190,6 @@ def test_an_empty_table_is_refused(folder):
     assert result.returncode == 1 and "Traceback" not in result.stderr
 
 
-
 def test_nothing_of_a_report_depends_on_order():
     rows = planted.sends()
     frame = made.frame(rows)
@@ -208,7 +198,8 @@ def test_nothing_of_a_report_depends_on_order():
     assert one.rows == other.rows
 
 
-def test_losses_stand_at_the_top_and_answers_have_a_caveat(folder):
+def test_losses_stand_at_the_top_and_answers_have_a_caveat(folder, only_figures):
+    only_figures()
     records = samples()
     records[2] = changed(records[2], lost__completions=22)
     assert records[2]["load"]["variant"] == "zerocopy"
@@ -236,7 +227,6 @@ def test_every_kind_of_loss_is_told_with_its_number(kind):
     assert re.match(rf"1,234 .* in 2 of {len(rows)} runs: ", lost), lost
 
 
-@of_the_page
 def test_the_first_screen_has_questions_answers_and_one_figure(report, page):
     """Before any other figure, table or warning."""
     pages = html.unescape(page), markdown(report).replace("\\", "")
@@ -294,7 +284,8 @@ def test_warnings_of_a_kind_are_one_row_with_their_range():
         ("the receiver waited for a CPU in 50 % of the time in which it could run", "40 of 300")]
 
 
-def test_a_table_alone_will_do(folder):
+def test_a_table_alone_will_do(folder, only_figures):
+    only_figures("throughput")
     source = write(folder / "runs.jsonl", samples())
     assert analysis("table", source, "--parquet", folder / "t.parquet").returncode == 0
     result = analysis("report", folder / "t.parquet", "--out", folder / "out", "--figures", "svg")

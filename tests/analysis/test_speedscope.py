@@ -60,6 +60,7 @@ def imported(index, lines, folder):
     return found
 
 
+@pytest.mark.slow
 def test_speedscope_reads_every_stack(page_of_speedscope, tmp_path):
     record = json.loads((ROOT / "tests/fixtures/raw/profile.json").read_text())["record"]
     lines = lines_of(record)

@@ -40,6 +40,7 @@ def test_a_fall_that_stays_is_no_dip():
     assert steps.dips(FIELDS, logs, found) == []
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("repeats", (11, 14))
 def test_noise_is_no_fall(repeats):
     """The chance of any false alarm along the whole sweep is below 5 %."""
@@ -71,6 +72,7 @@ def test_a_correlation_is_spearmans(noise):
         *(np.diff(np.median(values, axis=0)) for values in (logs, reads))).statistic)
 
 
+@pytest.mark.simulation
 def test_noise_does_not_move_with_anything():
     axis = FIELDS[10:20]
     logs, random = curve(flat_with_dip, axis=axis), np.random.default_rng(3)

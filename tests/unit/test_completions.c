@@ -12,8 +12,8 @@
 /* Few, so that most sends have to go without a slot. */
 #define RING_SLOTS 8
 #include "native/kernel.h"
+#include "native/seeds.h"
 
-#define SEEDS 3000
 #define SEEN  2 /* a tally; 0 is TALLY_NONE, 1 TALLY_FULL */
 #define OTHER 3
 
@@ -128,7 +128,7 @@ static void try_all(struct plan_of_sends *plan)
 	__u64 seed;
 
 	for (copies = ALL_COPIED; copies <= TWO_CAUSES; copies++)
-		for (seed = 1; seed < SEEDS; seed++) {
+		for (seed = 1; seed <= seeds; seed++) {
 			forget();
 			truth = plan_runs(plan, 0xfffffff0, seed, copies);
 			read = kernel__complete(plan, seed);
@@ -193,7 +193,7 @@ static void test_programs_at_once(void **state)
 
 	for (plan.cpus = 1; plan.cpus <= CPUS_MAX; plan.cpus++)
 		for (copies = ALL_COPIED; copies <= TWO_CAUSES; copies++)
-			for (seed = 1; seed < SEEDS; seed++) {
+			for (seed = 1; seed <= seeds; seed++) {
 				forget();
 				truth = plan_runs(&plan, 7, seed, copies);
 				kernel__complete(&plan, seed);
@@ -202,7 +202,7 @@ static void test_programs_at_once(void **state)
 				if (copies == ALL_COPIED)
 					assert_int_equal(cause_counter(SEEN)->sends, truth.sends);
 			}
-	assert_in_range(unknown, 0, CPUS_MAX * (TWO_CAUSES + 1) * SEEDS / 200);
+	assert_in_range(unknown, 0, CPUS_MAX * (TWO_CAUSES + 1) * seeds / 200);
 }
 
 /* A correction whose batch is not kept any more leaves its place to others. */
@@ -214,7 +214,7 @@ static void test_no_correction_stays(void **state)
 	struct zsock *s;
 	__u64 seed;
 
-	for (seed = 1; seed < SEEDS; seed++) {
+	for (seed = 1; seed <= seeds; seed++) {
 		forget();
 		truth = plan_runs(&plan, 7, seed, SOME_COPIED);
 		read = kernel__complete(&plan, seed);
@@ -235,7 +235,7 @@ static void test_a_window_that_closes(void **state)
 	__u64 seed;
 
 	for (plan.closes = 1; plan.closes < 60; plan.closes++)
-		for (seed = 1; seed < SEEDS / 10; seed++) {
+		for (seed = 1; seed <= (seeds + 9) / 10; seed++) {
 			forget();
 			truth = plan_runs(&plan, 7, seed, ALL_COPIED);
 			kernel__complete(&plan, seed);
@@ -263,7 +263,7 @@ static void test_earlier_sends_are_counted_apart(void **state)
 	struct as_read read;
 	__u64 seed;
 
-	for (seed = 1; seed < SEEDS; seed++) {
+	for (seed = 1; seed <= seeds; seed++) {
 		forget();
 		plan_runs(&plan, 0xfffffff0, seed, ALL_COPIED);
 		read = kernel__complete(&plan, seed);
@@ -309,7 +309,7 @@ static void test_no_room_for_copies(void **state)
 	struct truth truth;
 
 	maps__limit(&spill, 4);
-	for (seed = 1; seed < SEEDS; seed++) {
+	for (seed = 1; seed <= seeds; seed++) {
 		forget();
 		truth = plan_runs(&plan, 7, seed, TWO_CAUSES);
 		kernel__complete(&plan, seed);
@@ -367,5 +367,6 @@ int main(void)
 		cmocka_unit_test(test_no_room_for_copies),
 	};
 
+	seeds__read();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

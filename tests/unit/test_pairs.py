@@ -2,23 +2,36 @@
 """Pairs of hosts by a plan: each host sends to as many as it receives from, never to itself."""
 
 import collections
+import contextlib
+import io
 import pathlib
+import runpy
 import subprocess
+import sys
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 PAIRS = pathlib.Path(__file__).resolve().parents[2] / "deploy/pairs"
+main = runpy.run_path(str(PAIRS))["main"]
 
 
 def pairs(*arguments):
-    done = subprocess.run([PAIRS, *map(str, arguments)], capture_output=True, text=True, check=False)
-    return done.returncode, [tuple(line.split()) for line in done.stdout.splitlines()], done.stderr
+    """Status, pairs and errors of the program, in this process."""
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as errors, \
+            mock.patch.object(sys, "argv", ["pairs", *map(str, arguments)]):
+        try:
+            status = main()
+        except SystemExit as end:
+            status = end.code
+    return status, [tuple(line.split()) for line in out.getvalue().splitlines()], errors.getvalue()
 
 
 def test_a_ring():
-    assert pairs("--ring", "a", "b", "c") == (0, [("a", "b"), ("b", "c"), ("c", "a")], "")
+    done = subprocess.run([PAIRS, "--ring", "a", "b", "c"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "a b\nb c\nc a\n", "")
 
 
 @settings(max_examples=25)

@@ -58,22 +58,20 @@ static void counts_while_told_to(void **state)
 	char *text;
 	double ms;
 
-	spin(0.2);
 	assert_int_equal(perf_stat__count(p, 1), 0);
-	spin(0.1);
+	spin(0.02);
 	assert_int_equal(perf_stat__count(p, 0), 0);
-	spin(0.2);
 	text = perf_stat__finish(p);
 	ms = clock_of(text);
 	free(text);
-	assert_true(ms >= 90);
+	assert_true(ms >= 18);
 	/* A second start counts anew: at least what this process used meanwhile. */
 	p = start("cpu-clock");
 	assert_int_equal(perf_stat__count(p, 1), 0);
-	spin(0.4);
+	spin(0.1);
 	assert_int_equal(perf_stat__count(p, 0), 0);
 	text = perf_stat__finish(p);
-	assert_true(clock_of(text) >= 390);
+	assert_true(clock_of(text) >= 98);
 	free(text);
 }
 

@@ -80,6 +80,7 @@ def test_each_look_can_decide():
                for look in LOOKS)
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("noise", [normal, skewed, two_modes])
 @pytest.mark.parametrize("spread", [0.03, 0.15])
 def test_hardly_ever_is_an_answer_wrong(noise, spread):
@@ -110,6 +111,7 @@ def test_of_a_quiet_machine_the_bracket_is_next_to_the_truth(crossing, seed):
         assert crossing * 0.93 <= answer.better and answer.better / answer.worse <= 4
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("noise", [normal, skewed, two_modes])
 def test_of_no_difference_it_hardly_ever_advises(noise):
     advised = 0

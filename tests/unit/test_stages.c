@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "native/kernel.h"
+#include "native/seeds.h"
 
-#define SEEDS	3000
 #define SLOT	CALL_SLOT(CALL_SENDMSG, true)
 #define MY_TID	0
 #define MOST_NS 5000
@@ -180,7 +180,7 @@ static void test_each_stage_has_what_passed_in_it(void **state)
 {
 	__u64 seed;
 
-	for (seed = 1; seed <= SEEDS; seed++) {
+	for (seed = 1; seed <= seeds; seed++) {
 		start(seed, 0);
 		send();
 		assert_truth();
@@ -197,7 +197,7 @@ static void test_nothing_is_charged_twice(void **state)
 	__u64 seed, sum;
 	enum stage stage;
 
-	for (seed = 1; seed <= SEEDS; seed++) {
+	for (seed = 1; seed <= seeds; seed++) {
 		start(seed, 30);
 		account__begin(STAGE_UNACCOUNTED, true);
 		memset(m.truth, 0, sizeof(m.truth));
@@ -222,7 +222,7 @@ static void test_skipped_programs_lose_no_time(void **state)
 	__u64 seed, sum;
 	enum stage stage;
 
-	for (seed = 1; seed <= SEEDS; seed++) {
+	for (seed = 1; seed <= seeds; seed++) {
 		start(seed, 0);
 		account__begin(STAGE_LOCK, true);
 		stage_copy_fentry();
@@ -303,5 +303,6 @@ int main(void)
 		cmocka_unit_test(test_entry_is_of_the_last_syscall),
 	};
 
+	seeds__read();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

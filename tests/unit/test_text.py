@@ -137,7 +137,7 @@ def repeat(number, rows=200):
 
 
 def test_repeats_are_kept_in_little_memory():
-    cells, count = Cells(), 100
+    cells, count = Cells(), 30
     tracemalloc.start()
     for number in range(count):
         cells.add(repeat(number))

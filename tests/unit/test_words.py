@@ -38,15 +38,19 @@ READ = ("README.md", "CONTRIBUTING.md", "docs", "deploy", "analysis/tables", "bp
         "common")
 
 
-@pytest.mark.parametrize("gone", GONE)
-def test_private_words_are_gone(gone):
+@pytest.fixture(scope="module")
+def texts():
+    """What people read, by the name of its file."""
     listed = subprocess.run(["git", "-c", f"safe.directory={ROOT}", "ls-files", "-z", *READ], cwd=ROOT,
                             stdout=subprocess.PIPE, text=True, check=False)
     if listed.returncode:
         pytest.skip("not a git checkout")
-    found = []
-    for name in filter(None, listed.stdout.split("\0")):
-        if not name.endswith((".png", ".json")):
-            text = (ROOT / name).read_text(encoding="utf-8")
-            found += [f"{name}: {match[0]}" for match in re.finditer(rf"\b(?:{gone})", text, re.I)]
+    return {name: (ROOT / name).read_text(encoding="utf-8") for name in filter(None, listed.stdout.split("\0"))
+            if not name.endswith((".png", ".json"))}
+
+
+@pytest.mark.parametrize("gone", GONE)
+def test_private_words_are_gone(texts, gone):
+    found = [f"{name}: {match[0]}" for name, text in texts.items()
+             for match in re.finditer(rf"\b(?:{gone})", text, re.I)]
     assert not found, f"say: {GONE[gone]}"
