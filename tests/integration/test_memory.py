@@ -221,10 +221,10 @@ def test_what_perf_refuses_of_devices_leaves_memory(machine):
 
 
 @pytest.fixture
-def bare(machine, tmp_path):
+def bare(machine, open_path):
     """Without an uncore."""
     here = machine("skylakex.txt")
-    shutil.rmtree(tmp_path / "sys/bus")
+    shutil.rmtree(open_path / "sys/bus")
     here.file("bin/list", "cycles instructions")
     here.file("sys/devices/system/cpu/cpu0/cache/index3/coherency_line_size", "64\n")
     return here

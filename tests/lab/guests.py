@@ -3,7 +3,7 @@
 busy (a grace period of RCU is waited for wherever a function's hook goes), so there are half as
 many again as CPUs. A module says which it has: boots(items, folders) -> {key: what boots it}, of
 those of its tests that are selected and ask for guests; folders is pytest's tmp_path_factory.
-With `-p guests` they boot before the first test of the session, and run beside the others.
+They boot when the first of these tests begins.
 """
 
 import os
@@ -32,9 +32,15 @@ class Guests:
         self.pool.shutdown(cancel_futures=True)
 
 
-@pytest.fixture(scope="session", name="guests")
+def _scope(*_, **__):
+    """Each worker of pytest-xdist has all items, and runs those of some modules."""
+    return "module" if "PYTEST_XDIST_WORKER" in os.environ else "session"
+
+
+@pytest.fixture(scope=_scope, name="guests")
 def _guests(request, tmp_path_factory):
-    items = [item for item in request.session.items if "guests" in item.fixturenames]
+    items = [item for item in request.session.items if "guests" in item.fixturenames
+             and (request.scope == "session" or item.module is request.module)]
     boots = {}
     for module in dict.fromkeys(item.module for item in items):
         boots.update(module.boots([item for item in items if item.module is module],
@@ -42,12 +48,6 @@ def _guests(request, tmp_path_factory):
     booted = Guests(boots)
     yield booted
     booted.close()
-
-
-@pytest.fixture(scope="session", autouse=True, name="booted_first")
-def _booted_first(request):
-    if any("guests" in item.fixturenames for item in request.session.items):
-        request.getfixturevalue("guests")
 
 
 @pytest.fixture(name="alone")
