@@ -35,10 +35,12 @@ def _texts_cleaned(value: object) -> object:
 
 
 def spec(chart: alt.TopLevelMixin) -> dict:
-    """The chart as Vega-Lite, without the address of its schema, which is no part of it."""
+    """The chart as Vega-Lite, without the address of its schema, which is no part of it. Tests check each figure
+    against the schema, which takes as long as drawing it.
+    """
     # A run's table is put into the description whole, however long it is.
     with alt.data_transformers.enable("default", max_rows=None):
-        described = chart.to_dict()
+        described = chart.to_dict(validate=False)
     described.pop("$schema", None)
     return _texts_cleaned(described)
 

@@ -261,7 +261,8 @@ def figure_texts():
 @contextlib.contextmanager
 def undrawn():
     """Pictures of reports that are built meanwhile have names and words only."""
-    with mock.patch("analysis.report.build.spec"), mock.patch("analysis.report.build.svg"):
+    with mock.patch("analysis.report.build.spec"), mock.patch("analysis.report.build.svg"), \
+            mock.patch("analysis.figures.advice.alt"), mock.patch("analysis.figures.advice.lines"):
         yield
 
 

@@ -5,6 +5,7 @@ line for what is damaged."""
 import json
 import re
 
+import altair as alt
 import pytest
 from conftest import analysis, changed, samples, write
 
@@ -50,6 +51,7 @@ def layers(node, mark):
 def test_the_figure_has_a_panel_a_metric_a_line_at_one_and_the_bracket_shaded():
     drawn = figure.draw(read(ADVICE).advice, WIDE)
     described = spec(drawn.chart)
+    alt.Root.validate(described)
     cpu, throughput = described["concat"]
     for panel, better in ((cpu, "below 1 zero-copy is better"),
                           (throughput, "above 1 zero-copy is better")):
@@ -97,7 +99,8 @@ def test_of_a_program_there_are_its_sends_by_size():
 def test_two_paths_are_two_rows_beside_records(only_figures):
     only_figures("throughput")
     runs = planted.data(planted.sends(repeats=5))
-    alone = build(runs, None, [], ["F"])
+    with undrawn():
+        alone = build(runs, None, [], ["F"])
     both = build(runs, None, [], ["F"], [read(ADVICE, "a"), read(ON_LOOPBACK, "b"), read(ADVICE, "c")])
     assert both.title == alone.title == "Zero-copy, one-copy and two-copy over loopback"
     assert [row.answer.answer for row in both.rows[:3]] == [SAYS, COPIED, SAYS]

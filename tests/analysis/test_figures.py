@@ -5,8 +5,10 @@ import json
 import re
 import xml.etree.ElementTree as xml
 
+import altair as alt
 import polars as pl
 import pytest
+from jsonschema import ValidationError
 
 import goldens
 import made
@@ -28,7 +30,7 @@ def pictures():
     """Every figure by its name, wide and narrow; those of records and of hosts of data of their own."""
     made = goldens.whole_report().all_pictures
     for rows, names in ((planted.hosts(), ["hosts"]),
-                        (planted.records(repeats=11), [name for name in NAMES if "records" in name])):
+                        (planted.records(repeats=6, numbers=range(1, 17)), [name for name in NAMES if "records" in name])):
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(build, "FIGURES", [FIGURE[name] for name in names])
             made += build.build(planted.data(rows), None, [], []).all_pictures
@@ -63,6 +65,17 @@ def test_title_units_and_alt_text(pictures, specs, name):
     assert titles and all(UNIT.search(t) for t in titles if t is not None), titles
     if name not in ("kernel-time", "functions", "functions-compared", "timeline") and not name.startswith("heat"):
         assert None not in titles
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_descriptions_are_as_the_schema_has_them(specs, name):
+    alt.Root.validate(specs[name])
+
+
+def test_what_the_schema_refuses(specs):
+    """The test above can fail."""
+    with pytest.raises(ValidationError):
+        alt.Root.validate({**specs["throughput"], "titel": "x"})
 
 
 @pytest.mark.parametrize("name", NAMES)

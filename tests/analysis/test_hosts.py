@@ -107,6 +107,7 @@ def test_less_than_half_of_equal_hosts_cannot_hide(count, away, data):
     assert set(outliers.apart(values, 1.25, as_ratios=True)) == {str(i) for i in range(bad)}
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("count", [4, 5, 6, 8, 15, 16, 32, 100])
 def test_equal_hosts_are_outliers_in_one_of_a_hundred_fleets(count):
     random = np.random.default_rng(count)
@@ -114,7 +115,7 @@ def test_equal_hosts_are_outliers_in_one_of_a_hundred_fleets(count):
     assert alarms / 3000 < 0.017
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(parts=st.integers(2, 9), copies=st.integers(1, 3))
 def test_parts_and_copies_of_runs_change_nothing(parts, copies):
     runs = made.frame(planted.hosts("abcd", b=TAP, c={"lost_calls": 3, "complete": None}))
@@ -167,7 +168,7 @@ def test_folders_of_hosts_make_a_report(folder, only_figures):
 
 
 def test_names_of_hosts_are_no_markup(only_figures):
-    only_figures("heat", "hosts")
+    only_figures("hosts")
     rows = [{**row, "host": EVIL if row["host"] == "c" else row["host"]} for row in planted.hosts(c=TAP)]
     page = to_html(build(planted.data(rows), None, [], []))
     parsed = Page(page)
