@@ -33,7 +33,7 @@ SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 # As root and nobody else: tests that are about sudo say so themselves.
 AS_ROOT := $(SUDO) env -u SUDO_UID -u SUDO_GID
 
-BUILD   := build$(if $(SAN),-san)$(if $(FUZZ),-fuzz)$(if $(STATIC),-static)$(if $(CROSS),-$(CROSS))
+BUILD   := build$(if $(SAN),-san)$(if $(FUZZ),-fuzz)$(if $(COVERAGE),-coverage)$(if $(STATIC),-static)$(if $(CROSS),-$(CROSS))
 CFLAGS  ?= -O2 -g
 CFLAGS  += -std=gnu11 -Wall -Wextra -Werror -Wmissing-prototypes -Wstrict-prototypes
 ifdef CROSS
@@ -52,6 +52,14 @@ ifdef FUZZ
 CC      := $(CLANG)
 CFLAGS  += -fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow \
            -fno-sanitize-recover=all -fno-omit-frame-pointer
+endif
+# Counters are in files of their own, shared by all processes that execute a program: they keep what a
+# process counted that was killed, and one that may not write any more.
+ifdef COVERAGE
+CC      := $(CLANG)
+LINES   := $(CURDIR)/$(BUILD)/lines
+CFLAGS  += -fprofile-instr-generate=$(LINES)/%c%m.profraw -fcoverage-mapping
+CPPFLAGS += -mllvm -runtime-counter-relocation
 endif
 # lld, because GNU ld warns of each use of NSS: see use_built_in_nss() in common/program.c.
 ifdef STATIC
@@ -80,7 +88,7 @@ DIST_PACKAGES  := dpkg-dev $(LAB_PACKAGES)
 IMAGE_PACKAGES := $(DIST_PACKAGES) buildah
 # The row with nginx: programs to observe. The last row is for bcc.
 CHECK_PACKAGES := $(LAB_PACKAGES) $(CHECK_ANALYSIS_PACKAGES) $(DEB_PACKAGES) $(IMAGE_PACKAGES) mmdebstrap podman runc catatonit lintian libcmocka-dev clang-format \
-                  libclang-rt-14-dev zsh python3-pytest python3-pytest-xdist python3-hypothesis python3-jsonschema python3-yaml strace sudo \
+                  libclang-rt-14-dev zsh python3-pytest python3-pytest-xdist python3-hypothesis python3-jsonschema python3-yaml python3-coverage strace sudo \
                   iputils-ping ethtool procps e2fsprogs clang-$(NEWEST_CLANG) shellcheck \
                   iperf3 nginx-light wrk linux-perf wireguard-tools \
                   python3-prometheus-client \
@@ -118,7 +126,7 @@ endif
 .DELETE_ON_ERROR:
 .SECONDARY:
 .PHONY: all programs run report check check-slow check-san check-stats check-kernels \
-        check-full lab lab-report bench clean format install install-libraries uninstall image help \
+        check-full coverage counted counted-units counted-programs counted-analysis lab lab-report bench clean format install install-libraries uninstall image help \
         vmlinux docs fixtures unit unit-tests test-programs cross analysis check-analysis build-packages \
         analysis-packages check-packages bench-packages check-foreign foreign-programs \
         foreign-packages check-analysis-packages deb deb-packages dist dist-packages archive image-packages fuzz fuzzers fuzz-analysis \
@@ -434,6 +442,31 @@ check-kernels: check-packages analysis
 	$(Q)$(AS_ROOT) $(TEST_ENV) SENDPATH_KERNELS=1 $(TEST_PYTEST) tests/lab \
 		--ignore tests/lab/test_beside.py
 
+# Which lines of C and Python the tests of check reach that need no guest, or TESTS. Nothing runs beside: the
+# counters slow programs down. All parts run, even if a test fails.
+TESTS ?= $(filter-out tests/lab/%,$(CHECKED)) tests/analysis
+coverage: check-packages
+	$(Q)$(PARALLEL) all test-programs $(VENV)/installed-for-tests
+	$(Q)$(PARALLEL) COVERAGE=1 all unit-tests
+	$(Q)$(MAKE) --no-print-directory COVERAGE=1 counted
+
+# All users may write the counters of a program, which exist once it has run.
+counted:
+	$(Q)$(AS_ROOT) rm -rf $(LINES) && mkdir -m 777 $(LINES)
+	$(Q)umask 0; for program in $(BUILD)/analyze $(BUILD)/loadgen/loadgen; do $$program --version >/dev/null; done
+	$(Q)status=0; $(AS_ROOT) tests/coverage/run $(LINES) $(MAKE) --no-print-directory -k COVERAGE=1 \
+		$(if $(filter tests/unit,$(TESTS)),counted-units) \
+		$(if $(filter-out tests/analysis%,$(TESTS)),counted-programs) \
+		$(if $(filter tests/analysis%,$(TESTS)),counted-analysis) || status=$$?; \
+	$(PYTHON) tests/coverage/report.py $(BUILD) && exit $$status
+
+counted-units: unit
+counted-programs:
+	$(Q)$(TEST_ENV) SENDPATH_BIN=$(CURDIR)/$(BUILD) $(TEST_PYTEST) -m '$(LEFT_TO_CI)' \
+		--ignore=tests/unit/test_units.py $(filter-out tests/analysis%,$(TESTS))
+counted-analysis:
+	$(Q)$(TEST_ENV) $(VENV_PYTHON) -m pytest $(PYTEST_OPTIONS) -m '$(LEFT_TO_CI)' $(filter tests/analysis%,$(TESTS))
+
 check-full:
 	$(Q)for target in check check-stats check-slow check-san check-kernels check-foreign; do \
 		$(MAKE) --no-print-directory FULL=1 $$target || exit 1; \
@@ -612,6 +645,8 @@ help:
 	@echo 'make check-kernels  tests in every kernel of the lab'
 	@echo 'make check-stats    simulations of the statistics'
 	@echo 'make check-san      tests with the sanitizers'
+	@echo 'make coverage    run the tests of make check that need no guest, and print which lines they reach'
+	@echo "                 TESTS='tests/unit' runs fewer"
 	@echo 'make fuzz        fuzz the readers of files, the wire protocol and options: FUZZ_S=60'
 	@echo 'make soak        long-running programs under churn: SOAK_S=600, SEED=N'
 	@echo 'make check-slow  tests that take long: counts of a million sends, packages, the benchmarks'
