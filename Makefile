@@ -125,7 +125,7 @@ endif
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all programs run report check check-slow check-san check-stats check-kernels \
+.PHONY: all programs run report check check-slow check-san check-stats check-kernels check-load \
         check-full coverage counted counted-units counted-programs counted-analysis lab lab-report bench clean format install install-libraries uninstall image help \
         vmlinux docs fixtures unit unit-tests test-programs cross analysis check-analysis build-packages \
         analysis-packages check-packages bench-packages check-foreign foreign-programs \
@@ -431,16 +431,25 @@ check-san: check-packages
 	$(Q)$(AS_ROOT) $(TEST_ENV) SENDPATH_SANITIZED=1 $(TEST_PYTEST) -m sanitized tests/unit/test_units.py \
 		tests/integration/test_sanitized.py
 
-# The lab's own tests and every row of its matrix but check's, where each kernel also gets what
-# the newest clang makes of the programs.
+# Every program, as two clangs build it, into the kernels that KERNEL names; without it, into all of the lab.
 NEWEST := CLANG=clang-$(NEWEST_CLANG)
+LOAD_KERNELS = $(or $(KERNEL),$(shell sed -n 's/^\([^#\t]*\)\t.*/\1/p' tests/lab/kernels.tsv))
+check-load: check-packages
+	$(Q)$(PARALLEL) all
+	$(Q)$(PARALLEL) $(NEWEST) BUILD=build-clang$(NEWEST_CLANG) all
+ifneq ($(findstring arm64,$(LOAD_KERNELS)),)
+	$(Q)$(MAKE) --no-print-directory cross
+	$(Q)$(MAKE) --no-print-directory $(NEWEST) ARM_BUILD=build-arm64-clang$(NEWEST_CLANG) cross
+endif
+	$(Q)$(AS_ROOT) $(TEST_ENV) SENDPATH_LOAD='$(LOAD_KERNELS)' SENDPATH_NEWEST_CLANG=clang-$(NEWEST_CLANG) \
+		$(TEST_PYTEST) tests/lab/test_load.py
+
+# The lab's own tests, and every row of its matrix but those of check.
 check-kernels: check-packages analysis
 	$(Q)$(PARALLEL) all test-programs
-	$(Q)$(PARALLEL) $(NEWEST) BUILD=build-clang$(NEWEST_CLANG) all
 	$(Q)$(MAKE) --no-print-directory cross dist
-	$(Q)$(MAKE) --no-print-directory $(NEWEST) ARM_BUILD=build-arm64-clang$(NEWEST_CLANG) cross
 	$(Q)$(AS_ROOT) $(TEST_ENV) SENDPATH_KERNELS=1 $(TEST_PYTEST) tests/lab \
-		--ignore tests/lab/test_beside.py
+		--ignore tests/lab/test_beside.py --ignore tests/lab/test_load.py
 
 # Which lines of C and Python the tests of check reach that need no guest, or TESTS. Nothing runs beside: the
 # counters slow programs down. All parts run, even if a test fails.
@@ -642,6 +651,7 @@ help:
 	@echo 'make report      three ways of sending over sizes and threads, and a report with figures:'
 	@echo '                 build/report/report (about 10 minutes)'
 	@echo 'make check       install what is missing, build, and run the tests that a change needs'
+	@echo 'make check-load  load every BPF program in every kernel of the lab, or in KERNEL=6.1'
 	@echo 'make check-kernels  tests in every kernel of the lab'
 	@echo 'make check-stats    simulations of the statistics'
 	@echo 'make check-san      tests with the sanitizers'

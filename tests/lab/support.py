@@ -150,6 +150,25 @@ def complaints(name, answers, matrix):
     return found
 
 
+def sections(output):
+    """[(name, text)] of the lines "== name" and what follows each."""
+    parts = re.split(r"^== (.*)\n", output, flags=re.M)[1:]
+    return list(zip(parts[::2], parts[1::2]))
+
+
+def refusal(output):
+    """Why a load failed: the program and the verifier's last words, if libbpf prints them, else
+    what the lab or the analyzer complained of last."""
+    log = re.search(r"prog '(\w+)': -- BEGIN PROG LOAD LOG --\n(.*?)-- END PROG LOAD LOG --", output,
+                    re.S)
+    if log:
+        said = [line for line in log[2].splitlines()
+                if line and not re.match(r"processed \d|verification time|stack depth|max_states", line)]
+        return f"{log[1]}: {said[-1] if said else 'the verifier does not say why'}"
+    complaints = re.findall(r"^(?:lab: kernel|analyze: ).*", output, re.M)
+    return (complaints or output.splitlines()[-1:] or ["no output"])[-1]
+
+
 def rows(table_file):
     """The rows of a table of the lab, as dictionaries."""
     lines = (HERE / table_file).read_text().splitlines()

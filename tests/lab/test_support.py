@@ -101,3 +101,31 @@ def test_kernels_that_must_be_tested_have_a_column():
     for row in support.rows("matrix.tsv"):
         for kernel, when in row.items():
             assert when != "must" or kernel in columns, kernel
+
+
+VERIFIER = """== kprobe, stages
+libbpf: prog 'freed': BPF program load failed: Permission denied
+libbpf: prog 'freed': -- BEGIN PROG LOAD LOG --
+func#0 @0
+combined stack size of 4 calls is 544. Too large
+verification time 1 usec
+stack depth 24+8
+processed 9 insns (limit 1000000) max_states_per_insn 0 total_states 0 peak_states 0 mark_read 0
+-- END PROG LOAD LOG --
+libbpf: failed to load object 'sendpath'
+analyze: the kernel refused the programs: Permission denied (--verbose shows why)
+"""
+
+
+@pytest.mark.parametrize("output,line", [
+    (VERIFIER, "freed: combined stack size of 4 calls is 544. Too large"),
+    ("== doctor\nanalyze: no BTF\n", "analyze: no BTF"),
+    ("== kprobe\n{}\nlab: kernel 6.1 reported a bug: BUG: x\nlab: the kernel log ends:\n    y\n",
+     "lab: kernel 6.1 reported a bug: BUG: x"),
+    ("bash: no such file\n", "bash: no such file"), ("", "no output")])
+def test_why_a_load_fails(output, line):
+    assert support.refusal(output) == line
+
+
+def test_sections_are_named():
+    assert support.sections("x\n== a, b\n1\n2\n== c\n") == [("a, b", "1\n2\n"), ("c", "")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The sources are laid out as `make format` lays them out."""
+"""The C sources are laid out as `make format` lays them out; no file is left over from a merge."""
 
 import pathlib
 import re
@@ -24,3 +24,15 @@ def test_c_sources_are_formatted():
     done = subprocess.run(["clang-format", "--dry-run", "-Werror", *sources],
                           stderr=subprocess.PIPE, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stderr
+
+
+def test_no_merge_is_left_over():
+    git = ["git", "-c", f"safe.directory={ROOT}", "-C", ROOT]
+    try:
+        tracked = subprocess.run([*git, "ls-files"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    except (FileNotFoundError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"no clone: {error}")
+    assert not re.findall(r"^.*\.(?:orig|rej)$", tracked, re.M)
+    markers = subprocess.run([*git, "grep", "-nE", r"^(<{7}|>{7}|\|{7}) "], stdout=subprocess.PIPE,
+                             text=True, check=False).stdout
+    assert not markers, markers
