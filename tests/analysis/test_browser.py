@@ -21,6 +21,7 @@ from analysis.table import empty
 from test_advice import ADVICE, read
 
 CHROMIUM = shutil.which("chromium")
+TIMEOUT_MS = 120_000  # others may use the CPUs
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not CHROMIUM, reason="no chromium: apt-get install chromium")]
 # Of each report: its figures, and the fewest marks in one, which is a bar or a point a variant.
 FIGURES = {"samples": 7, "advice": 1, "copies": 9, "sizes": 9, "servers": 3, "records": 3}
@@ -131,6 +132,7 @@ def opened(browser):
 
     def do(path, **options):
         page = browser.new_page(**options)
+        page.set_default_timeout(TIMEOUT_MS)
         page.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
         page.on("pageerror", lambda error: said.append(str(error)))
         pages.append(page)

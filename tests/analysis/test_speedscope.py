@@ -28,10 +28,11 @@ def page_of_speedscope(tmp_path_factory):
     if not CHROMIUM or not NPM:
         pytest.skip("no chromium or no npm: apt-get install chromium npm")
     folder = tmp_path_factory.mktemp("npm")
-    packed = subprocess.run([NPM, "pack", "--silent", SPEEDSCOPE], cwd=folder, capture_output=True, text=True,
-                            timeout=120, check=False)
-    if packed.returncode:
-        pytest.skip(f"{SPEEDSCOPE} cannot be fetched: {packed.stderr.strip()[-200:]}")
+    try:
+        packed = subprocess.run([NPM, "pack", "--silent", SPEEDSCOPE], cwd=folder, capture_output=True, text=True,
+                                timeout=120, check=True)
+    except subprocess.SubprocessError as error:
+        pytest.skip(f"{SPEEDSCOPE} cannot be fetched: {error}: {str(error.stderr)[-200:]}")
     shutil.unpack_archive(folder / packed.stdout.strip(), folder)
     return folder / "package/dist/release/index.html"
 
