@@ -2,13 +2,13 @@
 """Guests that run beside each other: one of Debian 12's emulator keeps three quarters of a CPU
 busy (a grace period of RCU is waited for wherever a function's hook goes), so there are half as
 many again as CPUs. A module says which it has: boots(items, folders) -> {key: what boots it}, of
-those of its tests that are selected and ask for guests; folders is pytest's tmp_path_factory.
-They boot when the first of these tests begins.
+those of its tests that are selected and ask for guests, in the order in which they are to begin;
+folders is pytest's tmp_path_factory. They boot when the first of these tests begins.
 """
 
 import os
 import re
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -24,9 +24,6 @@ class Guests:
     def result(self, key):
         """What its boot returned or raised."""
         return self.runs[key].result()
-
-    def wait(self):
-        wait(self.runs.values())
 
     def close(self):
         self.pool.shutdown(cancel_futures=True)
@@ -48,12 +45,6 @@ def _guests(request, tmp_path_factory):
     booted = Guests(boots)
     yield booted
     booted.close()
-
-
-@pytest.fixture(name="alone")
-def _alone(guests):
-    """No other guest runs: for what takes its time from how long a guest takes."""
-    guests.wait()
 
 
 @pytest.fixture(name="took")

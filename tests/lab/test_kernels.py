@@ -23,7 +23,6 @@ SKIP = 77
 # These the lab says of itself, not of the command.
 LAB_FAILED = (121, 122, 124)
 SECONDS_PER_SUITE = 900
-SUITES_PER_BOOT = 5  # more, and one guest is still at work when the others have ended
 
 KERNELS = [row["name"] for row in rows("kernels.tsv")]
 SUITES = {row["suite"]: row for row in rows("matrix.tsv")}
@@ -39,7 +38,6 @@ class Guest(NamedTuple):
     kernel: str
     topology: str
     options: str
-    part: int
 
 
 class Case(NamedTuple):
@@ -47,11 +45,7 @@ class Case(NamedTuple):
     suite: str
 
     def guest(self):
-        machine = (SUITES[self.suite]["topology"], SUITES[self.suite]["options"])
-        fellows = [name for kernel, name in cases(WANTED) if kernel == self.kernel
-                   and (SUITES[name]["topology"], SUITES[name]["options"]) == machine]
-        part = fellows.index(self.suite) // SUITES_PER_BOOT
-        return Guest(self.kernel, *machine, part)
+        return Guest(self.kernel, SUITES[self.suite]["topology"], SUITES[self.suite]["options"])
 
     def must_not_be_skipped(self):
         return bool(os.environ.get("CI")) and SUITES[self.suite][self.kernel] in WHEN[:2]
@@ -99,12 +93,13 @@ def part(output, name):
 
 
 def boots(items, _):
-    """Each guest once, for all the suites that are asked of it."""
+    """Each guest once, for all the suites that are asked of it; those with most suites first."""
     suites = {}
     for item in items:
         case = item.callspec.params["case"]
         suites.setdefault(case.guest(), []).append(case.suite)
-    return {guest: partial(boot, guest, names) for guest, names in suites.items()}
+    return {guest: partial(boot, guest, suites[guest])
+            for guest in sorted(suites, key=lambda guest: -len(suites[guest]))}
 
 
 @pytest.mark.parametrize("case", cases(WANTED), ids="-".join)
