@@ -437,10 +437,8 @@ LOAD_KERNELS = $(or $(KERNEL),$(shell sed -n 's/^\([^#\t]*\)\t.*/\1/p' tests/lab
 check-load: check-packages
 	$(Q)$(PARALLEL) all
 	$(Q)$(PARALLEL) $(NEWEST) BUILD=build-clang$(NEWEST_CLANG) all
-ifneq ($(findstring arm64,$(LOAD_KERNELS)),)
-	$(Q)$(MAKE) --no-print-directory cross
-	$(Q)$(MAKE) --no-print-directory $(NEWEST) ARM_BUILD=build-arm64-clang$(NEWEST_CLANG) cross
-endif
+	$(if $(findstring arm64,$(LOAD_KERNELS)),$(Q)$(MAKE) --no-print-directory cross && \
+		$(MAKE) --no-print-directory $(NEWEST) ARM_BUILD=build-arm64-clang$(NEWEST_CLANG) cross)
 	$(Q)$(AS_ROOT) $(TEST_ENV) SENDPATH_LOAD='$(LOAD_KERNELS)' SENDPATH_NEWEST_CLANG=clang-$(NEWEST_CLANG) \
 		$(TEST_PYTEST) tests/lab/test_load.py
 

@@ -45,10 +45,11 @@ if "SENDPATH_LAB" not in os.environ:
     collect_ignore = ["test_smoke.py", "test_topology.py"]
 
 
-# What the tests start is to hear of them, even if they themselves were started by nohup or in the
-# background of a script.
-for ignored in signal.SIGHUP, signal.SIGQUIT:
-    signal.signal(ignored, signal.SIG_DFL)
+# Programs inherit ignored signals. nohup ignores SIGHUP, and a script that puts the tests into the background
+# SIGINT and SIGQUIT.
+for ignored, handler in ((signal.SIGHUP, signal.SIG_DFL), (signal.SIGQUIT, signal.SIG_DFL),
+                         (signal.SIGINT, signal.default_int_handler)):
+    signal.signal(ignored, handler)
 
 # Emulated, on a machine that is busy itself, a run may take a minute to begin.
 PATIENCE_S = 180 if "SENDPATH_LAB" in os.environ else 60

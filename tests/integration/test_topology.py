@@ -32,7 +32,7 @@ def measure(variant, *args, threads=1):
     """A run to the other end, of which nothing may be lost or miscounted."""
     record = only(records("--variant", variant, "--threads", threads, "--messages",
                           CALLS // threads, *PEER, *args, timeout=500))
-    exact(record, variant, threads)
+    exact(record, variant, CALLS // threads * threads)
     return record
 
 
