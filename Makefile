@@ -475,7 +475,7 @@ counted-analysis:
 	$(Q)$(TEST_ENV) $(VENV_PYTHON) -m pytest $(PYTEST_OPTIONS) -m '$(LEFT_TO_CI)' $(filter tests/analysis%,$(TESTS))
 
 check-full:
-	$(Q)for target in check check-stats check-slow check-san check-kernels check-foreign; do \
+	$(Q)for target in check check-load check-stats check-slow check-san check-kernels check-foreign; do \
 		$(MAKE) --no-print-directory FULL=1 $$target || exit 1; \
 	done
 
