@@ -2,7 +2,7 @@
 /*
  * Dividing the time of a send: the programs themselves, compiled for this machine, pass functions
  * that nest, softirqs and switches at any moment, also between a look at the clock and what is
- * done with it. Each stage must have what really passed in it, to the nanosecond.
+ * done with it. Each stage must have the time and the counts that really passed in it, exactly.
  */
 #include "tests/unit/unit.h"
 
@@ -11,11 +11,13 @@
 #include "native/kernel.h"
 #include "native/seeds.h"
 
-#define SLOT	CALL_SLOT(CALL_SENDMSG, true)
-#define MY_TID	0
-#define MOST_NS 5000
-#define NET_RX	3
-#define TIMER	1
+#define SLOT		   CALL_SLOT(CALL_SENDMSG, true)
+#define MY_TID		   0
+#define MOST_NS		   5000
+#define NET_RX		   3
+#define TIMER		   1
+#define COUNTS_PER_NS	   3
+#define LOOKS_OF_A_READING 2 /* the clock, the counter */
 #define FUNCTION(name, stage)                      \
 	{                                          \
 		stage, name##_fentry, name##_fexit \
@@ -34,7 +36,7 @@ static struct {
 	enum stage stage; /* where the CPU is */
 	bool away;	  /* in a softirq, or in another thread */
 	__u32 interrupted_of_100;
-	bool interrupted; /* at the last look at the clock */
+	__u32 uninterrupted; /* so many looks follow without an interruption */
 } m;
 
 static __u32 random_below(__u32 n)
@@ -84,19 +86,32 @@ static void be_switched(bool preempted)
 	m.away = false;
 }
 
-/* Right after a look at the clock something may take the thread away; not after each. */
+/*
+ * Right after a look at the clock or the counter something may take the thread away. The reading
+ * that follows is complete, because the programs read a limited number of times.
+ */
 static __u64 look_at_clock(void)
 {
 	__u64 seen = m.now;
 
 	if (m.away)
 		return seen;
-	m.interrupted = !m.interrupted && random_below(100) < m.interrupted_of_100;
-	if (m.interrupted && random_below(2))
-		be_interrupted();
-	else if (m.interrupted)
-		be_switched(true);
+	if (m.uninterrupted) {
+		m.uninterrupted--;
+	} else if (random_below(100) < m.interrupted_of_100) {
+		m.uninterrupted = 2 * LOOKS_OF_A_READING;
+		if (random_below(2))
+			be_interrupted();
+		else
+			be_switched(true);
+	}
 	return seen;
+}
+
+/* The counter of the CPU does not stop for other threads. */
+static __u64 look_at_counter(void)
+{
+	return COUNTS_PER_NS * look_at_clock();
 }
 
 static void anything(void)
@@ -135,6 +150,8 @@ static void start(__u64 seed, __u32 interrupted_of_100)
 	m.now = 1000000;
 	m.interrupted_of_100 = interrupted_of_100;
 	maps__clock = look_at_clock;
+	native_counter = look_at_counter;
+	call_counters = 1;
 	gate = GATE_OPEN;
 	stages = true;
 	account__get();
@@ -143,6 +160,12 @@ static void start(__u64 seed, __u32 interrupted_of_100)
 static const struct stage_slot *slot_of(__u32 slot)
 {
 	return bpf_map_lookup_elem(&stage_slots, &slot);
+}
+
+/* A stage on the CPU has what the counter counted while it lasted. */
+static void assert_counted(enum stage stage, __u64 ns)
+{
+	assert_int_equal(slot_of(CALL_SLOTS + SLOT)->of[stage].sum, COUNTS_PER_NS * ns);
 }
 
 static void assert_truth(void)
@@ -159,6 +182,11 @@ static void assert_truth(void)
 	assert_int_equal(s->of[STAGE_WHOLE].count, 1);
 	assert_int_equal(s->of[STAGE_WHOLE].sum, sum);
 	assert_int_equal(s->of[STAGE_ON_CPU].sum, sum - off);
+	for (stage = STAGE_UNACCOUNTED; stage < STAGES; stage++)
+		if (stage != STAGE_ENTRY)
+			assert_counted(stage, stage < STAGES_ON_CPU ? m.truth[stage] : 0);
+	assert_counted(STAGE_ENTRY, 0); /* its beginning reads the clock only */
+	assert_counted(STAGE_WHOLE, sum - off - m.truth[STAGE_ENTRY]);
 }
 
 /* As tcp_sendmsg: it locks, does it, releases. */
@@ -210,8 +238,10 @@ static void test_nothing_is_charged_twice(void **state)
 		assert_int_equal(sum, s->of[STAGE_WHOLE].sum);
 		for (stage = 0; stage < STAGES_ON_CPU; stage++)
 			if (stage != STAGE_UNACCOUNTED && stage != STAGE_SOFTIRQ &&
-			    stage != STAGE_INTERRUPT && stage != STAGE_DEEP_COPY)
+			    stage != STAGE_INTERRUPT && stage != STAGE_DEEP_COPY) {
 				assert_int_equal(s->of[stage].sum, m.truth[stage]);
+				assert_counted(stage, m.truth[stage]);
+			}
 	}
 }
 

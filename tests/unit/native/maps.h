@@ -59,6 +59,7 @@ static struct map maps[] = {
 #define MAPS (sizeof(maps) / sizeof(maps[0]))
 
 struct task_struct native_task;
+__u64 (*native_counter)(void);
 static __u64 now;
 
 static struct map *map_of(const void *definition)
