@@ -101,6 +101,12 @@ bool wire__has_room(int fd, int timeout_ms)
 	return poll(&p, 1, timeout_ms) > 0;
 }
 
+/* A connection that the other end closed is reset if that had not read all. */
+static int explain_end(void)
+{
+	return errno == ECONNRESET ? -EPIPE : -errno;
+}
+
 int wire__send(int fd, struct wire_message *m, const uint8_t *secret)
 {
 	struct wire_message wire;
@@ -112,7 +118,7 @@ int wire__send(int fd, struct wire_message *m, const uint8_t *secret)
 		sign(m, secret, m->proof);
 	wire = reordered(*m);
 	n = send(fd, &wire, sizeof(wire), MSG_DONTWAIT | MSG_NOSIGNAL);
-	return n < 0 ? -errno : n == sizeof(wire) ? 0 : -EAGAIN;
+	return n < 0 ? explain_end() : n == sizeof(wire) ? 0 : -EAGAIN;
 }
 
 int wire__receive(int fd, struct wire_message *m, size_t *got)
@@ -120,7 +126,7 @@ int wire__receive(int fd, struct wire_message *m, size_t *got)
 	ssize_t n = recv(fd, (char *)m + *got, sizeof(*m) - *got, MSG_DONTWAIT);
 
 	if (n <= 0)
-		return !n || errno == ECONNRESET ? -EPIPE : -errno;
+		return n ? explain_end() : -EPIPE;
 	*got += (size_t)n;
 	if (*got < offsetof(struct wire_message, zero))
 		return -EAGAIN;

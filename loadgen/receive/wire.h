@@ -97,7 +97,10 @@ void wire__agree(const struct key *k, const struct wire_message *control,
 /* Waits up to so long for room in which wire__send() can send a message. False: there is none. */
 bool wire__has_room(int fd, int timeout_ms);
 
-/* Completes and sends m, signed with the secret unless that is NULL. Does not wait. 0 or -errno. */
+/*
+ * Completes and sends m, signed with the secret unless that is NULL. Does not wait. 0; -EPIPE: the
+ * connection is closed; or another -errno.
+ */
 int wire__send(int fd, struct wire_message *m, const uint8_t *secret);
 
 /*

@@ -3,6 +3,7 @@
 #include "tests/unit/unit.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -147,6 +148,39 @@ static void silence_and_ends_are_told_apart(void **state)
 	close(pair[1]);
 }
 
+/* The far end closes with a byte unread, upon which the kernel resets the connection. */
+static int reset_connection(void)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET,
+				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int listener = socket(AF_INET, SOCK_STREAM, 0), near = socket(AF_INET, SOCK_STREAM, 0);
+	socklen_t size = sizeof(address);
+	int far;
+
+	assert_int_equal(bind(listener, (struct sockaddr *)&address, size), 0);
+	assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &size), 0);
+	assert_int_equal(listen(listener, 1), 0);
+	assert_int_equal(connect(near, (struct sockaddr *)&address, size), 0);
+	far = accept(listener, NULL, NULL);
+	assert_int_equal(write(near, "", 1), 1);
+	assert_int_equal(recv(far, &(char){0}, 1, MSG_PEEK), 1);
+	close(far);
+	close(listener);
+	return near;
+}
+
+static void a_reset_connection_is_a_closed_one(void **state)
+{
+	int to_send = reset_connection(), to_receive = reset_connection();
+	struct wire_message m = full;
+	size_t so_far = 0;
+
+	assert_int_equal(wire__send(to_send, &m, secret), -EPIPE);
+	assert_int_equal(wire__receive(to_receive, &m, &so_far), -EPIPE);
+	close(to_send);
+	close(to_receive);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -157,6 +191,7 @@ int main(void)
 		cmocka_unit_test(each_byte_of_a_message_is_signed),
 		cmocka_unit_test(a_secret_is_of_the_key_and_both_nonces),
 		cmocka_unit_test(silence_and_ends_are_told_apart),
+		cmocka_unit_test(a_reset_connection_is_a_closed_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
