@@ -314,7 +314,7 @@ def test_peer_wrong_usage(args):
 # What is not a sender of ours
 
 def test_strangers_are_refused_and_disturb_nobody():
-    """A log has ten lines a second, so that the silent one has a server of its own, too."""
+    """A log drops lines beyond ten a second, so the silent client has a server of its own, too."""
     with Serve() as there, Serve() as quiet, there.connect() as silent, quiet.connect() as silent_there:
         for words in (b"GET / HTTP/1.1\r\n\r\n", hello(CONTROL, magic=b"SPLX"), b"SPLG"):
             with there.connect() as s:

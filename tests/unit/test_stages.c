@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Dividing the time of a send: the programs themselves, compiled for this machine, pass functions
- * that nest, softirqs and switches at any moment, also between a look at the clock and what is
- * done with it. Each stage must have the time and the counts that really passed in it, exactly.
+ * Tests how the time of a send is divided, with the kernel programs compiled for this machine.
+ * Functions nest, and softirqs and switches come at any moment, also between reading the clock and
+ * using the value. Each stage must have exactly the time and the counts that passed in it.
  */
 #include "tests/unit/unit.h"
 
@@ -36,7 +36,7 @@ static struct {
 	enum stage stage; /* where the CPU is */
 	bool away;	  /* in a softirq, or in another thread */
 	__u32 interrupted_of_100;
-	__u32 uninterrupted; /* so many looks follow without an interruption */
+	__u32 uninterrupted; /* reads of the clock or counter to come */
 } m;
 
 static __u32 random_below(__u32 n)
