@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/kernel/types.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -10,6 +12,7 @@
 
 #define KERNEL_TYPES	  "/sys/kernel/btf/vmlinux"
 #define TRACEPOINT_PREFIX "btf_trace_"
+#define NAME_BUCKETS	  (1 << 14)
 
 static struct btf *kept; /* set by types__keep() */
 
@@ -34,6 +37,13 @@ static struct btf *read_mapped(void)
 	return btf;
 }
 
+static struct btf *read_types(void)
+{
+	struct btf *btf = read_mapped();
+
+	return btf ? btf : btf__parse(KERNEL_TYPES, NULL);
+}
+
 /*
  * Replaces libbpf's function, which libbpf calls to relocate programs, and which would read and
  * copy all types again.
@@ -43,15 +53,106 @@ struct btf *btf__load_vmlinux_btf(void)
 	struct btf *btf = kept;
 
 	kept = NULL;
-	if (!btf)
-		btf = read_mapped();
-	return btf ? btf : btf__parse(KERNEL_TYPES, NULL);
+	return btf ? btf : read_types();
 }
 
 void types__keep(struct btf *kernel)
 {
 	btf__free(kept);
 	kept = kernel;
+}
+
+/* The bucket of a name. Programs name a kernel type "name", or "name___which" for one layout. */
+static unsigned char *find_bucket(unsigned char buckets[NAME_BUCKETS], const struct btf *btf,
+				  const struct btf_type *t)
+{
+	const char *name = btf__name_by_offset(btf, t->name_off);
+	unsigned int hash = 0;
+
+	while (*name && strncmp(name, "___", 3))
+		hash = hash * 31 + (unsigned char)*name++;
+	return &buckets[hash % NAME_BUCKETS];
+}
+
+/* Marks a type, and the types that are embedded in it. */
+static void mark_needed(const struct btf *kernel, bool *needed, __u32 id)
+{
+	const struct btf_type *t = btf__type_by_id(kernel, id);
+
+	if (!id || needed[id])
+		return;
+	needed[id] = true;
+	if (btf_is_composite(t))
+		for (int i = 0; i < btf_vlen(t); i++)
+			mark_needed(kernel, needed, btf_members(t)[i].type);
+	else if (btf_is_array(t))
+		mark_needed(kernel, needed, btf_array(t)->type);
+	else if (btf_is_mod(t) || btf_is_typedef(t))
+		mark_needed(kernel, needed, t->type);
+}
+
+/* Marks the structs and enums that programs name. Returns the highest marked type. */
+static __u32 mark_named(const struct btf *kernel, bool *needed, const struct btf *programs)
+{
+	unsigned char named[NAME_BUCKETS] = {};
+	const struct btf_type *t;
+	__u32 id;
+
+	for (id = 1; id < btf__type_cnt(programs); id++)
+		*find_bucket(named, programs, btf__type_by_id(programs, id)) = 1;
+	for (id = 1; id < btf__type_cnt(kernel); id++) {
+		t = btf__type_by_id(kernel, id);
+		if ((btf_is_composite(t) || btf_is_any_enum(t)) && t->name_off &&
+		    *find_bucket(named, kernel, t))
+			mark_needed(kernel, needed, id);
+	}
+	while (--id && !needed[id])
+		;
+	return id;
+}
+
+/* Copies the needed types. Others are nameless pointers, so that the numbers of types remain. */
+static struct btf *copy_needed(const struct btf *kernel, const struct btf *programs)
+{
+	bool *needed = calloc(btf__type_cnt(kernel), sizeof(*needed));
+	struct btf *btf = needed ? btf__new_empty() : NULL;
+	__u32 last = btf ? mark_named(kernel, needed, programs) : 0;
+	int err = 0;
+
+	for (__u32 id = 1; id <= last && err >= 0; id++)
+		err = needed[id] && !btf_is_ptr(btf__type_by_id(kernel, id))
+			      ? btf__add_type(btf, kernel, btf__type_by_id(kernel, id))
+			      : btf__add_ptr(btf, 0);
+	free(needed);
+	if (err < 0) {
+		btf__free(btf);
+		return NULL;
+	}
+	return btf;
+}
+
+/* A limit of file sizes (ulimit -f) also holds for files in memory. */
+static int write_whole(int file, const void *data, size_t size)
+{
+	ssize_t written = write(file, data, size);
+
+	return written < 0 ? -errno : (size_t)written < size ? -EFBIG : 0;
+}
+
+int types__write_needed(int file, const struct btf *programs)
+{
+	struct btf *btf;
+	const void *data;
+	__u32 size;
+	int err;
+
+	if (!kept)
+		kept = read_types();
+	btf = kept ? copy_needed(kept, programs) : NULL;
+	data = btf ? btf__raw_data(btf, &size) : NULL;
+	err = data ? write_whole(file, data, size) : -ENOMEM;
+	btf__free(btf);
+	return err;
 }
 
 /*

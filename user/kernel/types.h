@@ -20,5 +20,12 @@ struct kernel_type {
  */
 void types__keep(struct btf *kernel);
 
+/*
+ * Writes those of the kernel's types that the programs name, under their numbers. libbpf is given
+ * this file, because for each type that programs read it searches all types. 0 or -errno: -EFBIG:
+ * files are limited to a smaller size.
+ */
+int types__write_needed(int file, const struct btf *programs);
+
 /* Fills in id and args of each, and sorts them. */
 void types__find(const struct btf *kernel, struct kernel_type *asked, size_t count);

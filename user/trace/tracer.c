@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/kernel/causes.h"
+#include "user/kernel/types.h"
 #include "user/system/files.h"
 #include "user/trace/tracer_private.h"
 
@@ -9,6 +10,7 @@
 #include <linux/bpf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /*
@@ -326,11 +328,16 @@ static void set_timeline(struct sendpath *skel, const struct tracer_setup *setup
 	bpf_map__set_autocreate(skel->maps.timeline_chosen, setup->timeline);
 }
 
-static int load(struct tracer *t, const struct plan *plan, const struct tracer_setup *setup)
+/* types: a file for those that programs read; below 0: libbpf reads those of the kernel. */
+static int load_by_types(struct tracer *t, const struct plan *plan,
+			 const struct tracer_setup *setup, int types)
 {
+	char path[32];
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = types < 0 ? NULL : path);
 	int err;
 
-	t->skel = sendpath__open();
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", types);
+	t->skel = sendpath__open_opts(&opts);
 	if (!t->skel)
 		return -errno;
 	err = load_only_planned(t->skel, plan);
@@ -352,7 +359,23 @@ static int load(struct tracer *t, const struct plan *plan, const struct tracer_s
 	t->skel->rodata->call_counters = (__u32)counter_events__count(setup->call_counters);
 	t->skel->rodata->full_path =
 		setup->stages || setup->timeline || t->skel->rodata->call_counters;
-	return sendpath__load(t->skel);
+	if (types >= 0)
+		err = types__write_needed(types, bpf_object__btf(t->skel->obj));
+	return err ? err : sendpath__load(t->skel);
+}
+
+static int load(struct tracer *t, const struct plan *plan, const struct tracer_setup *setup)
+{
+	int types = memfd_create("types", MFD_CLOEXEC);
+	int err = load_by_types(t, plan, setup, types);
+
+	if (err == -EFBIG) {
+		sendpath__destroy(t->skel);
+		err = load_by_types(t, plan, setup, -1);
+	}
+	if (types >= 0)
+		close(types);
+	return err;
 }
 
 static int set_cgroup(struct tracer *t, const char *path, struct failure *f)
