@@ -182,7 +182,7 @@ $(MICROHTTPD):
 			--disable-httpupgrade --disable-postprocessor && \
 		$(MAKE) -C src/microhttpd libmicrohttpd.la; } >log 2>&1 || { tail -n 40 log >&2; exit 1; }
 
-$(BUILD)/user/%.o: user/%.c $(BUILD)/sendpath.skel.h
+$(BUILD)/user/%.o: user/%.c $(BUILD)/sendpath.skel.h $(BUILD)/symbols.skel.h
 	$(call msg,CC,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(CPPFLAGS) -MMD -MP -c $< -o $@
 
@@ -212,9 +212,9 @@ $(BUILD)/%.bpf.o: %.bpf.c $(BUILD)/tables.h
 	$(call msg,BPF,$@)
 	$(Q)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) -MMD -MP -c $< -o $@
 
-$(BUILD)/sendpath.skel.h: $(BUILD)/bpf/sendpath.bpf.o
+$(BUILD)/%.skel.h: $(BUILD)/bpf/%.bpf.o
 	$(call msg,SKELETON,$@)
-	$(Q)$(BPFTOOL) gen skeleton $< name sendpath > $@
+	$(Q)$(BPFTOOL) gen skeleton $< name $* > $@
 
 $(BUILD)/tests/bench/empty.skel.h: $(BUILD)/tests/bench/empty.bpf.o
 	$(call msg,SKELETON,$@)

@@ -32,8 +32,9 @@ def descendants(pid):
 
 
 def has_programs(pid):
+    """Probes, and the look-up of symbols, have one program at a time."""
     with contextlib.suppress(OSError):
-        return any("bpf-prog" in os.readlink(fd) for fd in pathlib.Path(f"/proc/{pid}/fd").iterdir())
+        return sum("bpf-prog" in os.readlink(fd) for fd in pathlib.Path(f"/proc/{pid}/fd").iterdir()) > 1
     return False
 
 

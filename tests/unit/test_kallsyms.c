@@ -3,12 +3,23 @@
 #include "tests/unit/unit.h"
 
 #include <errno.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "user/kernel/causes.h"
 #include "user/kernel/kallsyms.h"
+
+#define SYMBOLS_MAX 96
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct kernel_symbol *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
 
 static int read_text(const char *text, struct kernel_symbol *symbols, size_t count)
 {
@@ -148,6 +159,55 @@ static void test_a_missing_table_is_an_error(void **state)
 	assert_int_equal(errno, ENOENT);
 }
 
+/* The functions of causes, of which this kernel has some, and some as variants. */
+static size_t name_symbols(struct kernel_symbol *symbols)
+{
+	const struct cause_site *site;
+	size_t count = 0;
+
+	symbols[count++] = (struct kernel_symbol){.name = "init_net", .data = true};
+	symbols[count++] = (struct kernel_symbol){.name = "tcp_sendmsg"};
+	for (site = cause_sites; site->function; site++) {
+		symbols[count] = (struct kernel_symbol){.name = site->function};
+		count += !lfind(&symbols[count], symbols, &count, sizeof(*symbols), compare_names);
+	}
+	return count;
+}
+
+static void assert_same_range(const struct address_range *a, const struct address_range *b)
+{
+	assert_int_equal(a->from, b->from);
+	assert_int_equal(a->to, b->to);
+}
+
+/* On this kernel. */
+static void test_a_look_up_finds_what_the_table_has(void **state)
+{
+	static struct kernel_symbol looked_up[SYMBOLS_MAX], read[SYMBOLS_MAX];
+	static char buffer[KALLSYMS_BUFFER];
+	size_t i, count = name_symbols(looked_up);
+	FILE *table = kallsyms__open(KALLSYMS, buffer);
+	int err = kallsyms__look_up(looked_up, count);
+
+	name_symbols(read);
+	assert_non_null(table);
+	assert_int_equal(kallsyms__read(table, read, count), 0);
+	fclose(table);
+	if (err) {
+		print_message("this kernel looks up no symbols: %s\n", strerror(-err));
+		skip();
+	}
+	qsort(looked_up, count, sizeof(*looked_up), compare_names);
+	qsort(read, count, sizeof(*read), compare_names);
+	for (i = 0; i < count; i++) {
+		assert_string_equal(looked_up[i].name, read[i].name);
+		assert_int_equal(looked_up[i].found, read[i].found);
+		assert_same_range(&looked_up[i].code, &read[i].code);
+		assert_string_equal(looked_up[i].variant, read[i].variant);
+		assert_same_range(&looked_up[i].variant_code, &read[i].variant_code);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -160,6 +220,7 @@ int main(void)
 		cmocka_unit_test(test_hidden_addresses_leave_the_name),
 		cmocka_unit_test(test_modules_and_odd_lines),
 		cmocka_unit_test(test_a_missing_table_is_an_error),
+		cmocka_unit_test(test_a_look_up_finds_what_the_table_has),
 	};
 
 	return cmocka_run_group_tests_name("kallsyms", tests, NULL, NULL);

@@ -52,7 +52,8 @@ struct features {
 	size_t symbol_count;
 	pthread_t reader; /* reads symbols while reads is true */
 	bool reads;
-	int read_err; /* 0 or -errno */
+	bool looked_up; /* symbols were found without the table */
+	int read_err;	/* 0 or -errno */
 };
 
 static const struct bpf_insn return_0[] = {
@@ -257,19 +258,39 @@ static void await_symbols(struct features *f)
 	f->read_err = 0;
 }
 
-/*
- * Writing the table takes the kernel a third of the start-up time, so a separate thread reads it.
+/* Writing the table takes the kernel longer than all other probes, so a separate thread reads it.
  */
-static void begin_symbols(struct features *f)
+static void begin_table(struct features *f)
 {
-	f->table = kallsyms__open(KALLSYMS, f->table_buffer);
-	if (!f->table) {
-		f->read_err = -errno;
+	if (!f->table)
 		return;
-	}
 	f->reads = !pthread_create(&f->reader, NULL, read_table, f);
 	if (!f->reads)
 		read_table(f);
+}
+
+static void begin_symbols(struct features *f)
+{
+	int err;
+
+	f->table = kallsyms__open(KALLSYMS, f->table_buffer);
+	err = f->table ? 0 : -errno;
+	f->looked_up = !kallsyms__look_up(f->symbols, f->symbol_count);
+	if (f->looked_up)
+		return;
+	f->read_err = err;
+	begin_table(f);
+}
+
+/* Only the table shows a variant with an unusual name. */
+static bool is_symbol_missed(const struct features *f)
+{
+	const struct kernel_symbol *s;
+
+	for (s = f->symbols; f->looked_up && s < f->symbols + f->symbol_count; s++)
+		if (!s->found && !s->variant[0] && type_id(f, s->name, TYPE_FUNCTION))
+			return true;
+	return false;
 }
 
 static int fail_probe(struct features *f, int err, const char *what, struct failure *failure)
@@ -328,6 +349,8 @@ int features__probe(struct features **out, bool code, struct failure *failure)
 	/* Tracepoints do not need it. */
 	if (!code && (!f->fentry_refused[0] || !f->kprobe_refused[0]))
 		begin_symbols(f);
+	if (is_symbol_missed(f))
+		begin_table(f);
 	f->preempts = probe_preemption();
 	warm_up_counters();
 	await_symbols(f);

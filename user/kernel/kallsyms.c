@@ -150,8 +150,11 @@ int kallsyms__read(FILE *table, struct kernel_symbol *symbols, size_t count)
 	int err = 0;
 
 	qsort(symbols, count, sizeof(*symbols), compare_names);
-	for (i = 0; i < count; i++)
+	for (i = 0; i < count; i++) {
+		symbols[i] =
+			(struct kernel_symbol){.name = symbols[i].name, .data = symbols[i].data};
 		asked_for[beginning(symbols[i].name)] = true;
+	}
 	rewind(table);
 	for (; fgets(text, sizeof(text), table); here += (long)length) {
 		length = strlen(text);

@@ -44,3 +44,8 @@ const struct kernel_address *kernel_address__find(const struct kernel_address *s
 /* Looks up all symbols in an open table, and sorts them. 0 or -errno. Takes tens of milliseconds.
  */
 int kallsyms__read(FILE *table, struct kernel_symbol *symbols, size_t count);
+/*
+ * Looks up all symbols by a program in the kernel, which takes a few milliseconds. 0; or -errno if
+ * the kernel refuses it, hides addresses, or would be slower than reading the table.
+ */
+int kallsyms__look_up(struct kernel_symbol *symbols, size_t count);
