@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """by, the groups asked for, and zerocopy.peers, whom zero-copy sends were for."""
 
+import socket
 import struct
 
 PEERS_MAX = 1000
@@ -22,8 +23,7 @@ def address(family, words):
         return None
     count = 1 if version == 4 else 4
     packed = struct.pack(f"<{count}I", *(words.get(str(i), 0) for i in range(count)))
-    import ipaddress  # few have groups by peer
-    return str(ipaddress.ip_address(packed))
+    return socket.inet_ntop(family, packed)
 
 
 def device(key, group):
