@@ -280,11 +280,24 @@ bool engine__ask_advise(struct engine *e)
 	return o != NULL;
 }
 
+/* A grid begins with the first configuration; a sweep has a random order. */
+static void attach_ahead(struct engine *e)
+{
+	const struct run_request first = {};
+
+	set_up(e, &first);
+	e->setup.session = &e->session;
+	if (!e->setup.tracing.target && !e->advise && e->parts->what != MEASURE_SWEEP)
+		run__attach_ahead(&e->setup);
+}
+
 static int serve(struct engine *e)
 {
 	int err = say_line(e, json__line(begin_json(e)));
 	json_object *o;
 
+	if (!err)
+		attach_ahead(e);
 	while (!err) {
 		o = front__hear(e->front, &err);
 		if (!err)

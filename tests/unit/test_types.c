@@ -4,6 +4,7 @@
 
 #include "user/kernel/types.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static void add_tracepoint(struct btf *kernel, const char *name, int number, int args)
@@ -68,11 +69,63 @@ static void test_arguments_of_a_tracepoint(void **state)
 	assert_int_equal(ask("tcp_sendmsg", TYPE_FUNCTION).args, -1);
 }
 
+static int add_struct(struct btf *btf, const char *name, int member)
+{
+	int id = btf__add_struct(btf, name, 8);
+
+	btf__add_field(btf, "member", member, 0, 0);
+	return id;
+}
+
+/* The kernel's types that remain for programs that read struct outer. */
+static struct btf *keep_outer(struct btf *kernel)
+{
+	struct btf *programs = btf__new_empty(), *needed;
+	FILE *file = tmpfile();
+	char path[32];
+
+	assert_non_null(file);
+	btf__add_struct(programs, "outer___older", 8);
+	types__keep(kernel);
+	assert_int_equal(types__write_needed(fileno(file), programs), 0);
+	types__keep(NULL);
+	btf__free(programs);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fileno(file));
+	needed = btf__parse(path, NULL);
+	assert_non_null(needed);
+	fclose(file);
+	return needed;
+}
+
+static void test_needed_types_keep_their_numbers(void **state)
+{
+	struct btf *kernel = make_kernel(), *needed;
+	int first = btf__find_by_name_kind(kernel, "fp", BTF_KIND_STRUCT);
+	int inner = add_struct(kernel, "inner", btf__add_ptr(kernel, first));
+	int outer = add_struct(kernel, "outer", btf__add_typedef(kernel, "alias", inner));
+	const struct btf_member *member;
+
+	add_struct(kernel, "last", outer);
+	needed = keep_outer(kernel);
+	assert_int_equal(btf__type_cnt(needed), outer + 1);
+	assert_int_equal(btf__find_by_name_kind(needed, "outer", BTF_KIND_STRUCT), outer);
+	assert_int_equal(btf__find_by_name_kind(needed, "inner", BTF_KIND_STRUCT), inner);
+	assert_int_equal(
+		btf__resolve_type(needed, btf_members(btf__type_by_id(needed, outer))->type),
+		inner);
+	member = btf_members(btf__type_by_id(needed, inner));
+	assert_string_equal(btf__name_by_offset(needed, member->name_off), "member");
+	assert_true(btf_is_ptr(btf__type_by_id(needed, member->type)));
+	assert_int_equal(btf__type_by_id(needed, first)->name_off, 0);
+	btf__free(needed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kinds_are_told_apart),
 		cmocka_unit_test(test_arguments_of_a_tracepoint),
+		cmocka_unit_test(test_needed_types_keep_their_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

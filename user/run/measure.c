@@ -120,6 +120,16 @@ static int measure(struct run_result *r, const struct measurement *setup, struct
 	return err || !tracer ? err : check_seen(r);
 }
 
+void run__attach_ahead(const struct measurement *setup)
+{
+	static struct run_result r; /* too large for a stack */
+	struct tracer *tracer;
+
+	setup->session->ahead = setup->mechanism != MECHANISM_OFF &&
+				!run__plan(&r, setup, purpose(&setup->load)) &&
+				!run__attach(&r, setup, &tracer);
+}
+
 int run__measure(struct run_result *r, const struct measurement *setup)
 {
 	struct generator *g = NULL;

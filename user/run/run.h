@@ -62,6 +62,11 @@ void run__open_window(struct run_result *result, const struct measurement *setup
 int run__close_window(struct run_result *result, const struct measurement *setup,
 		      struct tracer *tracer);
 
+/*
+ * Loads and attaches the programs of the session's first load while the front starts. If that
+ * fails, the run tries again and reports why.
+ */
+void run__attach_ahead(const struct measurement *setup);
 /* Runs a load, with its programs and counters. 0, or -errno with result->failure. */
 int run__measure(struct run_result *result, const struct measurement *setup);
 /*

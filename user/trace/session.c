@@ -130,10 +130,12 @@ int session__tracer(struct session *s, struct tracer **out, struct plan *plan,
 		    const struct tracer_setup *setup, struct failure *f)
 {
 	struct tracer *t = take(s, plan, setup);
+	bool is_new = t && s->ahead;
 	int err = 0;
 
+	s->ahead = false;
 	move_back(s);
-	if (t && empty(t)) {
+	if (t && !is_new && empty(t)) {
 		tracer__free(t);
 		t = NULL;
 	}

@@ -12,6 +12,7 @@
 /* A zeroed session is empty. */
 struct session {
 	struct tracer *tracers[SESSION_TRACERS]; /* the attached one first; NULL: none */
+	bool ahead;				 /* the attached one had no window yet */
 };
 
 /*
