@@ -45,7 +45,7 @@ def test_stages_add_up_to_the_time_in_the_call(mechanism, untouched):
     found = records("--variant", ",".join(VARIANTS), "--size", ",".join(SIZES), "--duration", "0.1",
                     "--repeat", "1", "--stages", "--mechanism", mechanism)
     assert len(found) == len(SIZES) * len(VARIANTS)
-    unaccounted, whole = 0, 0
+    unaccounted, whole, divided_ns, timed_ns = 0, 0, 0, 0
     for record in found:
         call = divided(record)
         adds_up(call)
@@ -68,9 +68,12 @@ def test_stages_add_up_to_the_time_in_the_call(mechanism, untouched):
         assert (total(call, "deep_copy") > 0) == zerocopy
         unaccounted += total(call, "unaccounted")
         whole += call["stages"]["wall_ns"]["sum"]
-        # The same sends, timed by the send hook's own clock, which has no syscall entry.
-        assert total(call) - total(call, "entry") == pytest.approx(call["wall_ns"]["sum"], rel=0.25)
+        divided_ns += total(call) - total(call, "entry")
+        timed_ns += call["wall_ns"]["sum"]
     assert unaccounted <= 0.05 * whole
+    # The same sends, timed by the send hook's own clock, which has no syscall entry. Of all runs: what
+    # preempts a sender between the two clocks may take a third of a short one.
+    assert divided_ns == pytest.approx(timed_ns, rel=0.25)
 
 
 STOPPED = """
