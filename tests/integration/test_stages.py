@@ -71,8 +71,8 @@ def test_stages_add_up_to_the_time_in_the_call(mechanism, untouched):
         divided_ns += total(call) - total(call, "entry")
         timed_ns += call["wall_ns"]["sum"]
     assert unaccounted <= 0.05 * whole
-    # The same sends, timed by the send hook's own clock, which has no syscall entry. Of all runs: what
-    # preempts a sender between the two clocks may take a third of a short one.
+    # The same sends, timed by the send hook's own clock, which has no syscall entry. The runs are
+    # summed up, because a preemption between the two clocks may take a third of a short one.
     assert divided_ns == pytest.approx(timed_ns, rel=0.25)
 
 

@@ -159,7 +159,7 @@ static void test_a_missing_table_is_an_error(void **state)
 	assert_int_equal(errno, ENOENT);
 }
 
-/* The functions of causes, of which this kernel has some, and some as variants. */
+/* The functions of causes. This kernel has some of them, and some as variants. */
 static size_t name_symbols(struct kernel_symbol *symbols)
 {
 	const struct cause_site *site;

@@ -15,7 +15,7 @@
  */
 #define FAST_SINCE "kallsyms_on_each_match_symbol"
 
-/* Of the variants that compilers make of a function. */
+/* Compilers give these endings to the variants of a function. */
 static const char *const suffixes[] = {".isra.0", ".constprop.0", ".part.0"};
 
 /* The range of a symbol, which ends where the next one begins. 0 or -errno. */

@@ -21,9 +21,9 @@ struct kernel_type {
 void types__keep(struct btf *kernel);
 
 /*
- * Writes those of the kernel's types that the programs name, under their numbers. libbpf is given
- * this file, because for each type that programs read it searches all types. 0 or -errno: -EFBIG:
- * files are limited to a smaller size.
+ * Writes the kernel types that the programs name into a file for libbpf. They keep their numbers.
+ * libbpf searches all types for each one that programs read, so a file of few is faster. Returns 0
+ * or -errno; -EFBIG if files are limited to a smaller size.
  */
 int types__write_needed(int file, const struct btf *programs);
 
