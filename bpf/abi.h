@@ -69,7 +69,6 @@ struct totals {
 	__u64 flagged;	      /* of these, flagged as copied when first counted */
 	__u64 flag_added;     /* coalesced and flagged, though the tail's notification is not */
 	__u64 flag_retracted; /* coalesced and not flagged, though the tail's notification is */
-	__u64 flag_assumed;   /* counted with a neighbouring notification's flag */
 	__u64 coalesced;      /* completions whose notification was coalesced with an earlier one */
 	__u64 coalesced_seen; /* of these, completions whose own flag was read */
 	__u64 bytes;	      /* bytes of completions, where the hook knows them */
@@ -88,13 +87,13 @@ struct totals {
 	__u64 uring_copied;	   /* of these, known to be copied */
 	__u64 uring_unknown;	   /* of these, copies that io_uring was not asked to report */
 	__u64 lost_notifications;  /* no room for a notification: its completion is not counted */
-	__u64 lost_completions;	   /* several CPUs contended too long for a socket's counted_to */
+	__u64 lost_completions;	   /* sends that completed unseen: see zsock__end() */
 	__u64 ubufs_done;	   /* shared ubufs that completed: notification ranges */
 	__u64 notifications_read;  /* notifications that applications read from error queues */
 	__u64 reported;		   /* sends that these notifications reported */
 	__u64 errqueue_copied;	   /* sends that they reported as copied */
-	__u64 untimed;		   /* sends whose slot of the ring was occupied */
-	__u64 unsized;		   /* sends in the ring whose requested size is not fully known */
+	__u64 untimed;		   /* sends whose id is a guess that may be another's */
+	__u64 unsized;		   /* sends whose requested size is not fully known */
 	__u64 packets;		   /* packets with data of the load, handed to a device */
 	__u64 packet_frags;	   /* frags of these packets */
 	__u64 lost_cause_bits;	   /* no room for the cause bits of a copy */
@@ -107,7 +106,7 @@ struct totals {
 	/* completions without a flag, a seen copy, or data that were seen to leave the machine */
 	__u64 unexplained;
 };
-ABI_SIZE(totals, 40 * 8);
+ABI_SIZE(totals, 39 * 8);
 
 /* Keys by which sends can be grouped; a set of bits. */
 enum group_by { BY_PROCESS = 1, BY_DEVICE = 2, BY_PORT = 4, BY_ADDRESS = 8 };
@@ -320,12 +319,25 @@ struct timeline_event {
 	__u64 time; /* ns; of bpf_ktime_get_ns() */
 	__u64 sock;
 	__s64 bytes; /* asked for, moved; of a return what it gave back */
-	__u32 tid;   /* of the thread that the CPU was in, */
-	__u32 id;    /* the first of so many zero-copy sends; of a send and of data received the
-			connection's ports */
+	__u32 tid;   /* of the thread that the CPU was in */
+	union {
+		__u32 id;    /* the first zero-copy send's */
+		__u32 ports; /* of the connection: EVENT_SEND, EVENT_RECEIVED */
+	};
 	__u32 sends;
-	__u32 extra; /* the place in the connection's bytes; a stage, a slot, a counter of causes */
-	__u32 lost;  /* of this CPU, so far */
+	union {
+		__u32 seq;	 /* place in the connection's bytes: EVENT_SEND, of a packet, */
+				 /* EVENT_RECEIVED */
+		__u32 slot;	 /* of calls: EVENT_RETURN */
+		__u32 stage;	 /* EVENT_STAGE_BEGIN, EVENT_STAGE_END */
+		__u32 vector;	 /* EVENT_SOFTIRQ_BEGIN */
+		__u32 preempted; /* EVENT_SWITCH_OUT */
+		__u32 to;	 /* thread id: EVENT_SWITCH_IN */
+		__u32 counter;	 /* of causes: EVENT_COPIED */
+		__u32 copied; /* as the kernel says: EVENT_COMPLETED, EVENT_NOTIFIED, EVENT_READ */
+		__u32 detail; /* any of these */
+	};
+	__u32 lost; /* events of this CPU, so far */
 	__u16 cpu;
 	__u16 kind;    /* enum timeline_kind */
 	char comm[16]; /* of that thread */
@@ -344,42 +356,42 @@ ABI_SIZE(timeline_part, 24);
 
 #define TIMELINE_RING (8 << 20)
 
-/* Zero-copy sends in flight that are followed per socket: a power of two. */
-#ifndef RING_SLOTS
-#define RING_SLOTS 256
-#endif
-
 /* Sockets, at once, on which other processes send beside targets. */
 #define SHARED_MAX 1024
 
 /* The state of a thread, kept until it ends. Two threads share no cache line. */
 struct thread {
-	__u32 tid;	    /* thread id; 0: unused. Valid only with this process id, because */
-	__u32 tgid;	    /* a thread that execs takes its leader's id, and its own is reused */
-	__u64 start;	    /* ns; of the send in progress */
-	__u64 sock;	    /* socket of the send in progress; 0: none */
-	__u64 notification; /* of io_uring, which completes the send; 0: none */
-	__u64 size;	    /* requested bytes, where known */
-	__u16 kind;	    /* enum call_kind */
-	__u16 role;	    /* enum role */
-	__u32 plain_slot; /* 1 + slot of calls of a plain send, which lacks kind and flags; or 0 */
-	__u64 returned;	  /* socket of the last send that returned: see length_over_tcp() */
-	__u64 counters[CALL_COUNTERS_MAX]; /* values when the send began */
-	__u64 switches;			   /* context switches of the thread until then */
-	__u32 cpu;			   /* CPU of the thread then */
-	__u32 counters_read;
-	__u64 reading;	  /* ns; begin of an error queue read; 0: none */
-	__u64 copying;	  /* ns; begin of a copy to the receiver's memory; 0: none */
-	__u32 flags;	  /* MSG_ flags of the send in progress */
-	__u32 id;	  /* send id of a zero-copy send */
-	__u8 tracked;	  /* the id is known */
-	__u8 guessed;	  /* the id is a guess */
-	__u8 followed;	  /* the send has a slot of the ring */
-	__u8 has_sent;	  /* the thread has sent in this window */
-	__u8 before;	  /* the send in progress began before the window */
-	__u8 timed;	  /* the send in progress is sampled; a plain one sets start instead */
-	__u8 in_timeline; /* the events of the send in progress are taken */
-	struct group_key owner; /* group that the zero-copy send in progress is charged to */
+	__u32 tid;	/* thread id; 0: unused. Valid only with this process id, because */
+	__u32 tgid;	/* a thread that execs takes its leader's id, and its own is reused */
+	__u64 returned; /* socket of the last send that returned: see length_over_tcp() */
+	__u16 role;	/* enum role */
+	__u8 has_sent;	/* the thread has sent in this window */
+	struct {
+		__u8 tracked;	    /* the id is known */
+		__u8 guessed;	    /* the id is a guess */
+		__u8 before;	    /* it began before the window */
+		__u8 timed;	    /* it is sampled; a plain one sets start instead */
+		__u8 in_timeline;   /* its events are taken */
+		__u16 kind;	    /* enum call_kind */
+		__u32 plain_slot;   /* 1 + slot of calls of a plain send, which lacks kind, flags */
+		__u32 flags;	    /* MSG_ flags */
+		__u32 id;	    /* send id of a zero-copy send */
+		__u64 start;	    /* ns */
+		__u64 sock;	    /* 0: no send is in progress */
+		__u64 size;	    /* requested bytes, where known */
+		__u64 notification; /* of io_uring, which completes the send; 0: none */
+		struct group_key owner; /* group that the zero-copy send is charged to */
+	} send;				/* in progress */
+	struct {
+		__u64 values[CALL_COUNTERS_MAX]; /* when the send began */
+		__u64 switches;			 /* context switches of the thread until then */
+		__u32 cpu;			 /* of the thread then */
+		__u32 read;			 /* all could be read */
+	} counters;
+	struct {
+		__u64 queue_read; /* of an error queue */
+		__u64 copy;	  /* to the receiver's memory */
+	} begun;		  /* ns; 0: not in progress */
 } __attribute__((aligned(64)));
 ABI_SIZE(thread, 192);
 

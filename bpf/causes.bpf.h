@@ -56,6 +56,11 @@ struct ubuf_info___before_6_1 {
 		 : !BPF_CORE_READ_BITFIELD_PROBED((struct ubuf_info___before_6_1 *)(uarg), \
 						  zerocopy))
 
+static __always_inline bool is_loopback(struct net_device *dev)
+{
+	return READ(dev, flags) & IFF_LOOPBACK;
+}
+
 /* A ubuf lies in the control block of the skb that will become the notification. */
 static __always_inline struct sock *uarg_sock(void *uarg)
 {
@@ -118,9 +123,7 @@ static __always_inline void *skb_uarg(struct sk_buff *skb)
 
 /* Zero-copy data that a hook saw in an skb. */
 struct sighting {
-	__u64 sock;
-	__u32 generation;
-	__u32 id; /* of its ubuf's first send */
+	struct send_key send; /* the first of its ubuf that has a slot */
 	__u64 bytes;
 };
 
@@ -136,49 +139,51 @@ static __always_inline bool uarg__read(void *uarg, struct sighting *seen, __u32 
 	char range[80] __attribute__((aligned(8))) = {};
 
 	if (reads_typed) {
-		seen->sock = (__u64)uarg_sock(uarg);
-		seen->id = UARG_READ(uarg, id);
+		seen->send.sock = (__u64)uarg_sock(uarg);
+		seen->send.id = UARG_READ(uarg, id);
 		*sends = UARG_READ(uarg, len);
 		return true;
 	}
 	if (bpf_probe_read_kernel(range, sizeof(range), uarg - ahead))
 		return false;
-	seen->sock = (__u64)IN_RANGE(struct sk_buff, range, sk, sk);
+	seen->send.sock = (__u64)IN_RANGE(struct sk_buff, range, sk, sk);
 	if (bpf_core_type_exists(struct ubuf_info_msgzc)) {
-		seen->id = IN_RANGE(struct ubuf_info_msgzc, range, -ahead, id);
+		seen->send.id = IN_RANGE(struct ubuf_info_msgzc, range, -ahead, id);
 		*sends = IN_RANGE(struct ubuf_info_msgzc, range, -ahead, len);
 	} else {
-		seen->id = IN_RANGE(struct ubuf_info___before_6_1, range, -ahead, id);
+		seen->send.id = IN_RANGE(struct ubuf_info___before_6_1, range, -ahead, id);
 		*sends = IN_RANGE(struct ubuf_info___before_6_1, range, -ahead, len);
 	}
 	return true;
 }
 
-/* NULL unless the skb carries zero-copy data of a watched socket, sent since it is watched. */
-static __noinline struct zsock *sighted(struct sk_buff *skb, struct sighting *seen)
+/* False unless the skb carries data of zero-copy sends that have slots. */
+static __noinline bool sighted(struct sk_buff *skb, struct sighting *seen)
 {
 	void *uarg = skb_uarg(skb);
 	struct zsock *s;
 	__u32 sends;
 
 	if (!uarg || !uarg__read(uarg, seen, &sends))
-		return NULL;
-	s = zsock__find(seen->sock);
+		return false;
+	s = zsock__find(seen->send.sock);
 	if (!s)
-		return NULL;
-	if (id_before(seen->id, s->first) && !id_before(s->first, seen->id + sends))
-		return NULL;
-	seen->generation = s->generation;
-	seen->id = first_watched(s, seen->id);
+		return false;
+	seen->send.sock = s->sock; /* a number: see number_of() */
+	seen->send.generation = s->generation;
+	if (id_before(seen->send.id, s->first)) {
+		sends -= s->first - seen->send.id;
+		seen->send.id = s->first;
+	}
 	seen->bytes = READ(skb, data_len);
-	return s;
+	return (__s32)sends > 0 && slot__first_of(&seen->send, sends);
 }
 
 /* Replaces the last device of the note, if there is one. */
-static __always_inline void note__set_last_device(struct zsock *s, __u32 id, __u32 counter)
+static __always_inline void note__set_last_device(const struct send_key *send, __u32 counter)
 {
-	if (!note__replace_bits(s, id, CAUSE_BIT_LAST, CAUSE_BIT_LAST, counter | CAUSE_BIT_LAST))
-		note__add_bits(s, id, counter | CAUSE_BIT_LAST);
+	if (!note__replace_bits(send, CAUSE_BIT_LAST, CAUSE_BIT_LAST, counter | CAUSE_BIT_LAST))
+		note__add_bits(send, counter | CAUSE_BIT_LAST);
 }
 
 /* can_checksum_protocol(): a device may do it for one version of IP alone. */
@@ -201,13 +206,14 @@ static __always_inline void cause_counter__add_skbs(__u32 index, const struct si
 	struct cause_counter *counter = cause_counter__get(index);
 	struct thread *thread = thread__peek();
 
-	timeline__of_ids(EVENT_COPIED, seen->sock, seen->id, 1, skbs * (__s64)seen->bytes, index);
+	timeline__of_ids(EVENT_COPIED, seen->send.sock, seen->send.id, 1, skbs * (__s64)seen->bytes,
+			 index);
 	if (!counter)
 		return;
 	__sync_fetch_and_add(&counter->skbs, skbs);
 	__sync_fetch_and_add(&counter->bytes, skbs < 0 ? -seen->bytes : seen->bytes);
 	/* Copied inside the sender's call, not in a softirq or another thread. */
-	if (thread && thread->sock == seen->sock)
+	if (thread && thread->send.sock == seen->send.sock)
 		__sync_fetch_and_add(&counter->skbs_in_send, skbs);
 }
 
@@ -272,11 +278,8 @@ static __always_inline void cause_key__set_device(struct cause_key *key, struct 
 	key->netns = READ(dev, nd_net.net, ns.inum);
 }
 
-/*
- * Finds or creates the counter of a cause on the device at this address. A global function that
- * takes only numbers: the verifier checks its loop once per program.
- */
-__noinline __u32 cause_counter__begin(__u32 cause, __u64 dev)
+/* Finds or creates the counter of a cause on the device at this address. */
+GLOBAL __u32 cause_counter__begin(__u32 cause, __u64 dev)
 {
 	struct cause_info info = {.key.cause = cause};
 
@@ -295,7 +298,7 @@ static __noinline __u32 cause_counter__index_of(__u32 cause, struct net_device *
 	return index ? *index : cause_counter__begin(cause, number_of(dev));
 }
 
-static __always_inline bool sighting__has_cause(struct zsock *s, const struct sighting *seen,
+static __always_inline bool sighting__has_cause(const struct sighting *seen,
 						const struct cause_key *in, enum cause cause,
 						__u16 how)
 {
@@ -304,7 +307,7 @@ static __always_inline bool sighting__has_cause(struct zsock *s, const struct si
 
 	onwards.cause = cause;
 	index = bpf_map_lookup_elem(&cause_index, &onwards);
-	return index && note__replace_bits(s, seen->id, ~0, *index | how, *index | how);
+	return index && note__replace_bits(&seen->send, ~0, *index | how, *index | how);
 }
 
 /*
@@ -312,11 +315,11 @@ static __always_inline bool sighting__has_cause(struct zsock *s, const struct si
  * the last packet (a retransmitted segment) may complete the ubuf before its own forwarding is
  * seen.
  */
-static __always_inline bool sighting__goes_on(struct zsock *s, const struct sighting *seen,
+static __always_inline bool sighting__goes_on(const struct sighting *seen,
 					      const struct cause_key *in, __u16 how)
 {
-	return sighting__has_cause(s, seen, in, CAUSE_FORWARDED, how) ||
-	       sighting__has_cause(s, seen, in, CAUSE_PACKET_TAP, how);
+	return sighting__has_cause(seen, in, CAUSE_FORWARDED, how) ||
+	       sighting__has_cause(seen, in, CAUSE_PACKET_TAP, how);
 }
 
 /* Completions count the causes that the bits of their notes name. */
@@ -335,12 +338,8 @@ static __always_inline __u64 *flagged_sends(struct cause_counter *counter, __u32
 	return bits & CAUSE_BIT_TAPPED ? &counter->tapped : &counter->mirrored;
 }
 
-/*
- * Adds sends to one cause; a negative number corrects. Returns 0 if the bits name no cause. A
- * global function that takes only numbers: the verifier checks it once, not in every turn of a
- * loop.
- */
-__noinline int count_cause(__u32 bits, __s64 sends, __u32 flagged, __u32 left)
+/* Adds sends to one cause; a negative number corrects. Returns 0 if the bits name no cause. */
+GLOBAL int count_cause(__u32 bits, __s64 sends, __u32 flagged, __u32 left)
 {
 	struct cause_counter *counter;
 	__u64 *field;
@@ -369,10 +368,9 @@ static __always_inline __u32 next_bits(__u64 *low, __u64 *high)
 /*
  * Adds sends to all causes that the bits name. A flagged completion without an observed copy counts
  * for the last device that got the data. A completion without flag, cause or exit from this machine
- * is unexplained. Returns whether a cause counted. A global function that takes only numbers: the
- * verifier checks its loops once per program.
+ * is unexplained. Returns whether a cause counted.
  */
-__noinline int count_cause_bits(__u64 low, __u64 high, __s64 sends, __u32 flagged)
+GLOBAL int count_cause_bits(__u64 low, __u64 high, __s64 sends, __u32 flagged)
 {
 	__u32 counted = opaque_zero, last = CAUSE_COUNTER_NONE + counted, left = counted, bits;
 	__u64 low_left = low, high_left = high;
@@ -381,14 +379,14 @@ __noinline int count_cause_bits(__u64 low, __u64 high, __s64 sends, __u32 flagge
 
 	/* Unrolled, the loops would take stack that the callers need. */
 #pragma clang loop unroll(disable)
-	for (i = 0; i < NOTE_BITS && (low_left || high_left); i++) {
+	for (i = 0; i < CAUSE_BITS && (low_left || high_left); i++) {
 		bits = next_bits(&low_left, &high_left);
 		left |= bits == CAUSE_BIT_LEFT;
 		if (bits & CAUSE_BIT_LAST)
 			last = bits & CAUSE_BITS_COUNTER;
 	}
 #pragma clang loop unroll(disable)
-	for (i = 0; i < NOTE_BITS && (low || high); i++)
+	for (i = 0; i < CAUSE_BITS && (low || high); i++)
 		counted |= count_cause(next_bits(&low, &high), sends, flagged, left);
 	if (flagged) {
 		none = counted ? NULL : cause_counter__get(last);
@@ -401,13 +399,14 @@ __noinline int count_cause_bits(__u64 low, __u64 high, __s64 sends, __u32 flagge
 	return counted;
 }
 
-/* Counts completed sends by the bits of their ubuf; a negative number corrects. */
-static __noinline void count_causes(struct zsock *s, const __u64 *bits, __s64 sends, __u64 bytes,
-				    bool flagged)
+/* Counts completed sends by the note of their ubuf; a negative number corrects. */
+static __always_inline void count_causes(struct zsock *s, const union note *note, __s64 sends,
+					 __u64 bytes, bool flagged)
 {
-	if (!count_cause_bits(bits[0], bits[1], sends, flagged))
+	if (!count_cause_bits(note->words[0], note->words[1], sends, flagged))
 		return;
 	COUNT(unflagged, sends);
-	COUNT(unflagged_bytes, bytes);
+	if (bytes)
+		COUNT(unflagged_bytes, bytes);
 	groups__add(&s->owner, __builtin_offsetof(struct group, unflagged), sends);
 }

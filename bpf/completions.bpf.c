@@ -3,11 +3,10 @@
  * Completions: which zero-copy sends the kernel flagged as copied, counted before it coalesces
  * notifications and loses flags: docs/zerocopy.md.
  */
-#include "flag_batch.bpf.h"
+#include "causes.bpf.h"
 #include "functions.bpf.h"
 
 #define SO_EE_CODE_ZEROCOPY_COPIED 1
-#define TRIES			   8
 #define CALLERS			   12
 
 /* Addresses from kallsyms; 0 and empty ranges where the kernel hides them. */
@@ -21,228 +20,366 @@ const volatile bool counted_in_queue = false;
 /* Does notification_freed count what applications read? */
 const volatile bool counts_reported = false;
 
-/* Counts completed sends. Every mechanism calls it once for each send. */
-static __noinline void completed(struct zsock *s, __u32 first, __u32 sends, __u32 in_window,
-				 __u32 copied)
+/* How a program knows that sends completed, and with which flag; a set of bits. */
+enum witness {
+	WITNESS_FLAG = 1,	/* they are flagged as copied */
+	WITNESS_OWN = 2,	/* the flag is their own */
+	WITNESS_COALESCED = 4,	/* of a notification that was coalesced with an earlier one */
+	WITNESS_SIZED = 8,	/* the bytes of whole ubufs are known */
+	WITNESS_LATE = 16,	/* the window is over: only flags are corrected */
+	WITNESS_CONTINUES = 32, /* earlier sends of the same notifications were counted just now */
+};
+
+/* The state of a send that was counted so. */
+static __always_inline __u32 state_after(__u32 how)
 {
+	__u32 flag = how & WITNESS_FLAG;
+
+	if (how & WITNESS_OWN)
+		return SEND_FINAL | flag;
+	return how & WITNESS_COALESCED && sees_coalesced ? SEND_ASSUMED | flag
+							 : SEND_NOTIFIED | flag;
+}
+
+/* Does a send in this state still need a program that knows this? */
+static __always_inline bool needs(__u32 state, __u32 how)
+{
+	if (state == SEND_IN_FLIGHT)
+		return !(how & WITNESS_LATE);
+	return state && how & WITNESS_OWN && WITHOUT_FLAG(state) != SEND_FINAL;
+}
+
+/* A slot's contents before its send was claimed. */
+struct claimed {
+	__u32 state;
+	__u32 bytes;
+	__u64 start;
+	union note counted;
+};
+
+/*
+ * Changes the state of a send. Fills in `was`, because afterwards the slot may soon be another
+ * send's. note: with which the send is counted. Returns false if another program has counted it.
+ */
+static __noinline bool send__claim(struct slot *slot, const struct send_key *key, __u32 how,
+				   const union note *note, struct claimed *was)
+{
+	bool needed;
+
+	if (!needs(slot__state(slot), how) || !slot__take(slot))
+		return false;
+	was->state = slot__state(slot);
+	needed = slot->claim == claim_of(key, was->state) && needs(was->state, how);
+	if (needed) {
+		was->bytes = slot->bytes;
+		was->start = slot->start;
+		was->counted = slot->counted;
+		slot->counted = *note;
+		*(volatile __u64 *)&slot->claim = claim_of(key, state_after(how));
+	}
+	slot__release(slot);
+	if (needed && slot != slot__of(key) && WITHOUT_FLAG(state_after(how)) != SEND_ASSUMED)
+		slot__delete_more(key);
+	return needed;
+}
+
+/*
+ * Counts the causes of a claimed send. If it was counted before, with another flag or other causes,
+ * these are replaced.
+ */
+static __noinline int send__count_causes(struct zsock *s, const struct claimed *was,
+					 const union note *note, __u32 how)
+{
+	bool flag = how & WITNESS_FLAG, before = HAS_FLAG(was->state);
+
+	if (was->state != SEND_IN_FLIGHT) {
+		if (how & WITNESS_COALESCED) {
+			if (WITHOUT_FLAG(was->state) == SEND_NOTIFIED)
+				COUNT(coalesced, 1);
+			COUNT(coalesced_seen, 1);
+		}
+		if (flag == before && note->words[0] == was->counted.words[0] &&
+		    note->words[1] == was->counted.words[1])
+			return 0;
+		count_causes(s, &was->counted, -1, 0, before);
+	}
+	count_causes(s, note, 1, 0, flag);
+	if (was->state == SEND_IN_FLIGHT || flag == before)
+		return 0;
+	if (flag)
+		COUNT(flag_added, 1);
+	else
+		COUNT(flag_retracted, 1);
+	groups__count_completions(&s->owner, 0, (__s64)flag - before);
+	return 0;
+}
+
+#define SENDS_AT_ONCE 8
+
+/*
+ * Counts those of up to SENDS_AT_ONCE sends that no program has counted. range: the first id and,
+ * in the upper half, how many; low, high: the causes of their ubuf, where it is known. Returns how
+ * many it counted.
+ */
+GLOBAL __u32 sends__count_some(__u64 sock, __u64 range, __u32 how, __u64 low, __u64 high)
+{
+	struct send_key send = {.sock = sock, .id = range};
+	struct zsock *s = bpf_map_lookup_elem(&sockets, &send.sock);
+	union note note = {.words = {low, high}};
+	__u32 counted = opaque_zero, i;
+	struct claimed was;
+	struct slot *slot;
+	bool begins;
+	__u64 now;
+
+	if (!s)
+		return 0;
+	send.generation = s->generation;
+	if (!(how & WITNESS_OWN))
+		note = s->note;
+	now = bpf_ktime_get_ns();
+	for (i = 0; i < SENDS_AT_ONCE && i < range >> 32; i++, send.id++) {
+		slot = slot__find(&send);
+		if (!slot)
+			continue;
+		/* Only the tail is known: its first send, and each with a note, begins a ubuf. */
+		begins = (!i && !(how & WITNESS_CONTINUES)) ||
+			 slot->note.words[0] | slot->note.words[1];
+		if (!(opaque(how) & WITNESS_OWN) && begins)
+			note = slot->note;
+		if (!send__claim(slot, &send, how, &note, &was))
+			continue;
+		if (was.state != SEND_IN_FLIGHT || !(opaque(how) & WITNESS_OWN))
+			send__count_causes(s, &was, &note, how);
+		if (was.state != SEND_IN_FLIGHT)
+			continue;
+		counted++;
+		pinned__free(was.bytes, pages_of(was.bytes));
+		if (!s->shared)
+			completion_took(now - was.start);
+	}
+	if (!(how & WITNESS_OWN))
+		s->note = note;
+	if (counted)
+		timeline__of_ids(EVENT_COMPLETED, send.sock, range, counted, 0, how & WITNESS_FLAG);
+	return counted;
+}
+
+#define COUNTED_AT_ONCE 2048
+
+/* The same, for up to COUNTED_AT_ONCE sends. */
+GLOBAL __u32 sends__count_many(__u64 sock, __u64 range, __u32 how, __u64 low, __u64 high)
+{
+	__u32 first = range, sends = range >> 32, counted = 0, at;
+
+	for (at = 0; at < COUNTED_AT_ONCE && at < sends; at += SENDS_AT_ONCE) {
+		counted += sends__count_some(sock, (__u64)(sends - at) << 32 | (first + at), how,
+					     low, high);
+		how |= WITNESS_CONTINUES;
+	}
+	return counted;
+}
+
+#define COUNTED_MOST 65536 /* sends of a ubuf, whose number has 16 bits */
+
+/* Sends that completed, and what is known of them. */
+struct completion {
+	struct send_key send; /* the first of them */
+	__u32 sends;
+	__u32 how;	 /* enum witness */
+	union note note; /* of their ubuf, where it is known */
+	__u64 bytes;	 /* of their ubuf; 0: not known */
+	__u64 tail;	 /* the queue's tail, which ends with them; 0: it was not read */
+};
+
+static __always_inline __u32 sends__count(const struct completion *c)
+{
+	__u32 counted = 0, how = c->how, first = c->send.id, at;
+
+	if (c->sends <= SENDS_AT_ONCE)
+		return sends__count_some(c->send.sock, (__u64)c->sends << 32 | first, how,
+					 c->note.words[0], c->note.words[1]);
+	for (at = 0; at < COUNTED_MOST && at < c->sends; at += COUNTED_AT_ONCE) {
+		counted +=
+			sends__count_many(c->send.sock, (__u64)(c->sends - at) << 32 | (first + at),
+					  how, c->note.words[0], c->note.words[1]);
+		how |= WITNESS_CONTINUES;
+	}
+	return counted;
+}
+
+/*
+ * Counts those of the sends that no program has counted. The entry of their socket exists as long
+ * as these are waiting; otherwise, another CPU may have removed it.
+ */
+static __always_inline __u32 completed(struct zsock *s, const struct completion *c)
+{
+	__u32 counted = sends__count(c), how = c->how, flagged;
+	__u64 bytes = counted == c->sends ? c->bytes : 0;
+
+	if (!counted)
+		return 0;
+	flagged = how & WITNESS_FLAG ? counted : 0;
 	/* The additions follow each other directly, because --interval may read between them. */
-	COUNT(completions, in_window);
-	COUNT(flagged, copied);
-	groups__count_completions(&s->owner, in_window, copied);
-	slots__end(s->sock, first, sends);
-	s->freed_to = first + sends;
-	timeline__of_ids(EVENT_COMPLETED, s->sock, first, sends, 0, copied);
-	__sync_fetch_and_add(&s->waiting, -in_window);
-	if (s->closed && s->waiting <= 0)
-		zsock__retire(s->sock);
-}
-
-/* Counts those of the sends from..to-1 that began before the window. */
-static __always_inline void completed_earlier(const struct zsock *s, __u32 from, __u32 to)
-{
-	if (id_before(s->first, to))
-		to = s->first;
-	if (id_before(from, to))
-		COUNT(completions_before, to - from);
-}
-
-/* bytes is 0 if the share of these sends is not known. */
-static __always_inline void count_ubuf(struct zsock *s, const struct note *note, __u32 in_window,
-				       __u64 bytes, bool copied)
-{
-	if (!bytes)
-		COUNT(unsized_completions, in_window);
-	COUNT(bytes, bytes);
-	if (copied)
+	COUNT(completions, counted);
+	if (flagged)
+		COUNT(flagged, flagged);
+	groups__count_completions(&s->owner, counted, flagged);
+	if (how & WITNESS_COALESCED)
+		COUNT(coalesced, counted);
+	if (how & WITNESS_COALESCED && how & WITNESS_OWN)
+		COUNT(coalesced_seen, counted);
+	if (how & WITNESS_SIZED && !bytes)
+		COUNT(unsized_completions, counted);
+	if (bytes)
+		COUNT(bytes, bytes);
+	if (bytes && flagged)
 		COUNT(bytes_copied, bytes);
-	count_causes(s, note->words, in_window, bytes, copied);
+	if (how & WITNESS_OWN)
+		count_causes(s, &c->note, counted, bytes, flagged);
+	if (c->tail)
+		*(volatile __u64 *)&s->tail = c->tail;
+	__sync_fetch_and_add(&s->waiting, -counted);
+	if (s->closed && s->waiting <= 0)
+		zsock__remove(c->send.sock, true);
+	return counted;
+}
+
+/* The number of the sends first..end-1 that began before the window. */
+static __always_inline __u32 earlier_sends(const struct zsock *s, __u32 first, __u32 end)
+{
+	if (id_before(s->first, end))
+		end = s->first;
+	return id_before(first, end) ? end - first : 0;
+}
+
+/*
+ * Counts the sends up to end that began before the window, unless they are counted. Without an
+ * earlier notification, those before first are not known.
+ */
+static __always_inline void completed_earlier(struct zsock *s, __u32 first, __u32 end)
+{
+	__u32 from = *(volatile __u32 *)&s->earlier_to;
+
+	if (!id_before(from, s->first) || !id_before(from, end))
+		return;
+	if (__sync_val_compare_and_swap(&s->earlier_to, from, end) == from)
+		COUNT(completions_before,
+		      earlier_sends(s, s->first - from == LONG_BEFORE ? first : from, end));
+}
+
+/* The sends first..end-1 are a ubuf whose flag is known. Returns how many it counted. */
+static __always_inline __u32 ubuf_completed(struct zsock *s, __u32 first, __u32 end, __u32 how,
+					    __u64 bytes)
+{
+	struct completion c = {
+		.send = {s->sock, s->generation, first_watched(s, first)},
+		.how = how | WITNESS_OWN,
+	};
+	struct send_key noted = c.send;
+	struct slot *slot;
+
+	if (!id_before(c.send.id, end))
+		return 0;
+	c.sends = end - c.send.id;
+	if (c.send.id == first)
+		c.bytes = bytes;
+	slot = slot__first_of(&noted, c.sends);
+	if (slot)
+		c.note = slot->note;
+	return completed(s, &c);
 }
 
 /* The last reference to a ubuf is released. */
 static __always_inline void uarg_released(void *uarg)
 {
-	struct zsock *s = zsock__find((__u64)uarg_sock(uarg));
-	__u32 first, sends, in_window;
-	struct note note;
-	bool copied;
+	struct zsock *s = sockets_watched() ? zsock__find((__u64)uarg_sock(uarg)) : NULL;
+	__u32 first, end;
 
-	if (!s)
+	if (!s || !still_counts())
 		return;
-	sends = UARG_READ(uarg, len); /* 0: the only send was aborted */
 	first = UARG_READ(uarg, id);
-	in_window = window__sends(s, first, first + sends);
-	copied = UARG_COPIED(uarg);
-	note__take(s, first_watched(s, first), &note);
-	count_ubuf(s, &note, in_window, in_window == sends && sends ? UARG_BYTES(uarg) : 0, copied);
-	if (in_window)
+	end = first + UARG_READ(uarg, len); /* no sends: the only one was aborted */
+	COUNT(completions_before, earlier_sends(s, first, end));
+	if (ubuf_completed(s, first, end, (UARG_COPIED(uarg) ? WITNESS_FLAG : 0) | WITNESS_SIZED,
+			   UARG_BYTES(uarg)))
 		COUNT(ubufs_done, 1);
-	completed_earlier(s, first, first + sends);
-	completed(s, first, sends, in_window, copied ? in_window : 0);
 }
 
-static __always_inline bool completions_count(void)
-{
-	return notifications_watched() && still_counts();
-}
+#define LAST_RELEASE "__msg_zerocopy_callback"
 
-ON_ENTRY(completion, "__msg_zerocopy_callback", if (completions_count()) uarg_released(uarg),
-	 void *uarg)
-
-/* Claims the sends up to next: the CPU that moves counted_to counts the sends between. */
-static __always_inline bool claim(struct zsock *s, __u32 next, __u32 *old)
-{
-	int i;
-
-	for (i = 0; i < TRIES; i++) {
-		*old = *(volatile __u32 *)&s->counted_to;
-		if (!id_before(*old, next))
-			return false;
-		if (__sync_val_compare_and_swap(&s->counted_to, *old, next) == *old)
-			return true;
-	}
-	COUNT(lost_completions, 1);
-	return false;
-}
-
-/* Counts the causes of the sends old..next-1, unless their own notifications will be seen. */
-static __always_inline void count_batch(struct zsock *s, __u32 old, __u32 next, __u32 tail_first,
-					__u32 sends, bool copied)
-{
-	bool coalesced_with = id_before(tail_first, old);
-	__u32 first = coalesced_with ? old : tail_first;
-	/* The first ubuf may have begun before its socket was watched: it need not be coalesced. */
-	bool coalesced = coalesced_with && old != s->first;
-	struct note note;
-
-	if (coalesced && sees_coalesced) {
-		batch__add(s, old, first, next, sends, copied, NULL);
-	} else {
-		note__take(s, first, &note);
-		batch__add(s, old, first, next, sends, copied, note.words);
-		count_causes(s, note.words, sends, 0, copied);
-	}
-	if (coalesced)
-		COUNT(coalesced, sends);
-}
-
-#define UBUFS_AT_ONCE 16
-#define UBUF_TURNS    256
+TWICE("fentry/" LAST_RELEASE, completion_fentry, PAIR_COMPLETION, uarg, uarg_released(uarg),
+      void *uarg)
+PROGRAM("kprobe/" LAST_RELEASE, BPF_KPROBE, completion_kprobe, uarg_released(uarg), void *uarg)
 
 /*
- * Counts up to UBUFS_AT_ONCE ubufs of the ids from..to-1 by the notes that their references left.
- * Returns the number of these ids in the upper half, and how many of the window's sends are
- * flagged. A global function that takes only numbers, with a short loop: the verifier checks it
- * once, but every turn of its loop.
+ * Counts the ubuf that begins with this id, by the note that its references left, or one send
+ * without such a note, by the notification's flag. Returns the number of sends.
  */
-__noinline __u64 count_some_ubufs(__u64 sock, __u32 from, __u32 to)
+GLOBAL __u32 ubuf__count(__u64 sock, __u32 id, __u32 flag)
 {
 	struct zsock *s = zsock__find(sock);
-	__u32 first = from, sends, copied = 0, i;
-	struct note note;
+	struct send_key key = {.sock = sock, .id = id};
+	struct released_ubuf ubuf;
+	struct slot *slot;
 
-	for (i = 0; s && i < UBUFS_AT_ONCE && id_before(from, to); i++) {
-		note__read(s, from, &note);
-		if (!note.sends)
-			break;
-		note__remove(s, from);
-		sends = window__sends(s, from, from + note.sends);
-		count_ubuf(s, &note, sends, sends == note.sends ? note.bytes : 0, note.flagged);
-		if (note.flagged)
-			copied += sends;
-		from += note.sends;
+	if (!s)
+		return 1;
+	key.generation = s->generation;
+	slot = slot__find(&key);
+	if (!slot || slot__state(slot) != SEND_IN_FLIGHT)
+		return 1;
+	ubuf = slot->released;
+	if (!ubuf.sends) {
+		COUNT(coalesced, 1);
+		ubuf.sends = 1;
+		ubuf.flagged = flag;
+		ubuf.bytes = 0;
 	}
-	return (__u64)(from - first) << 32 | copied;
+	ubuf_completed(s, id, id + ubuf.sends, (ubuf.flagged ? WITNESS_FLAG : 0) | WITNESS_SIZED,
+		       ubuf.bytes);
+	return ubuf.sends;
 }
+
+#define UBUFS_AT_ONCE 2048
 
 /*
- * Counts all ubufs of the ids. Sends whose references left no note take the notification's flag and
- * count as lost flags.
+ * Counts the sends of a notification that are not counted: of the queue's tail, those by which it
+ * grew since it was last read. by_reference: see reference_gone().
  */
-static __always_inline __u32 count_ubufs(struct zsock *s, __u32 from, __u32 to,
-					 bool notification_copied)
+static __always_inline void notification_seen(struct zsock *s, const struct sock_extended_err *ee,
+					      bool is_tail, bool by_reference)
 {
-	__u32 sends, copied = 0, i;
-	__u64 some;
+	__u32 end = ee->ee_data + 1, from = ee->ee_info, flag = ee->ee_code & WITNESS_FLAG;
+	struct completion c = {
+		.send = {.sock = s->sock, .generation = s->generation},
+		.how = flag,
+	};
+	__u64 tail = *(volatile __u64 *)&s->tail;
+	__u32 i;
 
-	for (i = 0; i < UBUF_TURNS && id_before(from, to); i++) {
-		some = count_some_ubufs(s->sock, from, to);
-		copied += (__u32)some;
-		if (!(some >> 32))
-			break;
-		from += some >> 32;
+	if ((__u32)tail == from) {
+		from = tail >> 32;
+		c.how |= WITNESS_COALESCED;
 	}
-	sends = window__sends(s, from, to);
-	COUNT(coalesced, sends);
-	COUNT(unsized_completions, sends);
-	return notification_copied ? copied + sends : copied;
-}
-
-static __always_inline bool claim_and_count(struct zsock *s, const struct sock_extended_err *ee,
-					    bool by_reference)
-{
-	bool copied = ee->ee_code & SO_EE_CODE_ZEROCOPY_COPIED;
-	__u32 next = ee->ee_data + 1, old, sends, flagged;
-
-	if (!claim(s, next, &old))
-		return false;
-	/* Without an earlier notification, the sends before this one's first are not known. */
-	completed_earlier(s, s->first - old == LONG_BEFORE ? ee->ee_info : old, next);
-	old = first_watched(s, old);
-	if (!id_before(old, next))
-		return true;
-	sends = window__sends(s, old, next);
-	if (by_reference) {
-		flagged = count_ubufs(s, old, next, copied);
-		completed(s, old, next - old, sends, flagged);
-		return true;
+	if (!still_counts() || !id_before(from, end))
+		return;
+	completed_earlier(s, from, end);
+	c.send.id = first_watched(s, from);
+	if (*(volatile __s32 *)&s->waiting <= 0 || !id_before(c.send.id, end))
+		return;
+	c.sends = end - c.send.id;
+	c.tail = is_tail ? TAIL(ee->ee_info, end) : 0;
+	if (!by_reference) {
+		completed(s, &c);
+		return;
 	}
-	/* Keep the batch first: a coalesced notification may be looking for it. */
-	count_batch(s, old, next, ee->ee_info, sends, copied);
-	if (id_before(old, ee->ee_info)) {
-		__sync_fetch_and_add(&s->assumed, ee->ee_info - old);
-		COUNT(flag_assumed, window__sends(s, old, ee->ee_info));
-	}
-	completed(s, old, next - old, sends, copied ? sends : 0);
-	return true;
-}
-
-/*
- * Counts the sends from counted_to to the end of the notification at the queue's tail. Returns
- * false if they are counted already. by_reference: see reference_gone().
- */
-static __noinline bool advance(struct zsock *s, const struct sock_extended_err *ee,
-			       bool by_reference)
-{
-	bool counted;
-
-	/* Mostly another program has counted them: then this one writes nothing. */
-	if (!still_counts() || !id_before(*(volatile __u32 *)&s->counted_to, ee->ee_data + 1))
-		return false;
-	__sync_fetch_and_add(&s->claiming, 1);
-	counted = claim_and_count(s, ee, by_reference);
-	__sync_fetch_and_add(&s->claiming, -1);
-	return counted;
-}
-
-/* Corrects the counts of a notification's own sends. */
-static __always_inline void correct_flags(struct zsock *s, const struct sock_extended_err *ee,
-					  bool is_notification)
-{
-	__u32 id = first_watched(s, ee->ee_info);
-
-	if (!id_before(ee->ee_data, id))
-		flags__correct(s->sock, id, ee->ee_data + 1,
-			       (ee->ee_code & SO_EE_CODE_ZEROCOPY_COPIED) | is_notification << 1);
-}
-
-/*
- * May the sends of a notification be counted with another's flag? They may also be claimed, but not
- * counted yet.
- */
-static __always_inline bool may_be_assumed(const struct zsock *s,
-					   const struct sock_extended_err *ee)
-{
-	return s->assumed || id_before(s->freed_to, ee->ee_data + 1);
+	from = c.send.id;
+	for (i = 0; i < UBUFS_AT_ONCE && id_before(from, end); i++)
+		from += ubuf__count(c.send.sock, from, flag);
+	s = is_tail ? zsock__find(c.send.sock) : NULL;
+	if (s)
+		*(volatile __u64 *)&s->tail = c.tail;
 }
 
 /* Each ubuf is queued once, but the tail is reported again when what is before it is read. */
@@ -257,45 +394,56 @@ static __always_inline void notified(struct zsock *s, const struct sock_extended
 		COUNT(ubufs_done, 1);
 }
 
-/*
- * A notification was queued, or coalesced with the tail. The tail's flag counts for all of its
- * sends until notification_freed corrects it.
- */
-static __always_inline int queued(struct sock *sk, bool by_reference)
+/* A notification was queued, or coalesced with the tail. */
+static __always_inline void queued(struct sock *sk, bool by_reference)
 {
-	struct zsock *s = notifications_watched() ? zsock__find((__u64)sk) : NULL;
+	struct zsock *s = sockets_watched() ? zsock__find((__u64)sk) : NULL;
 	struct sock_extended_err ee;
 
 	if (!s || !last_notification(sk, &ee))
-		return 0;
+		return;
 	notified(s, &ee);
-	advance(s, &ee, by_reference);
-	if (may_be_assumed(s, &ee))
-		correct_flags(s, &ee, true);
-	corrections__make(s);
+	notification_seen(s, &ee, true, by_reference);
+}
+
+PROGRAM("raw_tp/inet_sk_error_report", BPF_PROG, notification_queued, queued(sk, false),
+	struct sock *sk)
+
+TWICE("raw_tp/inet_sk_error_report", reference_reported, PAIR_REPORT, sk, queued(sk, true),
+      struct sock *sk)
+
+/* The socket is destroyed. The kernel may have skipped the program of its last report. */
+PROGRAM(PROTO_SOCKET_GONE, BPF_PROG, notification_left, queued(sk, false), struct sock *sk)
+
+/* The socket is destroyed. Its queued data complete after this. */
+static __always_inline void socket_destroyed(__u64 sock)
+{
+	struct zsock *s = *(volatile __u32 *)&sockets_kept ? zsock__find(sock) : NULL;
+
+	if (!s || s->closed)
+		return;
+	__sync_fetch_and_add(&sockets_closed, 1);
+	/* Atomic: with completed(), one of the two must see what the other did. */
+	__sync_fetch_and_add(&s->closed, 1);
+	if (s->waiting <= 0)
+		zsock__remove(sock, true);
+}
+
+TWICE(PROTO_SOCKET_GONE, socket_gone, PAIR_SOCKET, sock, socket_destroyed(sock), __u64 sock)
+
+static long zsock__check(void *map, __u64 *sock, struct zsock *s, void *unused)
+{
+	if (is_freed(*sock))
+		zsock__end(*sock);
 	return 0;
 }
 
-SEC("raw_tp/inet_sk_error_report")
-int BPF_PROG(notification_queued, struct sock *sk)
-{
-	return queued(sk, false);
-}
-
-SEC("raw_tp/inet_sk_error_report")
-int BPF_PROG(reference_reported, struct sock *sk)
-{
-	return queued(sk, true);
-}
-
 /*
- * Attached twice: the second program does the work if the kernel skipped the first, else nothing.
+ * Run by the analyzer before it reads counts, not by the tracepoint. The kernel may have skipped
+ * the programs that see a socket end. If the socket is freed, no send of it is in flight.
  */
-SEC("raw_tp/inet_sk_error_report")
-int BPF_PROG(reference_reported_again, struct sock *sk)
-{
-	return queued(sk, true);
-}
+PROGRAM(PROTO_SOCKET_GONE, BPF_PROG, sockets_checked,
+	bpf_for_each_map_elem(&sockets, zsock__check, NULL, 0))
 
 static __always_inline void count_reported(struct zsock *s, const struct sock_extended_err *ee)
 {
@@ -315,13 +463,6 @@ static __always_inline void count_reported(struct zsock *s, const struct sock_ex
 static __always_inline bool is_notification(struct sk_buff *skb, struct sock_extended_err *ee)
 {
 	return !notification__read(skb, ee) && ee->ee_origin == SO_EE_ORIGIN_ZEROCOPY;
-}
-
-static __always_inline bool is_dead(__u64 sock)
-{
-	__u64 dead = 1ULL << bpf_core_enum_value(enum sock_flags, SOCK_DEAD);
-
-	return READ((struct sock *)sock, __sk_common.skc_flags) & dead;
 }
 
 /*
@@ -347,49 +488,37 @@ static __always_inline bool is_notified_in_vain(struct sk_buff *skb, __u64 sock,
 }
 
 /* A reference to a ubuf is released (Linux 7): see Completion in docs/zerocopy.md. */
-static __always_inline int reference_gone(void *uarg, __u64 success)
+static __always_inline void reference_gone(void *uarg, __u64 success)
 {
 	__u64 sock = (__u64)uarg_sock(uarg);
-	struct zsock *s = notifications_watched() ? zsock__find(sock) : NULL;
-	struct sock_extended_err ee = {};
-	__u32 first, end, id;
-	struct note *note;
+	struct zsock *s = sockets_watched() ? zsock__find(sock) : NULL;
+	struct send_key key = {};
+	struct slot *slot;
+	__u32 first, end;
 
 	if (!s)
-		return 0;
+		return;
 	first = UARG_READ(uarg, id);
 	end = first + UARG_READ(uarg, len);
-	id = first_watched(s, first);
-	if (!id_before(id, end))
-		return 0;
-	note = note__spilled(s, id);
-	if (!note)
-		return 0;
+	key.sock = s->sock;
+	key.generation = s->generation;
+	key.id = first_watched(s, first);
+	slot = id_before(key.id, end) ? slot__first_of(&key, end - key.id) : NULL;
+	if (!slot || slot__state(slot) != SEND_IN_FLIGHT)
+		return;
 	if (!(success & 0xff))
-		note->flagged = 1;
-	if (end - id > note->sends) {
-		note->bytes = id == first ? UARG_BYTES(uarg) : 0;
-		note->sends = end - id;
+		slot->released.flagged = 1;
+	if (end - key.id > slot->released.sends) {
+		slot->released.bytes = key.id == first ? UARG_BYTES(uarg) : 0;
+		slot->released.sends = end - key.id;
 	}
-	if (!is_dead(sock) || READ((struct ubuf_info *)uarg, refcnt.refs.counter) != 1)
-		return 0;
-	ee.ee_info = first;
-	ee.ee_data = end - 1;
-	advance(s, &ee, true);
-	return 0;
+	if (is_dead(sock) && READ((struct ubuf_info *)uarg, refcnt.refs.counter) == 1 &&
+	    still_counts())
+		ubuf__count(s->sock, key.id, 0);
 }
 
-SEC("fentry/msg_zerocopy_complete")
-int BPF_PROG(reference_fentry, struct sk_buff *skb, void *uarg, __u64 success)
-{
-	return reference_gone(uarg, success);
-}
-
-SEC("fentry/msg_zerocopy_complete")
-int BPF_PROG(reference_fentry_again, struct sk_buff *skb, void *uarg, __u64 success)
-{
-	return reference_gone(uarg, success);
-}
+TWICE("fentry/msg_zerocopy_complete", reference_fentry, PAIR_REFERENCE, uarg,
+      reference_gone(uarg, success), struct sk_buff *skb, void *uarg, __u64 success)
 
 /*
  * An application took an skb from an error queue. Returns the watched socket of which it is a
@@ -398,7 +527,7 @@ int BPF_PROG(reference_fentry_again, struct sk_buff *skb, void *uarg, __u64 succ
 static __always_inline struct zsock *dequeued_from(struct sk_buff *skb,
 						   struct sock_extended_err *ee)
 {
-	struct zsock *s = zsock__find((__u64)READ(skb, sk));
+	struct zsock *s = sockets_watched() && skb ? zsock__find((__u64)READ(skb, sk)) : NULL;
 
 	return s && is_notification(skb, ee) ? s : NULL;
 }
@@ -412,21 +541,19 @@ SEC("fexit/sock_dequeue_err_skb")
 int BPF_PROG(reference_dequeued, struct sock *sk, struct sk_buff *skb)
 {
 	struct sock_extended_err ee;
-	struct zsock *s;
+	struct zsock *s = dequeued_from(skb, &ee);
 
-	s = notifications_watched() && skb ? dequeued_from(skb, &ee) : NULL;
 	if (s)
-		advance(s, &ee, true);
+		notification_seen(s, &ee, false, true);
 	return 0;
 }
 
 static __always_inline void dequeued(struct sk_buff *skb)
 {
 	struct sock_extended_err ee;
-	struct zsock *s;
+	struct zsock *s = dequeued_from(skb, &ee);
 
-	s = completions_count() && skb ? dequeued_from(skb, &ee) : NULL;
-	if (s)
+	if (s && still_counts())
 		count_reported(s, &ee);
 }
 
@@ -446,57 +573,79 @@ static __always_inline bool is_within(__u64 location, const volatile struct addr
 #define IS_COALESCING(location) is_within(location, coalesce_ranges, COALESCE_RANGES)
 #define IS_READ(location)	is_within(location, read_ranges, READ_RANGES)
 
-/*
- * A notification's skb is freed. If the code that made it frees it, it was coalesced, and still has
- * its own flag; if the code that reads the queue frees it, an application got it. Usually
- * notification_queued ran before, on the same CPU; but an application may be faster, or the kernel
- * may have skipped that program.
- */
-static __noinline void freed(struct sk_buff *skb, bool read)
+/* An application read a notification. It may be faster than the program of its report. */
+static __noinline void notification_read(struct sk_buff *skb)
 {
-	struct sock_extended_err ee = {};
-	struct zsock *s;
-	bool counted;
+	struct sock_extended_err ee;
+	struct zsock *s = dequeued_from(skb, &ee);
 
-	if (!read && (__u64)READ(skb, destructor) != sock_ofree_address)
+	if (!s)
 		return;
-	s = zsock__find((__u64)READ(skb, sk));
-	if (!s || !((!read && is_notified_in_vain(skb, s->sock, &ee)) || is_notification(skb, &ee)))
-		return;
-	read = opaque(read);
-	counted = counted_in_queue && advance(s, &ee, false);
-	if (read ? may_be_assumed(s, &ee) : !counted)
-		correct_flags(s, &ee, read);
-	corrections__make(s);
-	if (read && counts_reported && still_counts())
+	if (counts_reported && still_counts())
 		count_reported(s, &ee);
+	if (counted_in_queue)
+		notification_seen(s, &ee, false, false);
+}
+
+/*
+ * The code that made a notification frees it: it was coalesced, or the socket is closed. It has its
+ * own flag. The program of the report mostly has counted its sends before.
+ */
+static __noinline void notification_dropped(struct sk_buff *skb)
+{
+	__u32 how = still_counts() ? 0 : WITNESS_LATE, end;
+	struct zsock *s = zsock__find((__u64)READ(skb, sk));
+	struct sock_extended_err ee = {};
+
+	if (!s)
+		return;
+	if (!is_notified_in_vain(skb, s->sock, &ee)) {
+		if (!is_notification(skb, &ee))
+			return;
+		how |= WITNESS_COALESCED;
+	}
+	end = ee.ee_data + 1;
+	if (!(how & WITNESS_LATE))
+		completed_earlier(s, ee.ee_info, end);
+	ubuf_completed(s, ee.ee_info, end, how | (ee.ee_code & WITNESS_FLAG), 0);
+}
+
+/* Only the skbs of notifications are charged to a socket's optmem. */
+static __always_inline bool is_notification_skb(struct sk_buff *skb)
+{
+	return sockets_watched() && (__u64)READ(skb, destructor) == sock_ofree_address;
 }
 
 static __always_inline void freed_at(struct sk_buff *skb, __u64 location)
 {
-	bool read = IS_READ(location);
-
-	if (read || IS_COALESCING(location))
-		freed(skb, read);
+	if (IS_READ(location))
+		notification_read(skb);
+	if (!counted_in_queue || !IS_COALESCING(location))
+		return;
+	pair__see(PAIR_NOTIFICATION, (__u64)skb);
+	notification_dropped(skb);
 }
 
-SEC("raw_tp/consume_skb")
-int BPF_PROG(notification_freed, struct sk_buff *skb, __u64 location)
-{
-	if (notifications_watched())
-		freed_at(skb, location);
-	return 0;
-}
+PROGRAM("raw_tp/consume_skb", BPF_PROG, notification_freed,
+	if (is_notification_skb(skb)) freed_at(skb, location), struct sk_buff *skb, __u64 location)
+
+/* Reads cannot interrupt it. It is not attached where the program above counts only these. */
+PROGRAM("raw_tp/consume_skb", BPF_PROG, notification_freed_again,
+	if (is_notification_skb(skb) && IS_COALESCING(location) &&
+	    !pair__saw(PAIR_NOTIFICATION, (__u64)skb)) notification_dropped(skb),
+	struct sk_buff *skb, __u64 location)
 
 /*
- * The innermost caller in one of the ranges, or 0. The location is read from the stack again,
- * because the verifier would otherwise check all that follows once per index.
+ * Returns the innermost caller in one of the ranges, or 0. A separate function has its own stack.
+ * The location is read from the stack again, because the verifier would otherwise check all that
+ * follows once per index.
  */
-static __always_inline __u64 caller_of_interest(const __u64 *stack)
+static __noinline __u64 freeing_caller(void *ctx)
 {
-	__u64 location = 0;
+	__u64 stack[CALLERS] = {}, location = 0;
 	int i;
 
+	bpf_get_stack(ctx, stack, sizeof(stack), 0);
 	for (i = 0; i < CALLERS; i++) {
 		if (!IS_COALESCING(stack[i]) && !IS_READ(stack[i]))
 			continue;
@@ -510,14 +659,5 @@ static __always_inline __u64 caller_of_interest(const __u64 *stack)
  * Before "net: add location to trace_consume_skb()" (6.3) only the stack has the location. It is
  * read only for skbs that are charged to an error queue.
  */
-SEC("raw_tp/consume_skb")
-int BPF_PROG(notification_freed_in_stack, struct sk_buff *skb)
-{
-	__u64 stack[CALLERS] = {};
-
-	if (!notifications_watched() || (__u64)READ(skb, destructor) != sock_ofree_address)
-		return 0;
-	bpf_get_stack(ctx, stack, sizeof(stack), 0);
-	freed_at(skb, caller_of_interest(stack));
-	return 0;
-}
+PROGRAM("raw_tp/consume_skb", BPF_PROG, notification_freed_in_stack,
+	if (is_notification_skb(skb)) freed_at(skb, freeing_caller(ctx)), struct sk_buff *skb)

@@ -15,7 +15,7 @@ static __always_inline __u32 device_kinds(struct net_device *dev, struct sk_buff
 {
 	__u32 kinds = 1 << DEVICE_ANY;
 
-	if (dev && READ(dev, flags) & IFF_LOOPBACK)
+	if (dev && is_loopback(dev))
 		kinds |= 1 << DEVICE_LOOPBACK;
 	if (dev && !(READ(dev, features) & NETIF_F_SG))
 		kinds |= 1 << DEVICE_NO_SCATTER_GATHER;
@@ -24,7 +24,7 @@ static __always_inline __u32 device_kinds(struct net_device *dev, struct sk_buff
 	return kinds;
 }
 
-__noinline __u32 cause_at(__u64 address, __u64 caller, __u64 second, __u64 third, __u32 asked)
+GLOBAL __u32 cause_at(__u64 address, __u64 caller, __u64 second, __u64 third, __u32 asked)
 {
 	struct frame frame = {address, {caller, second, third}};
 
@@ -52,23 +52,21 @@ static __always_inline void insert_caller(__u64 *stack, __u64 caller)
 }
 
 /* A packet came in. Whether it is delivered, forwarded or a copy itself is not known yet. */
-static __always_inline void delivered(struct zsock *s, struct sk_buff *skb,
-				      const struct sighting *seen, const struct cause_key *key,
-				      __u32 counter, bool by_tap)
+static __always_inline void delivered(struct sk_buff *skb, const struct sighting *seen,
+				      const struct cause_key *key, __u32 counter, bool by_tap)
 {
 	__u16 bits = counter | (is_tapped(READ(skb, dev), false) ? CAUSE_BIT_TAPPED : 0);
 
 	rx_pending__remember(number_of(skb), seen, bits, by_tap);
-	if (!sighting__goes_on(s, seen, key, 0))
-		note__add_bits(s, seen->id, bits);
+	if (!sighting__goes_on(seen, key, 0))
+		note__add_bits(&seen->send, bits);
 }
 
 /* The values that decide for which counter a copy counts. */
 struct copy_key {
 	__u64 stack[STACK_FRAMES];
-	__u32 asked; /* CLASSIFY_ASKED */
-	__u32 netns, ifindex;
-	__u32 reserved;
+	struct cause_key in; /* the device alone */
+	__u64 asked;	     /* CLASSIFY_ASKED */
 };
 
 struct copy_cause {
@@ -83,7 +81,7 @@ HASH(copy_causes, 1024, struct copy_key, struct copy_cause);
 static __noinline void copy__classify(const struct copy_key *key, struct net_device *dev,
 				      struct copy_cause *out)
 {
-	struct cause_info info = {};
+	struct cause_info info = {.key = key->in};
 
 	__builtin_memcpy(info.stack, key->stack, sizeof(info.stack));
 	out->cause = classify(info.stack, key->asked, cause_at);
@@ -91,8 +89,6 @@ static __noinline void copy__classify(const struct copy_key *key, struct net_dev
 	/* Where the kernel hides its addresses, all stacks look alike. */
 	if (info.key.cause == CAUSE_UNCLASSIFIED && call_site_count && !causes_by_name)
 		info.key.stack = hash_words(info.stack, STACK_FRAMES, STACK_FRAMES) >> 32;
-	info.key.netns = key->netns;
-	info.key.ifindex = key->ifindex;
 	out->counter = cause_counter__find_index(&info, dev);
 	bpf_map_update_elem(&copy_causes, key, out, BPF_ANY);
 }
@@ -104,23 +100,18 @@ static __noinline int copied(void *ctx, struct sk_buff *skb, enum copier copier,
 			     __u64 caller)
 {
 	struct copy_cause *known, of;
-	struct cause_key in = {};
 	struct copy_key key = {};
 	struct net_device *dev;
 	struct sighting seen;
-	struct zsock *s;
 
-	s = sighted(skb, &seen);
-	if (!s || (copier == COPIER_PULL && bytes != seen.bytes))
+	if (!sighted(skb, &seen) || (copier == COPIER_PULL && bytes != seen.bytes))
 		return 0;
 	dev = READ(skb, dev);
 	bpf_get_stack(ctx, key.stack, sizeof(key.stack), 0);
 	if (caller)
 		insert_caller(key.stack, caller);
 	key.asked = CLASSIFY_ASKED(copier, device_kinds(dev, skb));
-	cause_key__set_device(&in, dev);
-	key.netns = in.netns;
-	key.ifindex = in.ifindex;
+	cause_key__set_device(&key.in, dev);
 	known = bpf_map_lookup_elem(&copy_causes, &key);
 	if (known)
 		of = *known;
@@ -128,9 +119,9 @@ static __noinline int copied(void *ctx, struct sk_buff *skb, enum copier copier,
 		copy__classify(&key, dev, &of);
 	cause_counter__add_skbs(of.counter, &seen, 1);
 	if ((of.cause & ~CAUSE_BY_TAP) == CAUSE_LOCAL_DELIVERY)
-		delivered(s, skb, &seen, &in, of.counter, of.cause & CAUSE_BY_TAP);
+		delivered(skb, &seen, &key.in, of.counter, of.cause & CAUSE_BY_TAP);
 	else
-		note__add_bits(s, seen.id, of.counter);
+		note__add_bits(&seen.send, of.counter);
 	return 0;
 }
 

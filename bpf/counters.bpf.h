@@ -39,12 +39,13 @@ static __always_inline void counters__begin(struct thread *thread)
 
 	if (!call_counters)
 		return;
-	thread->cpu = bpf_get_smp_processor_id();
-	thread->switches = times_switched();
-	thread->counters_read = true;
+	thread->counters.cpu = bpf_get_smp_processor_id();
+	thread->counters.switches = times_switched();
+	thread->counters.read = true;
 	for (i = 0; i < CALL_COUNTERS_MAX; i++)
-		if (i < call_counters && !counter__read(thread->cpu, i, &thread->counters[i]))
-			thread->counters_read = false;
+		if (i < call_counters &&
+		    !counter__read(thread->counters.cpu, i, &thread->counters.values[i]))
+			thread->counters.read = false;
 }
 
 /* Stores the counts of the send in the thread's state. */
@@ -55,13 +56,14 @@ static __always_inline void counters__end(struct thread *thread)
 
 	if (!call_counters)
 		return;
-	if (thread->cpu != bpf_get_smp_processor_id() || thread->switches != times_switched())
-		thread->counters_read = false;
-	for (i = 0; i < CALL_COUNTERS_MAX && thread->counters_read; i++) {
+	if (thread->counters.cpu != bpf_get_smp_processor_id() ||
+	    thread->counters.switches != times_switched())
+		thread->counters.read = false;
+	for (i = 0; i < CALL_COUNTERS_MAX && thread->counters.read; i++) {
 		if (i >= call_counters)
 			break;
-		thread->counters_read = counter__read(thread->cpu, i, &value);
-		thread->counters[i] = value - thread->counters[i];
+		thread->counters.read = counter__read(thread->counters.cpu, i, &value);
+		thread->counters.values[i] = value - thread->counters.values[i];
 	}
 }
 
@@ -71,12 +73,12 @@ static __always_inline void counters__add(struct call_slot *slot, const struct t
 
 	if (!call_counters)
 		return;
-	if (!thread->counters_read) {
+	if (!thread->counters.read) {
 		slot->left_out++;
 		return;
 	}
 	slot->counted++;
 	for (i = 0; i < CALL_COUNTERS_MAX; i++)
 		if (i < call_counters)
-			slot->counters[i] += thread->counters[i];
+			slot->counters[i] += thread->counters.values[i];
 }

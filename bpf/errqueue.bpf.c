@@ -11,7 +11,7 @@ static __always_inline void read_begin(struct sock *sk)
 		return;
 	thread = thread__get();
 	if (thread)
-		thread->reading = bpf_ktime_get_ns();
+		thread->begun.queue_read = bpf_ktime_get_ns();
 }
 
 /* ret is negative if the queue was empty. */
@@ -20,10 +20,10 @@ static __always_inline void read_end(int ret)
 	__u64 now = bpf_ktime_get_ns();
 	struct thread *thread = gate ? thread__peek() : NULL;
 
-	if (!thread || !thread->reading)
+	if (!thread || !thread->begun.queue_read)
 		return;
-	span__add(ret < 0 ? SPAN_READ_EMPTY : SPAN_READ, now - thread->reading);
-	thread->reading = 0;
+	span__add(ret < 0 ? SPAN_READ_EMPTY : SPAN_READ, now - thread->begun.queue_read);
+	thread->begun.queue_read = 0;
 }
 
 ON_ENTRY(read, "inet_recv_error", read_begin(sk), struct sock *sk)

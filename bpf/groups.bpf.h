@@ -59,18 +59,6 @@ static __always_inline void key__set_address(struct group_key *key, struct sock 
 	key->address[0] = READ(sk, __sk_common.skc_daddr);
 }
 
-/* NULL while the kernel looks for a new route. */
-static __always_inline struct net_device *route_device(struct sock *sk)
-{
-	return READ(sk, sk_dst_cache, dev);
-}
-
-/* Can the route not take pages? Then the kernel copies all data of a send at once. */
-static __always_inline bool route_copies(struct sock *sk)
-{
-	return !(READ(sk, sk_route_caps) & NETIF_F_SG);
-}
-
 /*
  * Fills in those keys of enum group_by that are asked for, of the current process's send on this
  * socket by this device.
@@ -86,7 +74,7 @@ static __always_inline void key__of(struct group_key *key, struct sock *sk,
 		key->ifindex = device ? READ(device, ifindex) : 0;
 	}
 	if (by & BY_PORT)
-		key->port = bpf_ntohs(READ(sk, __sk_common.skc_dport));
+		key->port = peer_port(sk);
 	if (by & BY_ADDRESS)
 		key__set_address(key, sk);
 }

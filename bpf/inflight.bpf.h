@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Zero-copy sends in flight: their time, the memory they pin, and the notes about their data. */
+/*
+ * Zero-copy sends in flight. Each has a slot with its time, the memory that it pins, the causes of
+ * copies that hooks saw, and a claim: the program that changes the claim counts the send. Every
+ * event of a send may thus come twice, late, or on two CPUs, and the send counts once.
+ */
 #pragma once
 
 #include "zsock.bpf.h"
 
 /* log2 of the page size, set by the analyzer. */
 const volatile __u32 page_shift = 12;
-/* Are completions counted by the notes that references leave? See reference_gone(). */
-const volatile bool counts_references = false;
 
 /* The histograms of enum span. */
 PERCPU_ARRAY(spans, SPANS, struct hist);
@@ -23,12 +25,15 @@ static __always_inline void span__add(enum span span, __u64 ns)
 
 /*
  * Adds to a histogram while an interrupt may add to it, too: min and max can then be stale, which
- * the analyzer corrects. The caller adds to the sum, once for several sends.
+ * the analyzer corrects.
  */
-static __always_inline void completion_took(struct hist *h, __u64 ns)
+static __noinline void completion_took(__u64 ns)
 {
-	__u32 bucket;
+	__u32 key = SPAN_COMPLETION, bucket;
+	struct hist *h = bpf_map_lookup_elem(&spans, &key);
 
+	if (!h)
+		return;
 	if (!h->min || ns < h->min)
 		h->min = ns;
 	if (ns > h->max)
@@ -36,6 +41,7 @@ static __always_inline void completion_took(struct hist *h, __u64 ns)
 	bucket = hist_bucket(ns);
 	if (bucket < HIST_BUCKETS)
 		add(&h->buckets[bucket], 1);
+	add(&h->sum, ns);
 }
 
 /*
@@ -86,239 +92,391 @@ static __always_inline void pinned__free(__u64 bytes, __u64 pages)
 	__sync_fetch_and_add(&pinned.freed_pages, pages);
 }
 
+/* A ubuf's released references: see reference_gone(). */
+struct released_ubuf {
+	__u32 bytes;
+	__u16 sends; /* 0: no reference was seen to be released */
+	__u16 flagged;
+	__u64 reserved;
+};
+
 /*
- * A note is in the slot of its ubuf's first id, as long as the slot belongs to that id and has
- * room. Otherwise, and for what references leave, it is in the map spill.
+ * A send in flight, found by its socket and its id. A slot whose send is counted is free, but keeps
+ * its contents: another program may still bring the send's own flag.
  */
+struct slot {
+	__u64 sock;
+	__u64 claim;	 /* CLAIM() */
+	__u64 start;	 /* ns */
+	__u32 bytes;	 /* that the send requested */
+	__u32 taken;	 /* the number of programs that want to change the other members */
+	union note note; /* of the ubuf that begins with this send */
+	union {
+		union note counted; /* with which the send was counted */
+		struct released_ubuf released;
+	};
+};
 
-#define NOTE_KEY(s, id) ((struct note_key){(s)->sock, (s)->generation, id})
+_Static_assert(sizeof(struct slot) == 64, "a slot is not a cache line");
 
-/* Finds or creates the note; NULL: there is no room, which counts as lost. */
-static __noinline struct note *note__spilled(const struct zsock *s, __u32 id)
+/* The state of a send. The same word has its socket's generation and its id. */
+enum send_state {
+	SEND_NONE = 0,	    /* the slot is free */
+	SEND_IN_FLIGHT = 1, /* not counted */
+	/* Counted, with the flag in the lowest bit: */
+	SEND_ASSUMED = 2,  /* with the flag of the queue's tail, because it was coalesced */
+	SEND_NOTIFIED = 4, /* with the flag of its notification, which may have been coalesced */
+	SEND_FINAL = 6,	   /* with its own flag */
+};
+
+#define STATE_BITS	    3
+#define STATE(claim)	    ((claim) & ((1 << STATE_BITS) - 1))
+#define HAS_FLAG(state)	    ((state)&1)
+#define WITHOUT_FLAG(state) ((state) & ~1)
+
+/* A zero-copy send. Key of more_slots. */
+struct send_key {
+	__u64 sock;
+	__u32 generation; /* of the socket's entry */
+	__u32 id;
+};
+
+/* A claim has the state, above it 29 bits of the generation, and the id in its upper half. */
+static __always_inline __u64 claim_of(const struct send_key *key, __u32 state)
 {
-	struct note_key key = NOTE_KEY(s, id);
-	struct note *note = bpf_map_lookup_elem(&spill, &key), fresh = {};
-
-	if (note)
-		return note;
-	bpf_map_update_elem(&spill, &key, &fresh, BPF_NOEXIST);
-	note = bpf_map_lookup_elem(&spill, &key);
-	if (!note)
-		COUNT(lost_cause_bits, 1);
-	return note;
+	return (__u64)key->id << 32 | (__u32)(key->generation << STATE_BITS) | state;
 }
 
-static __always_inline struct slot *zsock__slot(struct zsock *s, __u32 id)
+#ifndef SLOTS
+#define SLOTS 32768 /* a power of two */
+#endif
+
+/* The slot of a send, unless another send in flight has it. */
+static struct slot slots[SLOTS];
+
+/* Sends in flight whose slot another send has. */
+GROWING_HASH(more_slots, 65536, struct send_key, struct slot);
+/* While this is 0, more_slots is empty and need not be searched. */
+__u32 more_slots_used;
+
+/* The slots of a socket's sends follow each other, from a place that its address gives. */
+static __always_inline struct slot *slot__of(const struct send_key *key)
 {
-	return &s->ring[id & RING_MASK];
+	return &slots[((__u32)(key->sock * 0x9e3779b97f4a7c15ULL >> 40) + key->id) & (SLOTS - 1)];
 }
 
-static __always_inline bool slot__has_bits_of(const struct slot *slot, __u32 id)
+static __always_inline __u32 slot__state(const struct slot *slot)
 {
-	return slot->id == id && slot->bits[0] != NOTE_MOVED;
+	return STATE(*(volatile __u64 *)&slot->claim);
 }
 
-/* The bits of a ubuf's note, and for how many bits it has room; NULL: it has no note. */
-static __always_inline __u16 *note__bits(struct zsock *s, __u32 id, __u32 *room)
+/*
+ * The slot of a send that is in flight, or was counted a short time ago; or NULL. Not inlined: in
+ * loops, clang may place its instructions so that verifiers before 6.3 refuse them.
+ */
+static __noinline struct slot *slot__find(const struct send_key *key)
 {
-	struct note_key key = NOTE_KEY(s, id);
-	struct slot *slot = zsock__slot(s, id);
-	struct note *note;
+	struct slot *slot = slot__of(key);
+	__u64 claim = *(volatile __u64 *)&slot->claim;
 
-	if (slot__has_bits_of(slot, id)) {
-		*room = SLOT_BITS;
-		return slot->bits;
-	}
-	*room = NOTE_BITS;
-	note = bpf_map_lookup_elem(&spill, &key);
-	return note ? note->bits : NULL;
+	if (slot->sock == key->sock && !((claim ^ claim_of(key, 0)) >> STATE_BITS) && STATE(claim))
+		return slot;
+	if (*(volatile __u32 *)&more_slots_used)
+		return bpf_map_lookup_elem(&more_slots, key);
+	return NULL;
 }
 
-/* Not 0 if the note has anything. Without branches: the verifier checks what follows once. */
-static __always_inline __u64 note__any(const struct note *note)
+#define TAKE_TRIES 32
+
+/*
+ * Excludes other programs that want to change the slot. It needs no result of an atomic operation,
+ * which Linux 5.10 lacks: of two programs that add at once, neither reads 1. Returns false if
+ * another program keeps the slot, as one that is interrupted does.
+ */
+static __always_inline bool slot__take(struct slot *slot)
 {
-	return note->words[0] | note->words[1] | note->sends;
-}
-
-/* Copies the note; all members are 0 if there is none. */
-static __noinline void note__read(struct zsock *s, __u32 id, struct note *out)
-{
-	struct note_key key = NOTE_KEY(s, id);
-	struct slot *slot = zsock__slot(s, id);
-	struct note *note = NULL, none = {};
-
-	if (!slot__has_bits_of(slot, id) || counts_references)
-		note = bpf_map_lookup_elem(&spill, &key);
-	*out = note ? *note : none;
-	if (slot__has_bits_of(slot, id))
-		out->words[0] = slot->word;
-}
-
-static __noinline void note__remove(struct zsock *s, __u32 id)
-{
-	struct note_key key = NOTE_KEY(s, id);
-	struct slot *slot = zsock__slot(s, id);
-
-	if (!slot__has_bits_of(slot, id) || counts_references)
-		bpf_map_delete_elem(&spill, &key);
-	if (slot->id == id)
-		slot->word = 0;
-}
-
-static __always_inline void note__take(struct zsock *s, __u32 id, struct note *out)
-{
-	note__read(s, id, out);
-	if (note__any(out))
-		note__remove(s, id);
-}
-
-/* Adds the bits unless they are there. Returns false if there is no room. */
-static __always_inline bool bits__set(__u16 *all, __u32 room, __u16 bits)
-{
-	volatile __u16 *place;
 	__u32 i;
 
-	for (i = 0; i < room; i++) {
-		place = &all[i];
-		if (!*place)
-			*place = bits;
-		if (*place == bits)
+	for (i = 0; i < TAKE_TRIES; i++) {
+		__sync_fetch_and_add(&slot->taken, 1);
+		if (*(volatile __u32 *)&slot->taken == 1)
 			return true;
+		__sync_fetch_and_add(&slot->taken, -1);
 	}
 	return false;
 }
 
+static __always_inline void slot__release(struct slot *slot)
+{
+	__sync_fetch_and_add(&slot->taken, -1);
+}
+
+/* May a new send have the slot? */
+static __always_inline bool slot__is_free(const struct slot *slot)
+{
+	__u32 state = slot__state(slot);
+
+	return state != SEND_IN_FLIGHT && WITHOUT_FLAG(state) != SEND_ASSUMED;
+}
+
+static __always_inline void slot__fill(struct slot *slot, const struct send_key *key, __u64 start,
+				       __u32 bytes)
+{
+	slot->sock = key->sock;
+	slot->start = start;
+	slot->bytes = bytes;
+	slot->note = slot->counted = (union note){};
+	*(volatile __u64 *)&slot->claim = claim_of(key, SEND_IN_FLIGHT);
+}
+
+static __noinline bool slot__insert_more(const struct send_key *key, __u64 start, __u32 bytes)
+{
+	struct slot fresh = {};
+
+	slot__fill(&fresh, key, start, bytes);
+	if (bpf_map_update_elem(&more_slots, key, &fresh, BPF_NOEXIST))
+		return false;
+	__sync_fetch_and_add(&more_slots_used, 1);
+	return true;
+}
+
+static __noinline void slot__delete_more(const struct send_key *key)
+{
+	if (!bpf_map_delete_elem(&more_slots, key))
+		__sync_fetch_and_add(&more_slots_used, -1);
+}
+
+/*
+ * Gives a send a slot. It takes over the slot of a failed send with the same id that has not
+ * returned yet. Returns false if there is no room, or if another send guessed the same id.
+ */
+static __noinline bool slot__begin(const struct send_key *key, __u64 start, __u32 bytes)
+{
+	struct slot *slot = slot__of(key), *found;
+	bool mine = false, done;
+
+	if (*(volatile __u32 *)&more_slots_used || !slot__is_free(slot)) {
+		found = slot__find(key);
+		mine = found && slot__state(found) == SEND_IN_FLIGHT;
+		if (mine)
+			slot = found;
+	}
+	if (mine && ids_guessed)
+		return false;
+	if ((!mine && !slot__is_free(slot)) || !slot__take(slot))
+		return slot__insert_more(key, start, bytes);
+	done = mine || slot__is_free(slot);
+	if (done)
+		slot__fill(slot, key, start, bytes);
+	slot__release(slot);
+	return done || slot__insert_more(key, start, bytes);
+}
+
+/*
+ * Frees the slot of a failed send, unless another send has the id by now. start: of the send; 0: of
+ * any. Returns the bytes that the slot's send requested, 0 if it is not freed.
+ */
+static __noinline __u32 slot__abandon(const struct send_key *key, __u64 start)
+{
+	struct slot *slot = slot__find(key);
+	__u32 bytes = 0;
+
+	if (!slot || !slot__take(slot))
+		return 0;
+	if ((!start || slot->start == start) && slot__state(slot) == SEND_IN_FLIGHT) {
+		bytes = slot->bytes;
+		slot->claim = SEND_NONE;
+	}
+	slot__release(slot);
+	if (bytes && slot != slot__of(key))
+		slot__delete_more(key);
+	return bytes;
+}
+
+#define FIRST_SLOTS 8
+
+/*
+ * Moves the key to the first of these sends that has a slot, and returns that: a ubuf may begin
+ * with sends of before the window, or of another process. Returns NULL if none of the first few
+ * has a slot.
+ */
+static __always_inline struct slot *slot__first_of(struct send_key *key, __u32 sends)
+{
+	struct slot *slot = NULL;
+	__u32 i;
+
+	for (i = 0; i < FIRST_SLOTS && i < sends; i++) {
+		slot = slot__find(key);
+		if (slot)
+			break;
+		key->id++;
+	}
+	return slot;
+}
+
+/*
+ * Adds the bits to the note of the ubuf that begins with this send, unless they are there. If there
+ * is no room, that counts as lost.
+ */
+static __noinline void note__add_bits(const struct send_key *key, __u16 bits)
+{
+	struct slot *slot = slot__find(key);
+	bool added = false;
+	__u32 i;
+
+	if (slot && slot__take(slot)) {
+		for (i = 0; i < CAUSE_BITS && !added; i++) {
+			if (!slot->note.bits[i])
+				slot->note.bits[i] = bits;
+			added = slot->note.bits[i] == bits;
+		}
+		slot__release(slot);
+	}
+	if (!added)
+		COUNT(lost_cause_bits, 1);
+}
+
 /* Replaces all bits whose part in mask equals value. Returns false if there are none. */
-static __noinline bool note__replace_bits(struct zsock *s, __u32 id, __u16 mask, __u16 value,
+static __noinline bool note__replace_bits(const struct send_key *key, __u16 mask, __u16 value,
 					  __u16 with)
 {
-	__u32 room, i;
-	__u16 *all = note__bits(s, id, &room);
+	struct slot *slot = slot__find(key);
 	bool found = false;
+	__u32 i;
 
-	for (i = 0; all && i < NOTE_BITS && i < room; i++) {
-		if ((all[i] & mask) != value)
+	if (!slot || !slot__take(slot))
+		return false;
+	for (i = 0; i < CAUSE_BITS; i++) {
+		if ((slot->note.bits[i] & mask) != value)
 			continue;
-		all[i] = with;
+		slot->note.bits[i] = with;
 		found = true;
 	}
+	slot__release(slot);
 	return found;
 }
 
-/*
- * Adds bits to a note for which its slot has no room. A global function that takes only numbers,
- * because it is rare.
- */
-__noinline int note__add_spilled(__u64 sock, __u32 id, __u32 bits)
+/* How entries of sockets are created and removed. */
+
+/* The socket is gone, and none of its sends is in flight. Other CPUs may remove it at once. */
+static __noinline void zsock__remove(__u64 sock, bool closed)
+{
+	if (bpf_map_delete_elem(&sockets, &sock))
+		return;
+	bpf_map_delete_elem(&shared, &sock);
+	__sync_fetch_and_add(&sockets_kept, -1);
+	if (closed)
+		__sync_fetch_and_add(&sockets_closed, -1);
+}
+
+#define ENDED_AT_ONCE 16
+#define ENDED_MOST    4096
+
+/* Ends sends whose completion no program saw. */
+GLOBAL __u32 sends__lose(__u64 sock, __u32 first)
 {
 	struct zsock *s = zsock__find(sock);
-	struct note *note = s ? note__spilled(s, id) : NULL;
+	struct send_key key = {.sock = sock, .id = first};
+	__u32 lost = opaque_zero, i;
 	struct slot *slot;
 
-	if (!note)
+	if (!s)
 		return 0;
-	slot = zsock__slot(s, id);
-	if (slot__has_bits_of(slot, id)) {
-		note->words[0] = slot->word;
-		slot->word = NOTE_MOVED;
+	key.generation = s->generation;
+	for (i = 0; i < ENDED_AT_ONCE; i++, key.id++) {
+		slot = slot__find(&key);
+		if (!slot || slot__state(slot) != SEND_IN_FLIGHT)
+			continue;
+		pinned__free(slot->bytes, pages_of(slot->bytes));
+		slot->claim = SEND_NONE;
+		if (slot != slot__of(&key))
+			slot__delete_more(&key);
+		lost++;
 	}
-	if (!bits__set(note->bits, NOTE_BITS, bits))
-		COUNT(lost_cause_bits, 1);
-	return 0;
+	return lost;
 }
-
-static __noinline void note__add_bits(struct zsock *s, __u32 id, __u16 bits)
-{
-	struct slot *slot = zsock__slot(s, id);
-
-	if (!slot__has_bits_of(slot, id) || !bits__set(slot->bits, SLOT_BITS, bits))
-		note__add_spilled(s->sock, id, bits);
-}
-
-/* The slots of sends in flight. */
 
 /*
- * A send gets the slot of its id, unless another send in flight has it. It takes the slot over from
- * a failed send with the same id.
+ * Removes the entry of a socket that does not exist any more. Each ubuf holds a reference to its
+ * socket, so sends that are still in flight have completed unseen: the kernel skips a program that
+ * interrupts itself. They count as lost.
  */
-static __noinline void slot__begin(struct zsock *s, struct thread *thread)
+GLOBAL int zsock__end(__u64 sock)
 {
-	struct slot *slot = zsock__slot(s, thread->id);
-	struct note *note;
-
-	if (slot->id != thread->id) {
-		if (slot->start) {
-			/*
-			 * Completions follow roughly the order of ids: the completion of a send
-			 * that is far behind was missed.
-			 */
-			if ((__s32)(s->freed_to - slot->id) <= 4 * RING_SLOTS) {
-				COUNT(untimed, 1);
-				return;
-			}
-			pinned__free(slot->bytes, pages_of(slot->bytes));
-			slot->start = 0;
-		}
-		if (slot->word && slot->bits[0] != NOTE_MOVED) {
-			note = note__spilled(s, slot->id);
-			if (note)
-				note->words[0] = slot->word;
-		}
-		slot->word = 0;
-	}
-	slot->id = thread->id;
-	slot->bytes = thread->size;
-	*(volatile __u64 *)&slot->start = thread->start;
-	thread->followed = 1;
-	pinned__charge(thread->size);
-}
-
-#define SLOTS_AT_ONCE 8
-
-/*
- * Ends up to SLOTS_AT_ONCE slots of the sends that completed now. A global function that takes only
- * numbers, with a short loop: the verifier checks it once, but every turn of its loop.
- */
-__noinline int slots__end_some(__u64 sock, __u32 first, __u32 sends, __u32 from, __u64 now)
-{
-	__u64 start, took = opaque_zero, bytes = took, pages = took;
 	struct zsock *s = zsock__find(sock);
-	__u32 key = SPAN_COMPLETION, i;
-	struct hist *h = bpf_map_lookup_elem(&spans, &key);
-	struct slot *slot;
+	__u32 lost = 0, i, next;
 
-	if (!s || !h)
+	if (!s)
 		return 0;
-	for (i = 0; i < SLOTS_AT_ONCE && from + i < sends; i++) {
-		slot = zsock__slot(s, first + from + i);
-		start = slot->start;
-		if (!start || slot->id - first >= sends)
-			continue;
-		bytes += slot->bytes;
-		pages += pages_of(slot->bytes);
-		*(volatile __u64 *)&slot->start = 0;
-		if (s->shared)
-			continue;
-		took += now - start;
-		completion_took(h, now - start);
+	next = s->next;
+	for (i = ENDED_AT_ONCE; s->waiting > 0 && i <= ENDED_MOST; i += ENDED_AT_ONCE)
+		lost += sends__lose(sock, next - i);
+	COUNT(lost_completions, lost);
+	zsock__remove(sock, s->closed);
+	return 0;
+}
+
+#define LONG_BEFORE (1U << 20)
+
+/* Counts the completions of a socket from this id on. */
+GLOBAL int zsock__watch(__u64 sock, __u32 id)
+{
+	struct zsock fresh = {.sock = sock, .first = id, .next = id, .notified_to = id};
+	struct sock_extended_err ee;
+
+	/*
+	 * Up to here, sends of before the window have completed; without a notification, long
+	 * before.
+	 */
+	fresh.earlier_to = id - LONG_BEFORE;
+	fresh.tail = TAIL(fresh.earlier_to, fresh.earlier_to);
+	if (last_notification((struct sock *)sock, &ee)) {
+		fresh.earlier_to = ee.ee_data + 1;
+		fresh.tail = TAIL(ee.ee_info, ee.ee_data + 1);
 	}
-	if (pages)
-		pinned__free(bytes, pages);
-	if (took)
-		add(&h->sum, took);
+	/*
+	 * Sockets with one address never have the same number, though two CPUs may draw one at
+	 * once.
+	 */
+	fresh.generation = ++generations;
+	/* If there is no room, the socket's sends are untracked. */
+	if (!bpf_map_update_elem(&sockets, &sock, &fresh, BPF_NOEXIST))
+		__sync_fetch_and_add(&sockets_kept, 1);
 	return 0;
 }
 
 /*
- * Ends the slots of completed sends, also of those that do not count. Their bits stay until they
- * are counted. A global function, as above.
+ * Is the entry that of an earlier socket with the same address? A new socket gives its first send
+ * the id 0.
  */
-__noinline int slots__end(__u64 sock, __u32 first, __u32 sends)
+static __always_inline bool zsock__is_earlier(const struct zsock *s, struct sock *sk, __u32 id)
 {
-	__u64 now = bpf_ktime_get_ns();
-	__u32 from;
+	if (s->closed)
+		return !id || socket_state_of(sk) != STATE_UNCONNECTED;
+	return !id && !ids_guessed && s->next > 1;
+}
 
-	for (from = 0; from < RING_SLOTS && from < sends; from += SLOTS_AT_ONCE)
-		slots__end_some(sock, first, sends, from, now);
-	return 0;
+/*
+ * A socket connects. It may have the memory of an earlier one whose end no program saw; but if it
+ * was connected before, it has given ids.
+ */
+static __always_inline void zsock__replace(struct sock *sk)
+{
+	struct zsock *s = *(volatile __u32 *)&sockets_kept ? zsock__find((__u64)sk) : NULL;
+
+	if (s && (s->closed || (!next_id(sk) && s->next)))
+		zsock__end(number_of(sk));
+}
+
+/* The entry of a socket whose zero-copy send gets this id. */
+static __always_inline struct zsock *zsock__get(struct sock *sk, __u32 id)
+{
+	struct zsock *s = zsock__find((__u64)sk);
+
+	if (s && !zsock__is_earlier(s, sk, id))
+		return s;
+	if (s)
+		zsock__end(number_of(sk));
+	zsock__watch(number_of(sk), id);
+	return zsock__find((__u64)sk);
 }

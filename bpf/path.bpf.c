@@ -34,19 +34,19 @@ volatile __u32 sender_listens;
 
 static __always_inline bool is_of_load(struct sock *sk)
 {
-	if (!load_port || !sk || !is_tcp(sk))
+	if (!load_port || !sk || !is_ours(sk))
 		return false;
 	if (sender_listens)
-		return READ(sk, __sk_common.skc_num) == load_port;
-	return bpf_ntohs(READ(sk, __sk_common.skc_dport)) == load_port;
+		return own_port(sk) == load_port;
+	return peer_port(sk) == load_port;
 }
 
 /* Is this the first of several stacked devices? The others get what it makes of the skb. */
 static __always_inline bool is_first_device(struct sk_buff *skb, struct sock *sk)
 {
-	struct dst_entry *route = READ(sk, sk_dst_cache);
+	struct net_device *device = route_device(sk);
 
-	return !route || READ(route, dev) == READ(skb, dev);
+	return !device || device == READ(skb, dev);
 }
 
 /* Bytes of application data; 0 in a pure acknowledgement. */
@@ -82,19 +82,19 @@ static __always_inline void count_packet(struct sk_buff *skb)
 	COUNT(packet_frags, READ(skb_shared(skb), nr_frags));
 }
 
-static __noinline void assume(struct zsock *s, const struct sighting *seen, enum cause cause,
-			      struct net_device *dev, __u16 how)
+static __noinline void assume(const struct sighting *seen, enum cause cause, struct net_device *dev,
+			      __u16 how)
 {
 	__u32 counter = cause_counter__index_of(cause, dev);
 
 	cause_counter__add_skbs(counter, seen, 1);
-	note__add_bits(s, seen->id, counter | how);
+	note__add_bits(&seen->send, counter | how);
 }
 
 /* Does the skb's own socket send it by this device, so that nobody forwards it? */
 static __always_inline bool is_sent_by(struct sock *sk, struct sk_buff *skb)
 {
-	return READ(sk, sk_dst_cache, dev) == READ(skb, dev);
+	return route_device(sk) == READ(skb, dev);
 }
 
 /*
@@ -112,25 +112,19 @@ static __always_inline enum cause cause_of_forwarded(const struct rx_pending *p,
 
 /*
  * A packet that came in, and was counted as delivered, goes out again. If its own socket sends it
- * by its own device, it is a retransmission in the same skb. A global function that takes only
- * numbers, because few packets came in.
+ * by its own device, it is a retransmission in the same skb.
  */
-__noinline int forwarded(__u64 packet, __u32 how, __u32 still_shared)
+GLOBAL int forwarded(__u64 packet, __u32 how, __u32 still_shared)
 {
 	struct rx_pending *p = rx_pending__recall(packet);
 	struct sk_buff *skb = (struct sk_buff *)packet;
 	struct sock *sk = READ(skb, sk);
-	struct zsock *s;
 	__u32 counter;
 
 	if (!p || (sk && is_sent_by(sk, skb)))
 		return 0;
-	s = zsock__find(p->seen.sock);
-	if (s && s->generation != p->seen.generation)
-		s = NULL;
 	cause_counter__add_skbs(p->counter, &p->seen, -1);
-	if (s)
-		note__replace_bits(s, p->seen.id, ~0, p->bits, 0);
+	note__replace_bits(&p->seen.send, ~0, p->bits, 0);
 	/* A router takes packets from their socket. */
 	if (still_shared && !sk)
 		forwarded_uncopied = 1;
@@ -138,8 +132,8 @@ __noinline int forwarded(__u64 packet, __u32 how, __u32 still_shared)
 		return 0;
 	counter = cause_counter__index_of(cause_of_forwarded(p, sk, how), (void *)p->dev);
 	cause_counter__add_skbs(counter, &p->seen, 1);
-	if (s)
-		note__add_bits(s, p->seen.id, counter | how);
+	if (slot__find(&p->seen.send)) /* its send has not completed */
+		note__add_bits(&p->seen.send, counter | how);
 	return 0;
 }
 
@@ -150,8 +144,7 @@ __noinline int forwarded(__u64 packet, __u32 how, __u32 still_shared)
  * TCP Fast Open copies the data of a SYN (tcp_send_syn_data) without a flag. It is counted at the
  * socket's own device, not at those below.
  */
-static __always_inline void fast_open(struct zsock *s, struct sk_buff *skb,
-				      const struct sighting *seen)
+static __always_inline void fast_open(struct sk_buff *skb, const struct sighting *seen)
 {
 	unsigned char *tcp = (void *)(READ(skb, head) + READ(skb, transport_header));
 	__u8 flags = 0;
@@ -160,7 +153,7 @@ static __always_inline void fast_open(struct zsock *s, struct sk_buff *skb,
 		return;
 	bpf_probe_read_kernel(&flags, sizeof(flags), tcp + TCP_FLAGS_BYTE);
 	if (flags & TCP_SYN)
-		assume(s, seen, CAUSE_FAST_OPEN, READ(skb, dev), 0);
+		assume(seen, CAUSE_FAST_OPEN, READ(skb, dev), 0);
 }
 
 /* Why the kernel computes checksums for what this device sends, if it does. */
@@ -192,32 +185,38 @@ static __always_inline enum cause cause_of_queue(struct net_device *dev)
  * What a device cannot do, the kernel does in software before it hands over the packet: without
  * scatter-gather it copies all data, mostly without a flag.
  */
-static __always_inline void infer_device_copies(struct zsock *s, struct sk_buff *skb,
-						const struct sighting *seen)
+static __always_inline void infer_device_copies(struct sk_buff *skb, const struct sighting *seen)
 {
 	struct net_device *dev = READ(skb, dev);
 	__u64 features = READ(dev, features);
 	enum cause cause;
 
 	if (!(features & NETIF_F_SG)) {
-		assume(s, seen, CAUSE_NO_SCATTER_GATHER, dev, 0);
+		assume(seen, CAUSE_NO_SCATTER_GATHER, dev, 0);
 		return;
 	}
 	cause = cause_of_checksum(skb, dev, features);
 	if (cause)
-		assume(s, seen, cause, dev, CAUSE_BIT_ASSUMED);
-	else if (!(READ(dev, flags) & IFF_LOOPBACK)) /* loopback is known without a guess */
-		note__set_last_device(s, seen->id,
+		assume(seen, cause, dev, CAUSE_BIT_ASSUMED);
+	else if (!is_loopback(dev)) /* loopback is known without a guess */
+		note__set_last_device(&seen->send,
 				      cause_counter__index_of(cause_of_queue(dev), dev));
+}
+
+/* Nothing can be inferred at most loopback devices, and none forwards. */
+static __always_inline bool takes_all(struct net_device *dev)
+{
+	__u64 all = NETIF_F_SG | NETIF_F_HW_CSUM;
+
+	return is_loopback(dev) && (READ(dev, features) & all) == all;
 }
 
 SEC("raw_tp/net_dev_queue")
 int BPF_PROG(packet_queued, struct sk_buff *skb)
 {
 	struct sighting seen;
-	struct zsock *s;
+	bool opening, found;
 	struct sock *sk;
-	bool opening;
 
 	if (counts_packets && gate == GATE_OPEN)
 		count_packet(skb);
@@ -225,16 +224,18 @@ int BPF_PROG(packet_queued, struct sk_buff *skb)
 	if (!(follows_path || infers_copies) || !sockets_watched())
 		return 0;
 	sk = READ(skb, sk);
-	opening = sk && READ(sk, __sk_common.skc_state) == TCP_SYN_SENT;
+	opening = sk && socket_state_of(sk) == STATE_CONNECTS;
+	if (!opening && takes_all(READ(skb, dev)))
+		return 0;
 	/* Where copying functions are hooked, only data of a connection attempt are looked at. */
-	s = infers_copies || opening ? sighted(skb, &seen) : NULL;
-	forwarded((__u64)skb, infers_copies ? CAUSE_BIT_ASSUMED : 0, infers_copies && s);
-	if (!s)
+	found = (infers_copies || opening) && sighted(skb, &seen);
+	forwarded((__u64)skb, infers_copies ? CAUSE_BIT_ASSUMED : 0, infers_copies && found);
+	if (!found)
 		return 0;
 	if (opening)
-		fast_open(s, skb, &seen);
+		fast_open(skb, &seen);
 	if (infers_copies)
-		infer_device_copies(s, skb, &seen);
+		infer_device_copies(skb, &seen);
 	return 0;
 }
 
@@ -269,25 +270,27 @@ static __always_inline bool is_timestamped(struct sk_buff *skb, struct net_devic
 SEC("raw_tp/net_dev_start_xmit")
 int BPF_PROG(packet_sent, struct sk_buff *skb, struct net_device *dev)
 {
+	bool leaves, tapped, tun, timestamped;
 	struct sighting seen;
-	struct zsock *s;
-	bool leaves;
 
 	packet_goes_on(EVENT_HANDED, skb);
-	if (!sockets_watched())
+	if (!sockets_watched() || !skb_uarg(skb))
 		return 0;
+	/* First what is read in the device: it mostly decides, without a look at the socket. */
 	leaves = sees_exit && READ(dev, dev.parent);
-	s = infers_copies || leaves ? sighted(skb, &seen) : NULL;
-	if (s && infers_copies) {
-		if (is_tapped(dev, true))
-			assume(s, &seen, CAUSE_PACKET_TAP, dev, CAUSE_BIT_ASSUMED);
-		if (is_tun(dev))
-			assume(s, &seen, CAUSE_TUN, dev, CAUSE_BIT_ASSUMED);
-		if (is_timestamped(skb, dev))
-			assume(s, &seen, CAUSE_TIMESTAMP, dev, CAUSE_BIT_ASSUMED);
-	}
-	if (s && leaves)
-		note__add_bits(s, seen.id, CAUSE_BIT_LEFT);
+	tapped = infers_copies && is_tapped(dev, true);
+	tun = infers_copies && is_tun(dev);
+	timestamped = infers_copies && is_timestamped(skb, dev);
+	if (!(leaves || tapped || tun || timestamped) || !sighted(skb, &seen))
+		return 0;
+	if (tapped)
+		assume(&seen, CAUSE_PACKET_TAP, dev, CAUSE_BIT_ASSUMED);
+	if (tun)
+		assume(&seen, CAUSE_TUN, dev, CAUSE_BIT_ASSUMED);
+	if (timestamped)
+		assume(&seen, CAUSE_TIMESTAMP, dev, CAUSE_BIT_ASSUMED);
+	if (leaves)
+		note__add_bits(&seen.send, CAUSE_BIT_LEFT);
 	return 0;
 }
 
@@ -297,22 +300,21 @@ int BPF_PROG(path_received, struct sk_buff *skb)
 	struct cause_key key = {};
 	struct net_device *dev;
 	struct sighting seen;
-	struct zsock *s = sockets_watched() ? sighted(skb, &seen) : NULL;
 	bool tapped;
 	__u16 bits;
 
-	if (!s)
+	if (!sockets_watched() || !sighted(skb, &seen))
 		return 0;
 	dev = READ(skb, dev);
-	if (READ(dev, flags) & IFF_LOOPBACK) {
-		assume(s, &seen, CAUSE_LOOPBACK, dev, CAUSE_BIT_ASSUMED);
+	if (is_loopback(dev)) {
+		assume(&seen, CAUSE_LOOPBACK, dev, CAUSE_BIT_ASSUMED);
 		return 0;
 	}
 	tapped = is_tapped(dev, false);
 	/* A bridge forwards the packet, or hands it in again as received by the bridge itself. */
 	if (READ_BITFIELD(dev, priv_flags) & IFF_BRIDGE_PORT) {
 		if (tapped)
-			assume(s, &seen, CAUSE_PACKET_TAP, dev, CAUSE_BIT_ASSUMED);
+			assume(&seen, CAUSE_PACKET_TAP, dev, CAUSE_BIT_ASSUMED);
 		return 0;
 	}
 	bits = cause_counter__index_of(CAUSE_LOCAL_DELIVERY, dev);
@@ -320,7 +322,7 @@ int BPF_PROG(path_received, struct sk_buff *skb)
 	bits |= CAUSE_BIT_ASSUMED | (tapped ? CAUSE_BIT_TAPPED : 0);
 	rx_pending__remember((__u64)skb, &seen, bits, tapped);
 	cause_key__set_device(&key, dev);
-	if (!sighting__goes_on(s, &seen, &key, CAUSE_BIT_ASSUMED))
-		note__add_bits(s, seen.id, bits);
+	if (!sighting__goes_on(&seen, &key, CAUSE_BIT_ASSUMED))
+		note__add_bits(&seen.send, bits);
 	return 0;
 }

@@ -24,11 +24,11 @@ volatile __u64 profile_lost;
 /* Returns 0 if the thread is in no send that counts. */
 static __always_inline __u32 send_slot(const struct thread *thread)
 {
-	if (!thread || !thread->sock || thread->before)
+	if (!thread || !thread->send.sock || thread->send.before)
 		return 0;
-	if (thread->plain_slot)
-		return thread->plain_slot;
-	return 1 + CALL_SLOT(thread->kind, thread->flags & MSG_ZEROCOPY);
+	if (thread->send.plain_slot)
+		return thread->send.plain_slot;
+	return 1 + CALL_SLOT(thread->send.kind, thread->send.flags & MSG_ZEROCOPY);
 }
 
 /* Reads the kernel functions on the stack; a thread in user space has none. Returns their hash. */

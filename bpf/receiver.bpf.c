@@ -12,27 +12,19 @@ static __always_inline void received(struct sk_buff *skb, int bytes)
 {
 	struct thread *thread = gate == GATE_OPEN ? thread__get() : NULL;
 
-	if (!thread || !(thread->role & ROLE_RECEIVER) || !is_tcp(READ(skb, sk)))
+	if (!thread || !(thread->role & ROLE_RECEIVER) || !is_ours(READ(skb, sk)))
 		return;
 	timeline__receive(READ(skb, sk), bytes);
 	COUNT(receiver_copies, 1);
 	COUNT(receiver_bytes, bytes);
 }
 
-SEC("raw_tp/skb_copy_datagram_iovec")
-int BPF_PROG(receiver_copy, struct sk_buff *skb, int bytes)
-{
-	received(skb, bytes);
-	return 0;
-}
+PROGRAM("raw_tp/skb_copy_datagram_iovec", BPF_PROG, receiver_copy, received(skb, bytes),
+	struct sk_buff *skb, int bytes)
 
 /* The function that has this tracepoint in its first line. */
-SEC("kprobe/skb_copy_datagram_iter")
-int BPF_KPROBE(receiver_copy_kprobe, struct sk_buff *skb, int offset, void *to, int bytes)
-{
-	received(skb, bytes);
-	return 0;
-}
+PROGRAM("kprobe/skb_copy_datagram_iter", BPF_KPROBE, receiver_copy_kprobe, received(skb, bytes),
+	struct sk_buff *skb, int offset, void *to, int bytes)
 
 /* Times these copies, for --stages. */
 static __always_inline void copy_begin(void)
@@ -40,7 +32,7 @@ static __always_inline void copy_begin(void)
 	struct thread *thread = gate == GATE_OPEN ? thread__get() : NULL;
 
 	if (thread && thread->role & ROLE_RECEIVER)
-		thread->copying = bpf_ktime_get_ns();
+		thread->begun.copy = bpf_ktime_get_ns();
 }
 
 static __always_inline void copy_end(void)
@@ -48,10 +40,10 @@ static __always_inline void copy_end(void)
 	__u64 now = bpf_ktime_get_ns();
 	struct thread *thread = gate ? thread__peek() : NULL;
 
-	if (!thread || !thread->copying)
+	if (!thread || !thread->begun.copy)
 		return;
-	span__add(SPAN_COPY_OUT, now - thread->copying);
-	thread->copying = 0;
+	span__add(SPAN_COPY_OUT, now - thread->begun.copy);
+	thread->begun.copy = 0;
 }
 
 ON_ENTRY(copy_out, "skb_copy_datagram_iter", copy_begin())

@@ -44,11 +44,8 @@ static __always_inline bool is_sampled(void)
 
 /* A zero-copy send begins, and gets an id. */
 
-/*
- * The route may have changed, or be missing while the kernel looks for a new one. A global function
- * that takes only numbers, because the route rarely changes.
- */
-__noinline int zsock__set_owner(__u64 sock, __u64 device)
+/* The route may have changed, or be missing while the kernel looks for a new one. */
+GLOBAL int zsock__set_owner(__u64 sock, __u64 device)
 {
 	struct sock *sk = (struct sock *)sock;
 	struct zsock *s = zsock__find(sock);
@@ -70,23 +67,42 @@ __noinline int zsock__set_owner(__u64 sock, __u64 device)
 /*
  * On a route without scatter-gather, unless all sockets are forced to use it, the kernel copies at
  * once and flags the send. It does so, too, for a send without a route, which opens a connection:
- * its first packet decides the cause. A global function that takes only numbers, because few routes
- * are like this.
+ * its first packet decides the cause.
  */
-__noinline int copied_at_once(__u64 sock, __u32 id)
+GLOBAL int copied_at_once(__u64 sock, __u32 id)
 {
 	struct sock *sk = (struct sock *)sock;
 	struct zsock *s = zsock__find(sock);
+	struct send_key send = {.sock = sock, .id = id};
 
 	if (!s)
 		return 0;
-	if (READ(sk, __sk_common.skc_state) == TCP_CLOSE)
-		note__set_last_device(s, id, cause_counter__index_of(CAUSE_FAST_OPEN, NULL));
+	send.generation = s->generation;
+	if (socket_state_of(sk) == STATE_UNCONNECTED)
+		note__set_last_device(&send, cause_counter__index_of(CAUSE_FAST_OPEN, NULL));
 	else
-		note__add_bits(s, id,
-			       cause_counter__index_of(CAUSE_ROUTE, route_device(sk)) |
-				       CAUSE_BIT_ASSUMED);
+		note__add_bits(&send, cause_counter__index_of(CAUSE_ROUTE, route_device(sk)) |
+					      CAUSE_BIT_ASSUMED);
 	return 0;
+}
+
+/*
+ * Gives the thread's send a slot; if another send guessed the same id, that of the next id. Returns
+ * false if there is no room.
+ */
+static __noinline bool send__begin(struct zsock *s, struct send_key *send, struct thread *thread)
+{
+	bool begun = slot__begin(send, thread->send.start, thread->send.size);
+
+	if (!begun && ids_guessed) {
+		send->id++;
+		begun = slot__begin(send, thread->send.start, thread->send.size);
+	}
+	if (begun)
+		pinned__charge(thread->send.size);
+	else
+		__sync_fetch_and_add(&s->waiting, -1);
+	return begun;
 }
 
 /*
@@ -96,23 +112,25 @@ __noinline int copied_at_once(__u64 sock, __u32 id)
 static __always_inline void id__given(struct zsock *s, struct thread *thread, struct sock *sk,
 				      __u32 id)
 {
+	struct send_key send = {s->sock, s->generation, id};
 	struct net_device *device = route_device(sk);
 
+	/* Without room, the send counts as untracked when it returns. */
 	if (!id__take(s, id))
-		return; /* the send counts as untracked when it returns */
-	thread->id = id;
-	thread->tracked = 1;
+		return;
+	if (!send__begin(s, &send, thread))
+		return;
+	thread->send.id = send.id;
+	thread->send.tracked = 1;
 	timeline__give_id(thread);
 	if (s->shared)
 		COUNT(untimed, 1);
-	else
-		slot__begin(s, thread);
 	if (route_copies(sk))
-		copied_at_once(s->sock, id);
+		copied_at_once(s->sock, send.id);
 	/* By the same process and route as the last send, the owner is the same. */
 	if (!device || s->device != (__u64)device || s->owner.tgid != current_tgid())
 		zsock__set_owner(s->sock, number_of(device));
-	thread->owner = s->owner;
+	thread->send.owner = s->owner;
 }
 
 /* Does a hook see completions? If not, the loader removes the code for them. */
@@ -121,8 +139,8 @@ const volatile bool follows_completions = true;
 /* Is this a zero-copy send that has an id, or will get one? io_uring's have none. */
 static __always_inline bool has_send_id(const struct thread *thread, struct sock *sk)
 {
-	return thread->flags & MSG_ZEROCOPY && follows_completions && !thread->notification &&
-	       zerocopy_enabled(sk);
+	return thread->send.flags & MSG_ZEROCOPY && follows_completions &&
+	       !thread->send.notification && zerocopy_enabled(sk);
 }
 
 /* The thread's send got the socket's last id. */
@@ -148,7 +166,7 @@ static __noinline void follow_guessed_send(struct thread *thread, struct sock *s
 	if (!s)
 		return;
 	__sync_fetch_and_add(&s->under_way, 1);
-	thread->guessed = 1;
+	thread->send.guessed = 1;
 	if (*(volatile __u32 *)&s->under_way > 1)
 		s->shared = 1;
 	id__given(s, thread, sk, id_before(id, s->next) ? s->next : id);
@@ -160,37 +178,41 @@ static __noinline void follow_guessed_send(struct thread *thread, struct sock *s
  */
 static __always_inline void id__taken_back(struct zsock *s, struct thread *thread)
 {
-	struct slot *slot = zsock__slot(s, thread->id);
+	struct send_key send = {s->sock, s->generation, thread->send.id};
+	__u64 bytes = thread->send.size;
 
 	id__give_back(s);
-	if (!thread->followed)
-		return;
-	pinned__free(thread->size, pages_of(thread->size));
-	if (slot->id == thread->id && slot->start == thread->start)
-		slot->start = 0;
+	if (ids_guessed) {
+		send.id = s->next;
+		bytes = slot__abandon(&send, 0);
+	} else {
+		slot__abandon(&send, thread->send.start);
+	}
+	if (bytes)
+		pinned__free(bytes, pages_of(bytes));
 }
 
 /* Any send begins; outside: see account__begin(). */
 static __always_inline void send_begin(struct thread *thread, struct sock *sk, enum call_kind kind,
 				       __u32 flags, __u64 size, enum stage outside)
 {
-	if (thread->sock)
+	if (thread->send.sock)
 		thread__leave_send(thread);
-	thread->sock = (__u64)sk;
-	thread->flags = flags;
-	thread->kind = kind;
-	thread->size = size;
-	thread->plain_slot = 0;
-	thread->timed = is_sampled();
+	thread->send.sock = (__u64)sk;
+	thread->send.flags = flags;
+	thread->send.kind = kind;
+	thread->send.size = size;
+	thread->send.plain_slot = 0;
+	thread->send.timed = is_sampled();
 	if (full_path) {
 		counters__begin(thread);
 		timeline__begin(thread, sk, size);
 	}
 	/* All zero-copy sends have a start, because all their completions are timed. */
-	if (thread->timed || flags & MSG_ZEROCOPY)
-		thread->start = bpf_ktime_get_ns();
+	if (thread->send.timed || flags & MSG_ZEROCOPY)
+		thread->send.start = bpf_ktime_get_ns();
 	if (full_path)
-		account__begin(outside, thread->timed);
+		account__begin(outside, thread->send.timed);
 }
 
 /* Does the syscall make exactly one send, whose beginning a hook can see? */
@@ -210,9 +232,9 @@ static __always_inline void message_begin(struct thread *thread, struct sock *sk
 	if (full_path && sends_once(kind))
 		account__enter();
 	if (flags & MSG_ZEROCOPY)
-		notification = notification__begin(msg, sk, &thread->owner);
+		notification = notification__begin(msg, sk, &thread->send.owner);
 	send_begin(thread, sk, notification ? CALL_IO_URING_ZC : kind, flags, size, outside);
-	thread->notification = notification;
+	thread->send.notification = notification;
 }
 
 /* Are only counts and times measured of the thread's sends? */
@@ -227,9 +249,9 @@ static __always_inline bool is_plain(const struct thread *thread)
  */
 static __always_inline void plain_begin(struct thread *thread, struct sock *sk, enum call_kind kind)
 {
-	thread->sock = (__u64)sk;
-	thread->plain_slot = 1 + CALL_SLOT(kind, false);
-	thread->start = is_sampled() ? bpf_ktime_get_ns() : 0;
+	thread->send.sock = (__u64)sk;
+	thread->send.plain_slot = 1 + CALL_SLOT(kind, false);
+	thread->send.start = is_sampled() ? bpf_ktime_get_ns() : 0;
 }
 
 /* TCP accepted a send. */
@@ -255,13 +277,13 @@ static __noinline void groups__count_plain(struct sock *sk, int ret, __u64 ns)
 /* Returns false if send_end() must end the send. */
 static __always_inline bool plain_end(struct thread *thread, int ret)
 {
-	__u32 slot = thread->plain_slot - 1;
+	__u32 slot = thread->send.plain_slot - 1;
 	struct call_slot *s;
 	__u64 ns;
 
 	if (slot == -1U || ret < 0)
 		return false;
-	ns = thread->start ? bpf_ktime_get_ns() - thread->start : 0;
+	ns = thread->send.start ? bpf_ktime_get_ns() - thread->send.start : 0;
 	s = bpf_map_lookup_elem(&calls, &slot);
 	if (s) {
 		if (ns)
@@ -269,9 +291,9 @@ static __always_inline bool plain_end(struct thread *thread, int ret)
 		count_accepted(s, ret);
 	}
 	if (group_by)
-		groups__count_plain((struct sock *)thread->sock, ret, ns);
-	thread->returned = thread->sock;
-	thread->sock = 0;
+		groups__count_plain((struct sock *)thread->send.sock, ret, ns);
+	thread->returned = thread->send.sock;
+	thread->send.sock = 0;
 	return true;
 }
 
@@ -306,9 +328,8 @@ static __always_inline __u32 counted_flags(struct sock *sk, __u32 flags, __u64 n
 
 /*
  * Counts a returned send in its groups. A zero-copy send is charged to the owner of its completion.
- * A global function that takes only numbers: the verifier checks it once per program.
  */
-__noinline int groups__count_send(__u64 sock, __u32 flags, __s64 ret, __u64 ns)
+GLOBAL int groups__count_send(__u64 sock, __u32 flags, __s64 ret, __u64 ns)
 {
 	struct thread *thread = flags & SEND_OWNED ? thread__returning() : NULL;
 	struct sock *sk = (struct sock *)sock;
@@ -316,7 +337,7 @@ __noinline int groups__count_send(__u64 sock, __u32 flags, __s64 ret, __u64 ns)
 	struct group *g;
 
 	if (thread)
-		who = thread->owner;
+		who = thread->send.owner;
 	else
 		key__of(&who, sk, route_device(sk), BY_ALL);
 	if (by_receiver && flags & MSG_ZEROCOPY) {
@@ -354,11 +375,8 @@ static __noinline struct call_slot *count_send(__u32 slot, long ret, __u64 ns, _
 	return s;
 }
 
-/*
- * A send with MSG_ZEROCOPY returned. Returns the flags by which it is counted. A global function
- * that takes only numbers: the verifier checks what follows once, not for each of its ways.
- */
-__noinline __u32 zerocopy_returned(__u64 sock, __s64 ret)
+/* A send with MSG_ZEROCOPY returned. Returns the flags by which it is counted. */
+GLOBAL __u32 zerocopy_returned(__u64 sock, __s64 ret)
 {
 	struct thread *thread = thread__returning();
 	struct sock *sk = (struct sock *)sock;
@@ -368,73 +386,70 @@ __noinline __u32 zerocopy_returned(__u64 sock, __s64 ret)
 
 	if (!thread)
 		return 0;
-	flags = opaque(counted_flags(sk, thread->flags, thread->notification, ret));
-	if (thread->notification)
+	flags = opaque(counted_flags(sk, thread->send.flags, thread->send.notification, ret));
+	if (thread->send.notification)
 		return flags | SEND_OWNED;
 	if (ret == -ENOBUFS)
-		count_refusal(sk, thread->size);
+		count_refusal(sk, thread->send.size);
 	if (!follows_completions)
 		return flags;
-	failed = thread->tracked && ret <= 0;
+	failed = thread->send.tracked && ret <= 0;
 	/* The kernel adds to the ubuf what was requested, and takes nothing back. */
-	if (thread->tracked && ret < (long)thread->size)
+	if (thread->send.tracked && ret < (long)thread->send.size)
 		COUNT(unsized_completions, 1);
-	if (thread->followed && ret > (long)thread->size)
+	if (thread->send.tracked && ret > (long)thread->send.size)
 		COUNT(unsized, 1); /* it had more iovecs than were read */
-	if (!thread->tracked && !(flags & SEND_IGNORED) && ret > 0)
+	if (!thread->send.tracked && !(flags & SEND_IGNORED) && ret > 0)
 		COUNT(untracked, 1);
-	if (failed || thread->guessed)
+	if (failed || thread->send.guessed)
 		s = zsock__find(sock);
 	if (s && failed)
 		id__taken_back(s, thread);
-	if (s && thread->guessed)
+	if (s && thread->send.guessed)
 		__sync_fetch_and_add(&s->under_way, -1);
-	return thread->tracked ? flags | SEND_OWNED : flags;
+	return thread->send.tracked ? flags | SEND_OWNED : flags;
 }
 
 /* Any send returned. */
 static __noinline void send_end(struct thread *thread, __s64 ret)
 {
-	struct sock *sk = (struct sock *)thread->sock;
+	struct sock *sk = (struct sock *)thread->send.sock;
 	struct call_slot *s;
 	__u32 slot, flags = 0;
 	bool zerocopy;
 	__u64 ns = 0;
 
-	if (thread->plain_slot) {
-		thread->kind = thread->plain_slot / 2;
-		thread->flags = 0;
-		thread->timed = thread->start != 0;
+	if (thread->send.plain_slot) {
+		thread->send.kind = thread->send.plain_slot / 2;
+		thread->send.flags = 0;
+		thread->send.timed = thread->send.start != 0;
 	}
-	zerocopy = thread->flags & MSG_ZEROCOPY;
-	slot = CALL_SLOT(thread->kind, zerocopy);
-	if (thread->timed)
-		ns = bpf_ktime_get_ns() - thread->start;
+	zerocopy = thread->send.flags & MSG_ZEROCOPY;
+	slot = CALL_SLOT(thread->send.kind, zerocopy);
+	if (thread->send.timed)
+		ns = bpf_ktime_get_ns() - thread->send.start;
 	if (full_path) {
-		account__end(slot, thread->flags & MSG_SPLICE_PAGES, ret);
+		account__end(slot, thread->send.flags & MSG_SPLICE_PAGES, ret);
 		counters__end(thread);
 		timeline__end(thread, slot, ret);
 	}
-	thread->sock = 0;
+	thread->send.sock = 0;
 	thread->returned = (__u64)sk;
 	if (zerocopy)
 		flags = zerocopy_returned((__u64)sk, ret);
 	if (zerocopy || group_by)
 		groups__count_send((__u64)sk, flags, ret, ns);
-	if (zerocopy && thread->notification)
-		notification__end(thread->notification, ret);
+	if (zerocopy && thread->send.notification)
+		notification__end(thread->send.notification, ret);
 	s = count_send(slot, ret, ns, flags);
 	if (full_path && s)
 		counters__add(s, thread);
-	thread->notification = 0;
-	thread->followed = thread->guessed = thread->tracked = 0;
+	thread->send.notification = 0;
+	thread->send.guessed = thread->send.tracked = 0;
 }
 
-/*
- * Counts a send of which only the return was seen. A global function that takes only numbers,
- * because it is rare.
- */
-__noinline int count_untimed(__u64 sock, int ret)
+/* Counts a send of which only the return was seen. */
+GLOBAL int count_untimed(__u64 sock, int ret)
 {
 	struct sock *sk = (struct sock *)sock;
 	enum call_kind kind = current_call(sk);

@@ -9,16 +9,14 @@
 #define AF_UNIX	      1
 #define IPPROTO_MPTCP 262
 
-/* Are sends timed by tcp_sendmsg_locked and sock_send_length? */
+/* Are sends timed by PROTO_SEND_LOCKED and sock_send_length? */
 const volatile bool times_by_tracepoint = false;
 /* May a send connect its socket? A load's connections are open before its window. */
 const volatile bool sends_connect = true;
-/* Address of tcp_sendmsg; 0 where the kernel hides it. */
-const volatile __u64 tcp_sendmsg_address = 0;
 
 /*
  * Counts sends that are not measured, so that the report can say they exist: MPTCP's, whose
- * subflows tcp_sendmsg does not see, and zero-copy sends by other protocols.
+ * subflows PROTO_SEND does not see, and zero-copy sends by other protocols.
  */
 static __always_inline void count_other(struct sock *sk, int ret)
 {
@@ -79,7 +77,7 @@ static __noinline void loop_begin(struct thread *thread, struct sock *sk, struct
 	message_begin(thread, sk, msg, kind, flags, timeline ? READ(msg, msg_iter.count) : 0,
 		      STAGE_UNACCOUNTED);
 	if (has_send_id(thread, sk)) {
-		thread->size = READ(msg, msg_iter.count);
+		thread->send.size = READ(msg, msg_iter.count);
 		follow_send(thread, sk);
 	}
 }
@@ -90,29 +88,29 @@ static __noinline void first_loop(struct sock *sk, struct msghdr *msg)
 	struct thread *thread = sender__get();
 	enum call_kind kind;
 
-	if (!thread || thread->sock == (__u64)sk)
+	if (!thread || thread->send.sock == (__u64)sk)
 		return;
-	if (thread->sock)
+	if (thread->send.sock)
 		thread__leave_send(thread);
 	kind = current_call(sk);
-	thread->before = began_before(thread, msg, kind);
-	if (thread->before)
-		thread->sock = (__u64)sk;
+	thread->send.before = began_before(thread, msg, kind);
+	if (thread->send.before)
+		thread->send.sock = (__u64)sk;
 	else
 		loop_begin(thread, sk, msg, kind, READ(msg, msg_flags));
 }
 
 /* Fires in each pass of the loop; the first pass is the start. */
-SEC("raw_tp/tcp_sendmsg_locked")
+SEC("raw_tp/" PROTO_SEND_LOCKED)
 int BPF_PROG(send_loop, struct sock *sk, struct msghdr *msg)
 {
 	struct thread *thread = thread__in_slot();
 	enum call_kind kind;
 	__u32 flags;
 
-	if (thread && thread->sock == (__u64)sk)
+	if (thread && thread->send.sock == (__u64)sk)
 		return 0;
-	if (!thread || thread->sock || !is_lasting_sender(thread) || !thread->has_sent ||
+	if (!thread || thread->send.sock || !is_lasting_sender(thread) || !thread->has_sent ||
 	    thread->role & ROLE_IO_WORKER || gate != GATE_OPEN) {
 		if (!is_bystander())
 			first_loop(sk, msg);
@@ -132,9 +130,9 @@ static __noinline void length_end(struct thread *thread, struct sock *sk, int re
 {
 	if (!thread)
 		thread = thread__beside_slot();
-	if (gate && thread && thread->sock == (__u64)sk) {
-		if (thread->before)
-			thread->sock = thread->before = 0;
+	if (gate && thread && thread->send.sock == (__u64)sk) {
+		if (thread->send.before)
+			thread->send.sock = thread->send.before = 0;
 		else
 			send_end(thread, ret);
 		return;
@@ -142,7 +140,7 @@ static __noinline void length_end(struct thread *thread, struct sock *sk, int re
 	thread = sender__get();
 	if (!thread)
 		return;
-	if (!is_tcp(sk)) {
+	if (!is_ours(sk)) {
 		count_other(sk, ret);
 		return;
 	}
@@ -155,25 +153,8 @@ static __noinline void length_end(struct thread *thread, struct sock *sk, int re
 	count_untimed((__u64)sk, ret);
 }
 
-struct proto___sends {
-	void *sendmsg;
-} __attribute__((preserve_access_index));
-
-struct sock_common___sends {
-	struct proto___sends *skc_prot;
-} __attribute__((preserve_access_index));
-
-/* Does tcp_sendmsg make this TCP socket's sends? kTLS and sockmaps have functions of their own. */
-static __always_inline bool by_tcp_sendmsg(struct sock *sk)
-{
-	if (!tcp_sendmsg_address)
-		return !READ((struct inet_connection_sock *)sk, icsk_ulp_ops);
-	return (__u64)READ((struct sock_common___sends *)sk, skc_prot, sendmsg) ==
-	       tcp_sendmsg_address;
-}
-
 /*
- * Where tcp_sendmsg is hooked, sends that do not call it are counted here, untimed. Those that do
+ * Where PROTO_SEND is hooked, sends that do not call it are counted here, untimed. Those that do
  * were counted at their return, just before this: returned names their socket.
  */
 static __noinline void length_over_tcp(struct sock *sk, int ret)
@@ -187,9 +168,9 @@ static __noinline void length_over_tcp(struct sock *sk, int ret)
 	thread = sender__get();
 	if (!thread)
 		return;
-	if (!is_tcp(sk))
+	if (!is_ours(sk))
 		count_other(sk, ret);
-	else if (!by_tcp_sendmsg(sk))
+	else if (!sends_by_proto(sk))
 		count_untimed((__u64)sk, ret);
 }
 
@@ -208,7 +189,7 @@ int BPF_PROG(send_length, struct sock *sk, int ret)
 		return 0;
 	}
 	thread = thread__in_slot();
-	if (thread && thread->sock == (__u64)sk && !thread->before && gate &&
+	if (thread && thread->send.sock == (__u64)sk && !thread->send.before && gate &&
 	    plain_end(thread, ret))
 		return 0;
 	if (thread || !is_bystander())
@@ -234,7 +215,7 @@ static __noinline void send_connects(struct sock *sk)
 	struct thread *thread;
 
 	thread = kind == CALL_OTHER || kind == CALL_IO_URING ? NULL : thread__get();
-	if (!thread || !(thread->role & ROLE_SENDER) || !is_tcp(sk))
+	if (!thread || !(thread->role & ROLE_SENDER) || !is_ours(sk))
 		return;
 	thread->has_sent = true;
 	call_begin(thread, sk, kind, call_regs());
@@ -242,31 +223,13 @@ static __noinline void send_connects(struct sock *sk)
 		follow_send(thread, sk);
 }
 
-/* A connecting socket may have the memory of a closed one. */
 SEC("raw_tp/inet_sock_set_state")
 int BPF_PROG(socket_state, struct sock *sk, int before, int state)
 {
-	struct zsock *s = *(volatile __u32 *)&sockets_kept ? zsock__find((__u64)sk) : NULL;
-
-	if (s && s->closed && state != TCP_CLOSE)
-		zsock__forget((__u64)sk);
-	if (times_by_tracepoint && sends_connect && gate == GATE_OPEN && state == TCP_SYN_SENT)
+	if (state == STATE_CONNECTS || state == STATE_ACCEPTED)
+		zsock__replace(sk);
+	if (times_by_tracepoint && sends_connect && gate == GATE_OPEN && state == STATE_CONNECTS)
 		send_connects(sk);
-	return 0;
-}
-
-/* The socket is destroyed. Its queued data complete after this. */
-SEC("raw_tp/tcp_destroy_sock")
-int BPF_PROG(socket_gone, __u64 sock)
-{
-	struct zsock *s = *(volatile __u32 *)&sockets_kept ? zsock__find(sock) : NULL;
-
-	if (!s || s->closed)
-		return 0;
-	/* Atomic: with completed(), one of the two must see what the other did. */
-	__sync_fetch_and_add(&s->closed, 1);
-	if (s->waiting <= 0)
-		zsock__retire(sock);
 	return 0;
 }
 
@@ -283,7 +246,7 @@ int BPF_PROG(send_enter, struct pt_regs *regs, __u64 number)
 	if (!thread)
 		return 0;
 	sk = socket_of(PT_REGS_PARM1_CORE_SYSCALL(regs));
-	if (!sk || !is_tcp(sk))
+	if (!sk || !is_ours(sk))
 		return 0;
 	call_begin(thread, sk, kind, regs);
 	if (ids_guessed && has_send_id(thread, sk))
@@ -296,7 +259,7 @@ int BPF_PROG(send_exit, struct pt_regs *regs, long ret)
 {
 	struct thread *thread = gate ? thread__peek() : NULL;
 
-	if (thread && thread->sock)
+	if (thread && thread->send.sock)
 		send_end(thread, ret);
 	return 0;
 }

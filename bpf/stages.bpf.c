@@ -11,7 +11,7 @@
 STAGE(stage_request, "msg_zerocopy_realloc", STAGE_REQUEST)
 STAGE(stage_alloc, "tcp_stream_alloc_skb", STAGE_ALLOC)
 STAGE(stage_fragment, "sk_page_frag_refill", STAGE_FRAGMENT)
-STAGE(stage_copy, "tcp_sendmsg_locked", STAGE_COPY)
+STAGE(stage_copy, PROTO_SEND_LOCKED, STAGE_COPY)
 STAGE(stage_pin, "skb_zerocopy_iter_stream", STAGE_PIN)
 STAGE(stage_transmit, "tcp_write_xmit", STAGE_TRANSMIT)
 STAGE(stage_deep_copy, "skb_copy_ubufs", STAGE_DEEP_COPY)

@@ -12,7 +12,7 @@
 
 /* Set by the loader, which removes this code if it is false. */
 const volatile bool stages = false;
-/* Is tcp_sendmsg_locked hooked? */
+/* Is PROTO_SEND_LOCKED hooked? */
 const volatile bool copy_is_hooked = false;
 
 #define STAGE_DEPTH 8 /* a power of two */
@@ -202,7 +202,7 @@ static __always_inline void stage__end(enum stage stage)
 		s->depth = depth - 1;
 		break;
 	}
-	/* After tcp_sendmsg_locked, tcp_sendmsg releases the socket; before, it locks it. */
+	/* After PROTO_SEND_LOCKED, PROTO_SEND releases the socket; before, it locks it. */
 	if (stage == STAGE_COPY)
 		s->stages[0] = STAGE_RELEASE;
 }
@@ -302,7 +302,7 @@ static __always_inline void account__resume(struct account *a)
 	a->off = 0;
 }
 
-/* The rest of tcp_sendmsg_locked is a copy, unless the send took pages as they are. */
+/* The rest of PROTO_SEND_LOCKED is a copy, unless the send took pages as they are. */
 static __always_inline void account__name_rest(struct account *a, bool pages)
 {
 	__u32 m;

@@ -2,19 +2,14 @@
 /* State that all programs share: the gate, the processes to measure, what each thread is doing. */
 #pragma once
 
-#include "read.bpf.h"
+#include "proto.bpf.h"
 
-#include <bpf/bpf_endian.h>
 #include <bpf/bpf_tracing.h>
 
 #include "abi.h"
 
 #define MSG_ZEROCOPY	 0x4000000
 #define MSG_SPLICE_PAGES 0x8000000 /* of sendfile and splice, since Linux 6.5 */
-#define NETIF_F_SG	 (1ULL << 0)
-#define IPPROTO_TCP	 6
-#define AF_INET		 2
-#define AF_INET6	 10
 
 #define MAP(name, kind, flags, entries, key_type, value_type) \
 	struct {                                              \
@@ -78,13 +73,6 @@ PERCPU_ARRAY(totals, 1, struct totals);
 /* enum gate */
 volatile __u32 gate;
 
-static __always_inline bool is_tcp(struct sock *sk)
-{
-	__u16 family = READ(sk, __sk_common.skc_family);
-
-	return (family == AF_INET || family == AF_INET6) && READ(sk, sk_protocol) == IPPROTO_TCP;
-}
-
 /* FNV-1a, by words. most is the bound of count that the verifier needs. */
 static __always_inline __u64 hash_words(const __u64 *words, __u32 count, __u32 most)
 {
@@ -112,9 +100,17 @@ static __always_inline __u64 function_result(unsigned long long *ctx, int argume
 }
 
 /*
- * A pointer as a number: all verifiers allow arithmetic with numbers, not with pointers, and global
- * functions take only numbers before Linux 5.12.
+ * Forms that verifiers require:
+ *
+ * A global function is checked once, a static one at each call, for each way that leads to it.
+ * Therefore long loops are global functions, and so are rare parts that several programs call.
+ * Before Linux 5.12 they take only numbers, and look up their socket again. Each turn of a loop is
+ * checked: a long loop calls a global function that has a short one. A loop whose bound is computed
+ * needs a constant bound, too.
  */
+#define GLOBAL __noinline
+
+/* A pointer as a number: all verifiers allow arithmetic with numbers, not with pointers. */
 static __always_inline __u64 number_of(const void *pointer)
 {
 	__u64 number = 0;
@@ -124,18 +120,24 @@ static __always_inline __u64 number_of(const void *pointer)
 }
 
 /*
- * 0, but the verifier does not know it. If a sum starts from a known 0, the verifier checks a loop
- * once for each way in which the sum can become another number.
+ * 0, which the verifier does not know. From a known number, it checks a loop, or what follows,
+ * once for each way in which the number can become another.
  */
 volatile __u64 opaque_zero;
 
-/* The same number, which the verifier does not know any more: it checks what follows once. */
+/*
+ * The same number, not known to the verifier. Those of Linux 5.10 and 6.1 have removed a test of a
+ * number that was tested before in the same turn of a loop with calls, as if they knew the result.
+ */
 static __always_inline __u64 opaque(__u64 number)
 {
 	return number + opaque_zero;
 }
 
-/* Adds to a member of totals, atomically: an interrupt on this CPU may add to it, too. */
+/*
+ * Adds to a member of totals, atomically: an interrupt on this CPU may add to it, too. If n is a
+ * constant 0, clang makes an atomic OR, which Linux 5.10 lacks.
+ */
 #define COUNT(member, n)                                      \
 	({                                                    \
 		struct totals *t_ = FIRST_OF(totals);         \
@@ -323,11 +325,11 @@ static __always_inline __u32 current_role(void)
 /* The return of the thread's send was not seen. */
 static __always_inline void thread__leave_send(struct thread *thread)
 {
-	if (!thread->before)
+	if (!thread->send.before)
 		COUNT(unreturned, 1);
-	thread->sock = thread->before = 0;
-	thread->notification = 0;
-	thread->followed = thread->guessed = thread->tracked = 0;
+	thread->send.sock = thread->send.before = 0;
+	thread->send.notification = 0;
+	thread->send.guessed = thread->send.tracked = 0;
 }
 
 /* The state of the thread, if its process is a target now; else NULL. */

@@ -67,8 +67,7 @@ static __always_inline __u32 call_flags(enum call_kind kind, struct pt_regs *reg
 
 #define IOVECS_READ 16
 
-/* A global function that takes only numbers: the verifier checks its loop once per program. */
-__noinline __u64 iovecs_size(__u64 iovecs, __u64 count)
+GLOBAL __u64 iovecs_size(__u64 iovecs, __u64 count)
 {
 	struct iovec part;
 	__u64 size = 0;

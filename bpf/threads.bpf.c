@@ -22,7 +22,7 @@ static __always_inline void thread__end(struct thread *thread)
 {
 	__u32 tid = thread->tid, slot = tid % THREAD_SLOTS, *owner;
 
-	if (thread->sock)
+	if (thread->send.sock)
 		thread__leave_send(thread);
 	thread->tid = 0;
 	bpf_map_delete_elem(&more_threads, &tid);

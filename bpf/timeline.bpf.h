@@ -30,10 +30,10 @@ HASH(timeline_chosen, 1, __u32, __u64);
 struct timeline_part timeline_part;
 
 /*
- * The thread, the CPU and the time are those of now. A global function of numbers: the verifier
- * goes through it once. ids: the first, and in the upper half how many.
+ * The thread, the CPU and the time are those of now. ids: the first, and in the upper half how
+ * many.
  */
-__noinline int timeline__emit(__u32 kind, __u64 sock, __u64 ids, __s64 bytes, __u32 extra)
+GLOBAL int timeline__emit(__u32 kind, __u64 sock, __u64 ids, __s64 bytes, __u32 detail)
 {
 	__u64 now = bpf_ktime_get_ns(), *lost;
 	struct timeline_event *e;
@@ -53,7 +53,7 @@ __noinline int timeline__emit(__u32 kind, __u64 sock, __u64 ids, __s64 bytes, __
 	e->tid = current_ids();
 	e->id = ids;
 	e->sends = ids >> 32;
-	e->extra = extra;
+	e->detail = detail;
 	e->lost = *lost;
 	e->cpu = bpf_get_smp_processor_id();
 	e->kind = kind;
@@ -70,8 +70,8 @@ static __always_inline bool timeline__is_full(void)
 /* Of a connection: the sender's and the receiver's, which is the same at both ends. */
 static __always_inline __u32 timeline__ports(struct sock *sk, bool sends)
 {
-	__u32 here = READ(sk, __sk_common.skc_num);
-	__u32 there = bpf_ntohs(READ(sk, __sk_common.skc_dport));
+	__u32 here = own_port(sk);
+	__u32 there = peer_port(sk);
 
 	return sends ? here << 16 | there : there << 16 | here;
 }
@@ -110,40 +110,40 @@ static __always_inline void timeline__begin(struct thread *thread, struct sock *
 	if (!timeline)
 		return;
 	ports = timeline__ports(sk, true);
-	thread->in_timeline = timeline__chooses(sk, ports);
-	if (!thread->in_timeline)
+	thread->send.in_timeline = timeline__chooses(sk, ports);
+	if (!thread->send.in_timeline)
 		return;
 	seq = READ((struct tcp_sock *)sk, write_seq);
 	__sync_fetch_and_add(&timeline_part.sends, 1);
 	timeline_part.end_seq = seq + size;
-	timeline__emit(EVENT_SEND, thread->sock, ports, size, seq);
+	timeline__emit(EVENT_SEND, thread->send.sock, ports, size, seq);
 }
 
 /* It has an id, and may complete before it returns. */
 static __always_inline void timeline__give_id(const struct thread *thread)
 {
-	if (timeline && thread->in_timeline)
-		timeline_part.end_id = thread->id + 1;
+	if (timeline && thread->send.in_timeline)
+		timeline_part.end_id = thread->send.id + 1;
 }
 
 /* It returns. slot: of calls. */
 static __always_inline void timeline__end(struct thread *thread, __u32 slot, __s64 ret)
 {
-	__u64 has_id = thread->tracked && ret > 0;
+	__u64 has_id = thread->send.tracked && ret > 0;
 
-	if (!timeline || !thread->in_timeline)
+	if (!timeline || !thread->send.in_timeline)
 		return;
-	thread->in_timeline = 0;
-	timeline__emit(EVENT_RETURN, thread->sock, has_id << 32 | thread->id, ret, slot);
+	thread->send.in_timeline = 0;
+	timeline__emit(EVENT_RETURN, thread->send.sock, has_id << 32 | thread->send.id, ret, slot);
 }
 
 /* Something happens while the calling thread is in a send that is taken. */
-static __always_inline void timeline__in_send(__u32 kind, __u32 extra)
+static __always_inline void timeline__in_send(__u32 kind, __u32 detail)
 {
 	struct thread *thread = timeline ? thread__peek() : NULL;
 
-	if (thread && thread->sock && thread->in_timeline)
-		timeline__emit(kind, thread->sock, 0, 0, extra);
+	if (thread && thread->send.sock && thread->send.in_timeline)
+		timeline__emit(kind, thread->send.sock, 0, 0, detail);
 }
 
 /* The CPU goes to another thread. One that has no slot of its own is not looked for. */
@@ -153,19 +153,19 @@ static __always_inline void timeline__switch(bool preempted, struct task_struct 
 	struct thread *thread = &threads[tid % THREAD_SLOTS];
 
 	timeline__in_send(EVENT_SWITCH_OUT, preempted);
-	if (tid && thread->tid == tid && thread->sock && thread->in_timeline)
-		timeline__emit(EVENT_SWITCH_IN, thread->sock, 0, 0, tid);
+	if (tid && thread->tid == tid && thread->send.sock && thread->send.in_timeline)
+		timeline__emit(EVENT_SWITCH_IN, thread->send.sock, 0, 0, tid);
 }
 
 /* What happens to zero-copy sends, by their ids. */
 static __always_inline void timeline__of_ids(__u32 kind, __u64 sock, __u32 first, __u32 sends,
-					     __s64 bytes, __u32 extra)
+					     __s64 bytes, __u32 detail)
 {
 	if (!timeline || (timeline_sends && timeline_part.sock != sock))
 		return;
 	if (!timeline__is_full() || (__s32)(first - timeline_part.end_id) < 0)
 		timeline__emit(kind, number_of((void *)sock), (__u64)sends << 32 | first, bytes,
-			       extra);
+			       detail);
 }
 
 /* Are the packets of this socket's sends taken? Where all sends are, only within them. */
@@ -178,7 +178,7 @@ static __always_inline bool timeline__has_packets(struct sock *sk)
 	if (timeline_sends)
 		return timeline_part.sock == (__u64)sk;
 	thread = thread__peek();
-	return thread && thread->sock == (__u64)sk && thread->in_timeline;
+	return thread && thread->send.sock == (__u64)sk && thread->send.in_timeline;
 }
 
 /* One of them goes on, with so many bytes from this place in the connection's. */

@@ -4,7 +4,7 @@
  * queue. Each has a notification, a request that completes when the kernel no longer uses the
  * pages. Notifications of one socket may be linked: the first, the head, then gets the copies of
  * all, and all complete with it ("io_uring/notif: implement notification stacking"). The unit is a
- * call of tcp_sendmsg: a send that the socket accepts in parts counts as several, with one
+ * call of PROTO_SEND: a send that the socket accepts in parts counts as several, with one
  * notification.
  */
 #pragma once
@@ -61,11 +61,8 @@ static __noinline __u64 notification__begin_send(__u64 key, struct sock *sk,
 	return key;
 }
 
-/*
- * If the send was linked to another notification meanwhile, the head takes over its counts. A
- * global function that takes only numbers, because most sends have no notification.
- */
-__noinline int notification__end(__u64 key, __s64 ret)
+/* If the send was linked to another notification meanwhile, the head takes over its counts. */
+GLOBAL int notification__end(__u64 key, __s64 ret)
 {
 	struct notification *own = bpf_map_lookup_elem(&notifications, &key), *n, fresh;
 	__u64 head = notification__head(key);

@@ -10,48 +10,6 @@
 /* If no program sees the id that a send gets, the socket's next one is assumed. */
 const volatile bool ids_guessed = false;
 
-#define SLOT_BITS  4
-#define NOTE_BITS  8
-#define NOTE_MOVED 0xffff /* replaces the first bits of a slot whose note is in spill */
-
-/* A send in flight, by the lower bits of its id; and the note of a ubuf that begins with it. */
-struct slot {
-	__u64 start; /* ns; 0: no send in flight */
-	__u32 id;    /* of the last send in this slot */
-	__u32 bytes; /* that the send requested */
-	/* CAUSE_BIT_* and a cause counter's index; 0: unused */
-	union {
-		__u16 bits[SLOT_BITS];
-		__u64 word;
-	};
-};
-
-/* The note of a ubuf that does not fit in a slot. */
-struct note {
-	union {
-		__u16 bits[NOTE_BITS];
-		__u64 words[2];
-	};
-	__u32 bytes; /* of the ubuf, as its references left them */
-	__u16 sends; /* of the ubuf; 0: no reference was seen to be released */
-	__u16 flagged;
-};
-
-#define RING_MASK (RING_SLOTS - 1)
-
-#define BATCHES	    16 /* a power of two */
-#define CORRECTIONS 8  /* also a power of two */
-
-/* Completions that were counted with the flag of the error queue's tail: flag_batch.bpf.h. */
-struct flag_batch {
-	__u32 from, tail_first; /* send ids */
-	__u32 sends;		/* how many from there on; 0: being written */
-	__u32 in_window;	/* how many of these belong to the window */
-	__u32 flagged;		/* the flag with which they were counted */
-	__u32 causes_counted;	/* 0: their causes are not counted yet */
-	__u64 bits[2];		/* the note by which their causes were counted */
-};
-
 /*
  * The window's ids of a socket that others also use. A word has 32 ids as bits, below the number of
  * their block.
@@ -62,36 +20,39 @@ struct shared_ids {
 	__u64 words[SHARED_WORDS];
 };
 
+#define CAUSE_BITS 8
+
+/* The causes of a ubuf's copies: CAUSE_BIT_* and a cause counter's index. */
+union note {
+	__u16 bits[CAUSE_BITS];
+	__u64 words[2];
+};
+
 struct zsock {
-	__u64 sock;	  /* address of the struct sock */
-	__u32 first;	  /* first send id of the window */
-	__u32 next;	  /* one past the window's last id */
-	__u32 counted_to; /* the error queue's completions are counted up to here */
-	__u32 freed_to;	  /* one past the last send seen to complete */
-	__s32 waiting;	  /* sends of the window that have not completed */
-	__u32 closed;	  /* the entry is removed when no send is waiting */
-	__u32 generation; /* distinguishes it from another socket at the same address */
-	__u32 assumed;	  /* sends counted before their own notification was read */
-	__u32 under_way;  /* sends with a guessed id that have not returned */
-	__u32 shared;	  /* several sends were guessed at once: no guess is exact any more */
-	__u32 batch_turn;
+	__u64 sock;	   /* address of the struct sock */
+	__u64 tail;	   /* the error queue's tail as it was last counted: TAIL() */
+	__u32 first;	   /* first send id of the window */
+	__u32 next;	   /* one past the window's last id */
+	__u32 earlier_to;  /* completions of earlier sends are counted up to this id */
+	__s32 waiting;	   /* sends of the window that have not completed */
+	__u32 closed;	   /* the entry is removed when no send is waiting */
+	__u32 generation;  /* distinguishes it from another socket at the same address */
+	__u32 under_way;   /* sends with a guessed id that have not returned */
+	__u32 shared;	   /* several sends were guessed at once: no guess is exact any more */
 	__u32 is_shared;   /* other processes' sends took ids, too */
 	__u32 shared_from; /* from this id on, shared_ids has the window's */
-	__u32 corrections_left;
-	__u32 notified_to;	/* one past the ids of the queue's tail when it was last reported */
-	__u32 claiming;		/* CPUs that count sends which they claimed */
+	__u32 notified_to; /* one past the ids of the queue's tail when it was last reported */
+	__u32 reserved;
 	struct group_key owner; /* group that completions are charged to: see groups.bpf.h */
 	__u64 device;		/* of its route when owner was set */
-	struct flag_batch batches[BATCHES];
-	__u64 corrections[CORRECTIONS]; /* whose batch is not kept yet: flag_batch.bpf.h */
-	struct slot ring[RING_SLOTS];
+	union note note;	/* of the ubuf up to whose sends the queue's tail is counted */
 };
+
+/* The first id of a notification, and one past its last. */
+#define TAIL(first, end) ((__u64)(end) << 32 | (__u32)(first))
 
 /* Key: the address of struct sock. */
 GROWING_HASH(sockets, 65536, __u64, struct zsock);
-
-/* The value of a new entry: too large for a program's stack. */
-PERCPU_ARRAY(new_socket, 1, struct zsock);
 
 /* Sockets of which other processes' sends take ids, too. */
 GROWING_HASH(shared, SHARED_MAX, __u64, struct shared_ids);
@@ -99,39 +60,11 @@ GROWING_HASH(shared, SHARED_MAX, __u64, struct shared_ids);
 /* The value of a new entry: too large for a program's stack. */
 static const struct shared_ids no_ids;
 
-struct note_key {
-	__u64 sock;
-	__u32 generation;
-	__u32 id;
-};
+/* Sockets in the map; those of them that are closed; all there ever were. */
+__u32 sockets_kept, sockets_closed, generations;
 
-/* Notes of sends that have no slot, or need more bits than a slot has. */
-GROWING_HASH(spill, 65536, struct note_key, struct note);
-
-#define RETIRED 16 /* a power of two */
-
-/* The last closed sockets of a CPU without sends in flight: their counts may still be corrected. */
-struct retired {
-	__u64 socks[RETIRED];
-	__u32 turn;
-};
-
-PERCPU_ARRAY(retired, 1, struct retired);
-
-/* Retired sockets; the insertion decides which CPU retires one. */
-GROWING_HASH(retired_once, 65536, __u64, __u8);
-
-/* Sockets in the map, those that are not retired, and all there ever were. */
-__u32 sockets_kept, sockets_live, generations;
-
-/* For hooks that every packet passes. False: no target's zero-copy send is in flight. */
+/* False: no target's zero-copy send can be in flight. */
 static __always_inline bool sockets_watched(void)
-{
-	return gate && *(volatile __u32 *)&sockets_live;
-}
-
-/* The same for hooks of notifications, which also concern sockets that have just been closed. */
-static __always_inline bool notifications_watched(void)
 {
 	return gate && *(volatile __u32 *)&sockets_kept;
 }
@@ -157,19 +90,6 @@ static __always_inline bool id_before(__u32 id, __u32 that)
 static __always_inline __u32 first_watched(const struct zsock *s, __u32 id)
 {
 	return id_before(id, s->first) ? s->first : id;
-}
-
-/* The id of the socket's next zero-copy send. */
-static __always_inline __u32 next_id(struct sock *sk)
-{
-	return READ(sk, sk_zckey.counter);
-}
-
-static __always_inline bool zerocopy_enabled(struct sock *sk)
-{
-	__u64 enabled = 1ULL << bpf_core_enum_value(enum sock_flags, SOCK_ZEROCOPY);
-
-	return READ(sk, __sk_common.skc_flags) & enabled;
 }
 
 #define SO_EE_ORIGIN_ZEROCOPY 5
@@ -212,29 +132,13 @@ static __always_inline __u64 *shared__word(struct shared_ids *ids, __u32 block)
 	return &ids->words[block & (SHARED_WORDS - 1)];
 }
 
-/* Sends that have not completed when their word is replaced are untracked. */
-static __always_inline void shared__evict(struct zsock *s, __u64 word)
-{
-	__u32 end = ((__u32)(word >> 32) + 1) << 5, waiting = (__u32)word;
-	__s32 behind = end - s->freed_to;
-
-	if (behind <= 0 || !waiting)
-		return;
-	if (behind < 32)
-		waiting &= ~0U << (32 - behind);
-	COUNT(untracked, __builtin_popcount(waiting));
-	__sync_fetch_and_add(&s->waiting, -__builtin_popcount(waiting));
-}
-
 /* The socket is locked, unless ids are guessed; guesses may be wrong. */
-static __always_inline void shared__add(struct zsock *s, struct shared_ids *ids, __u32 id)
+static __always_inline void shared__add(struct shared_ids *ids, __u32 id)
 {
 	__u64 *word = shared__word(ids, ID_BLOCK(id)), old = *(volatile __u64 *)word;
 
-	if (old >> 32 != ID_BLOCK(id)) {
-		shared__evict(s, old);
+	if (old >> 32 != ID_BLOCK(id))
 		old = (__u64)ID_BLOCK(id) << 32;
-	}
 	*(volatile __u64 *)word = old | ID_BIT(id);
 }
 
@@ -253,10 +157,9 @@ static __always_inline __u32 ids_of_word(__u64 word, __u32 block, __u32 first, _
 
 /*
  * How many of the ids first..last are the window's, in up to WORDS_AT_ONCE words, from block
- * backwards. A global function that takes only numbers, with a short loop: the verifier checks it
- * once, but every turn of its loop.
+ * backwards.
  */
-__noinline __u32 shared_sends_before(__u64 sock, __u32 first, __u32 last, __u32 block)
+GLOBAL __u32 shared_sends_before(__u64 sock, __u32 first, __u32 last, __u32 block)
 {
 	struct shared_ids *ids = bpf_map_lookup_elem(&shared, &sock);
 	__u32 blocks = (block - ID_BLOCK(first)) & (~0U >> 5);
@@ -271,7 +174,7 @@ __noinline __u32 shared_sends_before(__u64 sock, __u32 first, __u32 last, __u32 
 }
 
 /* The same over all words, from the last one, because older ones may have been replaced. */
-__noinline __u32 shared_sends(__u64 sock, __u32 first, __u32 last)
+GLOBAL __u32 shared_sends(__u64 sock, __u32 first, __u32 last)
 {
 	__u32 blocks = (ID_BLOCK(last) - ID_BLOCK(first)) & (~0U >> 5);
 	__u32 sends = 0, i;
@@ -338,7 +241,7 @@ static __noinline bool id__take(struct zsock *s, __u32 id)
 		ids = shared__get(s);
 		if (!ids)
 			return false;
-		shared__add(s, ids, id);
+		shared__add(ids, id);
 	}
 	__sync_fetch_and_add(&s->next, ahead + 1);
 	__sync_fetch_and_add(&s->waiting, 1);
@@ -360,90 +263,4 @@ static __noinline void id__give_back(struct zsock *s)
 	}
 	__sync_fetch_and_add(&s->next, -1);
 	__sync_fetch_and_add(&s->waiting, -1);
-}
-
-/* How entries of sockets are created and removed. */
-
-#define LONG_BEFORE (1U << 20)
-
-static __noinline void zsock__forget(__u64 sock)
-{
-	if (bpf_map_delete_elem(&sockets, &sock))
-		return;
-	bpf_map_delete_elem(&shared, &sock);
-	__sync_fetch_and_add(&sockets_kept, -1);
-	if (bpf_map_delete_elem(&retired_once, &sock))
-		__sync_fetch_and_add(&sockets_live, -1);
-}
-
-/*
- * A closed socket has no send in flight. Its last notifications are freed right after this, so its
- * entry is kept, and that of an earlier socket of this CPU is removed.
- */
-static __noinline void zsock__retire(__u64 sock)
-{
-	struct retired *last = FIRST_OF(retired);
-	__u64 *place, earlier;
-	struct zsock *s;
-	__u8 yes = 1;
-
-	if (!last || bpf_map_update_elem(&retired_once, &sock, &yes, BPF_NOEXIST))
-		return;
-	__sync_fetch_and_add(&sockets_live, -1);
-	place = &last->socks[last->turn++ & (RETIRED - 1)];
-	earlier = *place;
-	*place = sock;
-	/* A socket may have the memory of an earlier one. */
-	s = earlier == sock ? NULL : zsock__find(earlier);
-	if (s && s->closed && s->waiting <= 0)
-		zsock__forget(earlier);
-}
-
-/*
- * Counts the completions of a socket from this id on. A global function that takes only numbers,
- * because sockets are rarely new.
- */
-__noinline int zsock__watch(__u64 sock, __u32 id)
-{
-	struct zsock *fresh = FIRST_OF(new_socket);
-	struct sock *sk = (struct sock *)sock;
-	struct sock_extended_err ee;
-
-	if (!fresh)
-		return 0;
-	fresh->sock = sock;
-	/*
-	 * Up to here, sends of before the window have completed; without a notification, long
-	 * before.
-	 */
-	fresh->counted_to = last_notification(sk, &ee) ? ee.ee_data + 1 : id - LONG_BEFORE;
-	fresh->first = fresh->next = fresh->freed_to = fresh->notified_to = id;
-	/*
-	 * Sockets with one address never have the same number, though two CPUs may draw one at
-	 * once.
-	 */
-	fresh->generation = ++generations;
-	/* If there is no room, the socket's sends are untracked. */
-	if (!bpf_map_update_elem(&sockets, &sock, fresh, BPF_NOEXIST)) {
-		__sync_fetch_and_add(&sockets_kept, 1);
-		__sync_fetch_and_add(&sockets_live, 1);
-	}
-	return 0;
-}
-
-/* The entry of a socket whose zero-copy send gets this id. */
-static __always_inline struct zsock *zsock__get(struct sock *sk, __u32 id)
-{
-	struct zsock *s = zsock__find((__u64)sk);
-
-	/*
-	 * A closed entry is an earlier socket's with the same address, unless this socket is
-	 * closed, too.
-	 */
-	if (s && !(s->closed && (!id || READ(sk, __sk_common.skc_state) != TCP_CLOSE)))
-		return s;
-	if (s)
-		zsock__forget((__u64)sk);
-	zsock__watch(number_of(sk), id);
-	return zsock__find((__u64)sk);
 }

@@ -39,17 +39,17 @@ def lost_calls(run):
 
 
 def lost_completions(run):
-    """A missed completion shows as a send without one. The next notification of its socket makes up
-    for it, the last one of a window cannot. Of kprobes' programs older kernels do not tell which
-    were skipped: a window closes with all sends completed, so what is outstanding was missed.
+    """A completion that no program saw counts as lost when its socket ends, which may be after the
+    window. Of kprobes' programs older kernels do not tell which were skipped: the window of a load
+    closes with all sends completed, so what is outstanding was missed.
     """
     totals, completion = run.totals, run.hooks["completion"]
-    lost = totals["lost_completions"] + totals["lost_notifications"]
+    lost = totals["lost_completions"] + totals["untracked"]
     skipped = (completion["missed"] or 0) > run["missed_coalesced"]
     drained = not run["observed_s"]  # a load's window closes so; a program's does not
     if run.hooked("completion") and drained and (skipped or completion["mechanism"] == "kprobe"):
-        return lost + run.outstanding
-    return lost + totals["untracked"]
+        lost = max(lost, run.outstanding)
+    return lost + totals["lost_notifications"]
 
 
 def lost(run):

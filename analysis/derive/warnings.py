@@ -23,15 +23,6 @@ def machine(run):
                          "the PMU cannot be used: cycles, instructions and cache misses are not counted")
 
 
-def assumed(run):
-    """Where all flags are alike, a neighbour's is as good."""
-    totals = run.totals
-    copied = sum_of("flagged", totals)
-    if totals["flag_assumed"] and copied and copied != totals["completions"]:
-        yield "flag_assumed", (f"{totals['flag_assumed']} completions came out of order: their flag "
-                               "was inferred from a neighbouring completion")
-
-
 def unsent(run):
     """Latencies of an open loop know nothing of messages that were never begun."""
     rate = at(run.app, ("rate",)) or {}
@@ -87,7 +78,7 @@ def misses(run):
 
 
 def block(run, record):
-    found = [*machine(run), *unseen(run), *misses(run), *assumed(run), *unsent(run), *paced(record),
+    found = [*machine(run), *unseen(run), *misses(run), *unsent(run), *paced(record),
              *((code, words % (100 * value)) for value, doubtful, _, code, words in values(record)
                if value >= doubtful), *estimated(record)]
     if run["interrupted"]:

@@ -20,7 +20,6 @@ MIRROR, PACKET_TAP = map(NAMES.index, ("mirror", "packet_tap"))
 COPIERS = {"skb_copy_ubufs", "skb_segment", "__pskb_pull_tail", "skb_copy", "skb_pp_cow_data"}
 UNSEEN_COUNTER, FULL_COUNTER = 0, 1
 NO_COUNT = {"skbs": 0, "skbs_in_send": 0, "bytes": 0, "sends": 0, "unflagged": 0, "mirrored": 0, "tapped": 0}
-RING_SLOTS = 256
 NO_REPORT = ("without fentry or kprobes it is known only where the program has io_uring report it "
              "(IORING_SEND_ZC_REPORT_USAGE)")
 COMPLETED = ("completions", "completions_before", "outstanding", "copied", "flagged",
@@ -198,8 +197,8 @@ def pinned(run):
         return None
     totals, now, peak = run.totals, run.maps["pinned"], run.maps["pinned_peaks"]
     if totals["untimed"]:
-        run.missing("zerocopy.pinned", f"{totals['untimed']} sends could not be followed one by one "
-                    f"(at most {RING_SLOTS} of a socket)")
+        run.missing("zerocopy.pinned", f"the ids of {totals['untimed']} sends were guessed, and may be "
+                    "other sends' ids")
         return None
     if totals["unsized"]:
         run.missing("zerocopy.pinned", "how much a send asks for is not seen before it returns")

@@ -166,6 +166,12 @@ def adds_up(record):
         assert not count or 0 <= count < 1 << 40, record["lost"]
 
 
+def sockets_kept():
+    """The number of zero-copy sockets whose sends are followed: see Bounds in docs/run-record.md."""
+    release = [int(part) for part in re.findall(r"\d+", os.uname().release)[:2]]
+    return 65536 if release >= [6, 1] else 16384
+
+
 def completes(mechanism):
     """Does this mechanism see completions on this kernel?"""
     return re.search(rf"^completion\t{mechanism}\t[^\n]*\t(attached|may miss)\t", _all_ways(), re.M)

@@ -269,18 +269,11 @@ def test_threads_that_share_a_socket(program, mechanism):
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_more_in_flight_than_are_followed(program, mechanism):
-    """The others are not timed, and say so; what is pinned is then not known."""
+def test_many_in_flight(program, mechanism):
     record, app = observed(PYTHON, program, "deep", 100, 600, mechanism=mechanism)
     reported_as(record, app["records"], 600, app["copied"])
-    if attached(record, "send", "send id", "completion"):
-        seen = record["zerocopy"]
-        assert seen["completions"] == 600
-        assert seen["completion_ns"]["count"] == 600 - seen["completions_untimed"]
-        assert 256 <= seen["completion_ns"]["count"] < 600
-        assert seen["pinned"] is None
-        why = only([u for u in record["unmeasured"] if u["key"] == "zerocopy.pinned"])["reason"]
-        assert f"{seen['completions_untimed']} sends could not be followed" in why
+    timed(record)
+    drained(record, 100, 600 * 100)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user: run as root")

@@ -53,8 +53,6 @@ def exact(record, variant, sends):
     assert call["zerocopy"] == (variant == "zerocopy")
     expected = {"no_pmu", "few_cpus", "governor", "debug_kernel", "hook_misses", "paced",
                 "not_paced", *NOISE}
-    if hook(record, "completion")["mechanism"] == "tracepoint":
-        expected.add("flag_assumed")  # where some are copied and some are not
     assert {w["code"] for w in record["warnings"]} <= expected
     if may_lose(record):
         all_but_the_lost(record)

@@ -13,7 +13,7 @@ import sys
 import pytest
 
 from conftest import (ANALYZE, CALLS, NOTHING_LOST, NOTIFICATIONS, PATIENCE_S, PROGRAMS, MECHANISMS, Child, Receiver,
-                      adds_up, analyze, check, hook, losses, lossy, needs_bpf, only)
+                      adds_up, analyze, check, hook, losses, lossy, needs_bpf, only, sockets_kept)
 from test_completion import reported_as
 from test_scale import many_files, step, stepped  # noqa: F401 (a fixture)
 from test_window import groups_add_up
@@ -66,12 +66,6 @@ def nothing_lost(record):
     assert record["lost"]["flags"] <= few
 
 
-def has_room(record, sockets):
-    """For the state of so many at once: see Bounds in docs/run-record.md."""
-    release = [int(part) for part in record["host"]["kernel"].split(".")[:2]]
-    return sockets <= (65536 if release >= [6, 1] else 4096)
-
-
 # The largest number is more than the state of which is kept, on any kernel.
 @pytest.mark.parametrize("sockets", [min(2000, CALLS), *(pytest.param(n, marks=pytest.mark.slow)
                                                          for n in (10_000, 66_000))])
@@ -91,7 +85,7 @@ def test_many_sockets_open_at_once(sockets, many_files):  # noqa: F811
     assert [(o["sends"], o["failed"], o["completions"]) for o in own] == \
         [(sends, 0, sends)] * PROCESSES
     counted(record, total, sum(o["copied"] for o in own))
-    if has_room(record, PROCESSES * each):
+    if PROCESSES * each <= sockets_kept():
         nothing_lost(record)
     if not record["lost"]["completions"]:
         reported_as(record, sum(o["notifications"] for o in own), total, total)

@@ -117,38 +117,42 @@ static const struct hook hooks[HOOK_COUNT] = {
 	[HOOK_COMPLETION] = {
 		.name = "completion", .purpose = "whether a zero-copy send was flagged as copied",
 		.zerocopy_only = true,
+		/*
+		 * The kernel skips a program that interrupts itself. A program whose name ends in
+		 * _again then does the work of the program without this ending. It has to be called
+		 * after that one: those of fentry are called in reverse order.
+		 */
 		.options = {
 			/*
 			 * 5.10 has the second name. msg_zerocopy_callback of later kernels is
 			 * called once per reference, not once per notification.
 			 */
-			{MECHANISM_FENTRY, .programs = {"completion_fentry"},
-			 .functions = {"__msg_zerocopy_callback", "sock_zerocopy_callback"}},
-			/*
-			 * The second program of each pair runs when the kernel skips the first,
-			 * because these can also run in thread context, where they may be
-			 * preempted.
-			 */
 			{MECHANISM_FENTRY,
-			 .programs = {"reference_fentry", "reference_fentry_again",
+			 .programs = {"completion_fentry_again", "completion_fentry"},
+			 .functions = {"__msg_zerocopy_callback", "sock_zerocopy_callback"}},
+			{MECHANISM_FENTRY,
+			 .programs = {"reference_fentry_again", "reference_fentry",
 				      "reference_reported", "reference_reported_again"},
 			 .functions = {"msg_zerocopy_complete"}, .also = "sock_dequeue_err_skb",
 			 .also_programs = {"reference_dequeued"},
 			 .tracepoints = {{"inet_sk_error_report", 1}}, .by_reference = true},
 			{MECHANISM_TRACEPOINT,
-			 .programs = {"notification_queued", "notification_freed"},
+			 .programs = {"notification_queued", "notification_freed",
+				      "notification_freed_again", "notification_left"},
 			 .tracepoints = {{"inet_sk_error_report", 1}, {"consume_skb", 2}},
 			 .code = "sock_ofree", .sees_coalesced = "notification_freed",
 			 .preemptible = true, .by_queue = true},
 			{MECHANISM_TRACEPOINT,
-			 .programs = {"notification_queued", "notification_freed_in_stack"},
+			 .programs = {"notification_queued", "notification_freed_in_stack",
+				      "notification_left"},
 			 .tracepoints = {{"inet_sk_error_report", 1}, {"consume_skb", 1}},
 			 .code = "sock_ofree", .sees_coalesced = "notification_freed_in_stack",
 			 .preemptible = true, .by_stack = true, .by_queue = true},
 			{MECHANISM_KPROBE, .programs = {"completion_kprobe"},
 			 .functions = {"__msg_zerocopy_callback", "sock_zerocopy_callback"},
 			 .misses = SKIPPED_IN_INTERRUPTS},
-			{MECHANISM_TRACEPOINT, .programs = {"notification_queued"},
+			{MECHANISM_TRACEPOINT,
+			 .programs = {"notification_queued", "notification_left"},
 			 .tracepoints = {{"inet_sk_error_report", 1}},
 			 .misses = "cannot read the flag of a coalesced notification",
 			 .preemptible = true, .by_queue = true},

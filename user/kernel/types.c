@@ -45,8 +45,10 @@ static struct btf *read_types(void)
 }
 
 /*
- * Replaces libbpf's function, which libbpf calls to relocate programs, and which would read and
- * copy all types again.
+ * Replaces libbpf's function, which libbpf calls to find functions to attach to, and which would
+ * read and copy all types again. libbpf has no option that takes types which are read already. The
+ * function is part of its interface, and its own calls go by the dynamic linker: a release that
+ * calls its own function directly reads the types again, and a start takes longer.
  */
 struct btf *btf__load_vmlinux_btf(void)
 {

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <linux/bpf.h>
 #include <linux/membarrier.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -77,10 +78,42 @@ static int probe_missed(const struct bpf_link *link, __u64 *missed)
 	return 0;
 }
 
+/* The ending of the names of such programs. */
+#define AGAIN "_again"
+
 static bool is_kprobe(const struct tracer *t, const char *name)
 {
 	return bpf_program__type(bpf_object__find_program_by_name(t->skel->obj, name)) ==
 	       BPF_PROG_TYPE_KPROBE;
+}
+
+/*
+ * How often the kernel skipped the program and, if there is one, the program that then does its
+ * work. 0 or -errno.
+ */
+static int program_missed(const struct tracer *t, const char *name, __u64 *missed)
+{
+	struct bpf_prog_info info;
+	char again[BPF_OBJ_NAME_LEN * 2];
+	int err = program_info(t, name, &info);
+
+	if (err)
+		return err;
+	*missed = info.recursion_misses;
+	snprintf(again, sizeof(again), "%s" AGAIN, name);
+	if (!attached(t, again))
+		return 0;
+	err = program_info(t, again, &info);
+	if (!err && info.recursion_misses < *missed)
+		*missed = info.recursion_misses;
+	return err;
+}
+
+static bool makes_up(const char *name)
+{
+	size_t length = strlen(name), end = strlen(AGAIN);
+
+	return length > end && !strcmp(name + length - end, AGAIN);
 }
 
 /* Of a send's programs, the second sees the end, the others see the beginning. */
@@ -89,24 +122,25 @@ static int add_missed(const struct tracer *t, enum hook_id id, const char *const
 {
 	const char *sees_coalesced = t->options[id]->sees_coalesced;
 	const struct bpf_link *link;
-	struct bpf_prog_info info;
 	const char *const *name;
-	__u64 probe;
+	__u64 missed, probe;
 	int err;
 
 	for (name = names; *name && (link = attached(t, *name)); name++) {
-		err = program_info(t, *name, &info);
+		if (makes_up(*name))
+			continue;
+		err = program_missed(t, *name, &missed);
 		if (err)
 			return err;
 		probe = 0;
 		if (is_kprobe(t, *name) && probe_missed(link, &probe))
 			out->missed_unknown[id] = true;
-		out->missed[id] += info.recursion_misses + probe;
+		out->missed[id] += missed + probe;
 		if (id == HOOK_SEND)
 			*(name == names + 1 ? &out->missed_ends : &out->missed_begins) +=
-				info.recursion_misses + probe;
+				missed + probe;
 		if (sees_coalesced && !strcmp(*name, sees_coalesced))
-			out->missed_coalesced = info.recursion_misses;
+			out->missed_coalesced = missed;
 	}
 	return 0;
 }
@@ -197,7 +231,7 @@ static int read_causes(struct tracer *t, struct window_counts *out)
 
 static __u64 is_in_send(const struct thread *thread)
 {
-	return thread->tid && thread->sock && !thread->before;
+	return thread->tid && thread->send.sock && !thread->send.before;
 }
 
 __u64 tracer__in_sends(struct tracer *t)
@@ -242,14 +276,50 @@ static int read_programs(struct tracer *t, struct program_stats *out)
 	return 0;
 }
 
+__u64 tracer__map_bytes(const struct tracer *t)
+{
+	unsigned long long bytes, sum = 0;
+	struct bpf_map *map;
+	char path[64], line[128];
+	FILE *info;
+
+	bpf_object__for_each_map (map, t->skel->obj) {
+		snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", bpf_map__fd(map));
+		info = fopen(path, "re");
+		while (info && fgets(line, sizeof(line), info))
+			if (sscanf(line, "memlock: %llu", &bytes) == 1)
+				sum += bytes;
+		if (info)
+			fclose(info);
+	}
+	return sum;
+}
+
+unsigned int tracer__sockets_most(const struct tracer *t)
+{
+	return bpf_map__max_entries(t->skel->maps.sockets);
+}
+
+/* Ends the entries of sockets whose end no program saw, where the kernel can run this program. */
+static void check_sockets(struct tracer *t)
+{
+	int program = bpf_program__fd(t->skel->progs.sockets_checked);
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+
+	if (program >= 0 && t->skel->bss->sockets_kept)
+		bpf_prog_test_run_opts(program, &opts);
+}
+
 int tracer__read(struct tracer *t, struct window_counts *out, enum counted what)
 {
 	int err;
 
 	memset(out, 0, sizeof(*out));
 	/* Read first: a send that returns meanwhile is in both, rather than in neither. */
-	if (what == ALL_COUNTS)
+	if (what == ALL_COUNTS) {
+		check_sockets(t);
 		out->in_sends = tracer__in_sends(t);
+	}
 	err = read_calls(t, out);
 	if (!err)
 		err = tracer__sum(t, "totals", 0, &out->totals);

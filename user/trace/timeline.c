@@ -30,13 +30,14 @@ struct timeline {
 static bool is_of(const struct timeline_event *e, const struct taken *s)
 {
 	if (e->kind == EVENT_RECEIVED)
-		return e->id == s->begin.id && (__s32)(e->extra - s->begin.extra) < s->end.bytes &&
-		       (__s32)(s->begin.extra - e->extra) < e->bytes;
+		return e->ports == s->begin.ports &&
+		       (__s32)(e->seq - s->begin.seq) < s->end.bytes &&
+		       (__s32)(s->begin.seq - e->seq) < e->bytes;
 	if (e->time < s->begin.time)
 		return false;
 	if (e->sends && e->kind != EVENT_RETURN)
 		return e->sock == s->begin.sock && (!s->end.sends || s->end.id - e->id < e->sends);
-	return (e->kind == EVENT_SWITCH_IN ? e->extra : e->tid) == s->begin.tid &&
+	return (e->kind == EVENT_SWITCH_IN ? e->to : e->tid) == s->begin.tid &&
 	       e->time <= s->end.time;
 }
 
@@ -158,7 +159,7 @@ static void write_events(FILE *out, const struct timeline *t)
 	for (const struct timeline_event *e = t->events; e < t->events + t->count; e++)
 		fprintf(out, "%s[%lld,%u,%llu,%u,%u,%u,%u,%lld,%u,%u]", e > t->events ? "," : "",
 			(__s64)(e->time - t->events[0].time), e->kind, e->sock, e->cpu, e->tid,
-			e->id, e->sends, e->bytes, e->extra, e->lost);
+			e->id, e->sends, e->bytes, e->detail, e->lost);
 }
 
 /* Ids and names of threads, some again. */

@@ -50,32 +50,29 @@ static int load_only_planned(struct sendpath *skel, const struct plan *plan)
 	return err;
 }
 
-unsigned int tracer__sockets_allocated(unsigned long long memory, size_t socket_bytes)
-{
-	unsigned long long fit = memory / MEMORY_PART / socket_bytes;
-
-	return fit < SOCKETS_LEAST ? SOCKETS_LEAST : fit > SOCKETS_MOST ? SOCKETS_MOST : fit;
-}
-
 /* Older kernels require that maps into which programs insert are preallocated. */
 static int allocate_beforehand(struct sendpath *skel)
 {
-	struct bpf_map *const of_sends[] = {skel->maps.groups, skel->maps.notifications,
-					    skel->maps.spill, skel->maps.shared};
-	struct bpf_map *const of_sockets[] = {skel->maps.sockets, skel->maps.peers,
-					      skel->maps.accounts, skel->maps.more_threads,
-					      skel->maps.retired_once};
-	unsigned long long memory =
-		(unsigned long long)sysconf(_SC_PHYS_PAGES) * (unsigned long)sysconf(_SC_PAGESIZE);
-	__u32 sockets = tracer__sockets_allocated(memory, bpf_map__value_size(skel->maps.sockets));
+	const struct {
+		struct bpf_map *map;
+		__u32 entries; /* 0: as the programs declare it */
+	} maps[] = {
+		{skel->maps.groups, 0},
+		{skel->maps.notifications, 0},
+		{skel->maps.shared, 0},
+		{skel->maps.sockets, SOCKETS_PREALLOCATED},
+		{skel->maps.more_slots, SENDS_PREALLOCATED},
+		{skel->maps.peers, ENTRIES_PREALLOCATED},
+		{skel->maps.accounts, ENTRIES_PREALLOCATED},
+		{skel->maps.more_threads, ENTRIES_PREALLOCATED},
+	};
 	size_t i;
 	int err = 0;
 
-	for (i = 0; i < sizeof(of_sends) / sizeof(of_sends[0]); i++)
-		bpf_map__set_map_flags(of_sends[i], 0);
-	for (i = 0; i < sizeof(of_sockets) / sizeof(of_sockets[0]) && !err; i++) {
-		bpf_map__set_map_flags(of_sockets[i], 0);
-		err = bpf_map__set_max_entries(of_sockets[i], sockets);
+	for (i = 0; i < sizeof(maps) / sizeof(maps[0]) && !err; i++) {
+		bpf_map__set_map_flags(maps[i].map, 0);
+		if (maps[i].entries < bpf_map__max_entries(maps[i].map) && maps[i].entries)
+			err = bpf_map__set_max_entries(maps[i].map, maps[i].entries);
 	}
 	return err;
 }
@@ -91,9 +88,13 @@ static int fit_maps(struct sendpath *skel, const struct plan *plan, const struct
 	bpf_program__set_autoload(skel->progs.socket_state,
 				  zerocopy || skel->rodata->times_by_tracepoint);
 	bpf_program__set_autoload(skel->progs.socket_gone, zerocopy);
+	bpf_program__set_autoload(skel->progs.socket_gone_again, zerocopy);
+	bpf_program__set_autoload(skel->progs.sockets_checked,
+				  zerocopy &&
+					  features__function(features, "bpf_for_each_map_elem"));
 	/* On older kernels it is preallocated, and a load without zero-copy does not use it. */
 	if (!zerocopy)
-		bpf_map__set_max_entries(skel->maps.spill, 1);
+		bpf_map__set_max_entries(skel->maps.more_slots, 1);
 	if (!features__type(features, "io_notif_data"))
 		bpf_map__set_max_entries(skel->maps.notifications, 1);
 	/*
@@ -143,9 +144,8 @@ static void set_addresses(struct sendpath *skel, const struct features *features
 	if (features__code(features, "sock_ofree", &range))
 		skel->rodata->sock_ofree_address = range.from;
 	if (features__code(features, "tcp_sendmsg", &range))
-		skel->rodata->tcp_sendmsg_address = range.from;
+		skel->rodata->proto_send_address = range.from;
 	skel->rodata->counted_in_queue = completion && completion->by_queue;
-	skel->rodata->counts_references = completion && completion->by_reference;
 	if (skel->rodata->counted_in_queue)
 		set_ranges((struct address_range *)skel->rodata->coalesce_ranges, merging,
 			   COALESCE_RANGES, features);
@@ -398,8 +398,9 @@ static int set_cgroup(struct tracer *t, const char *path, struct failure *f)
 /* Attaches the programs that keep the state of threads, processes and sockets, beside the hooks. */
 static int attach_keepers(struct tracer *t, struct failure *f)
 {
-	static const char *const keepers[] = {"thread_gone", "target_forked", "socket_state",
-					      "socket_gone", "profile_switched"};
+	static const char *const keepers[] = {"thread_gone",	   "target_forked",
+					      "socket_state",	   "socket_gone",
+					      "socket_gone_again", "profile_switched"};
 	const struct bpf_program *program;
 	int err = 0;
 	size_t i;

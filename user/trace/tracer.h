@@ -72,6 +72,10 @@ enum counted { TOTALS_AND_CALLS, ALL_COUNTS };
  * gate is open, an event may be in one number and not yet in another. 0 or -errno.
  */
 int tracer__read(struct tracer *t, struct window_counts *out, enum counted what);
+/* The kernel memory of the programs' maps in bytes, as /proc/PID/fdinfo shows it. */
+__u64 tracer__map_bytes(const struct tracer *t);
+/* The number of zero-copy sockets whose sends can be followed at once. */
+unsigned int tracer__sockets_most(const struct tracer *t);
 /* Calls see once with each group of --by. 0 or -errno. */
 typedef void (*group_visit)(void *context, const struct group_key *key, const struct group *group);
 int tracer__each_group(struct tracer *t, group_visit see, void *context);

@@ -89,13 +89,10 @@ void tracer__detach_programs(struct tracer *t);
 /* The machine's limit, which the programs have as of their loading. */
 __u32 tracer__optmem_max(void);
 
-/*
- * The number of sockets for which older kernels preallocate maps: a small part of so much memory.
- */
-#define SOCKETS_LEAST 256
-#define SOCKETS_MOST  4096
-#define MEMORY_PART   256
+/* Entries of the maps that older kernels preallocate: see allocate_beforehand(). */
+#define SOCKETS_PREALLOCATED 16384
+#define SENDS_PREALLOCATED   8192
+#define ENTRIES_PREALLOCATED 4096
 
 /* The number of CPUs that have stage sums of their own. */
 unsigned int tracer__stage_shares(unsigned int cpus);
-unsigned int tracer__sockets_allocated(unsigned long long memory, size_t socket_bytes);

@@ -61,9 +61,11 @@ struct call_sums window_counts__zerocopy(const struct window_counts *m, bool uri
 __u64 window_counts__outstanding(const struct window_counts *m, bool uring)
 {
 	struct call_sums sums = window_counts__zerocopy(m, uring);
+	const struct totals *t = &m->totals;
 
-	return window_counts__difference(accepted(&sums), uring ? m->totals.uring_completions
-								: m->totals.completions);
+	return window_counts__difference(
+		accepted(&sums),
+		uring ? t->uring_completions : t->completions + t->lost_completions + t->untracked);
 }
 
 /* Of the sends without a seen return, those whose return the kernel skipped. */

@@ -45,7 +45,7 @@ struct call_sums {
 void call_sums__add(struct call_sums *sums, const struct call_slot *call);
 /* All sends with MSG_ZEROCOPY, by any syscall; or io_uring's own, which are counted separately. */
 struct call_sums window_counts__zerocopy(const struct window_counts *m, bool uring);
-/* Of these, accepted ones without a completion. */
+/* Of these, accepted ones without a completion, but for those that count as lost. */
 __u64 window_counts__outstanding(const struct window_counts *m, bool uring);
 /* all - part, or 0 if part is greater: two programs' counts are not read at once. */
 __u64 window_counts__difference(__u64 all, __u64 part);

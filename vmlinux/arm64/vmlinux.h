@@ -348,6 +348,7 @@ enum bpf_func_id {
 
 enum {
 	TCP_SYN_SENT = 2,
+	TCP_SYN_RECV = 3,
 	TCP_CLOSE = 7,
 };
 

@@ -27,11 +27,13 @@ struct plan_of_sends {
 	__u32 apart; /* a run may overtake so many others */
 	bool has_reader;
 	__u32 skipped; /* reports that the kernel leaves out, of 100 */
+	__u32 missed;  /* runs of any program that the kernel skips, of 100 */
 	__u32 closes;  /* the window, after so many steps; 0: it does not */
 	__u32 before;  /* runs that were sent before the window, some of them completed before it */
 	__u32 more;    /* runs than any other plan has */
 	__u32 into;    /* sends of the next run that were, too */
 	bool references; /* are seen to go, and notifications not to be freed */
+	bool ends;	 /* the socket, at the end */
 	bool closed;	 /* the socket is, and no notification queued any more */
 	__u32 stalled;	 /* looks of a program into a map at which others go on, of 100 */
 };
@@ -148,6 +150,7 @@ static void let_go(struct state *k, struct sk_buff *skb, const struct shared_ubu
 		((struct ubuf_info_msgzc *)skb->cb)->ubuf.refcnt.refs.counter =
 			(int)(references - i);
 		reference_fentry(skb, skb->cb, !ubuf->flagged || i != telling);
+		reference_fentry_again(skb, skb->cb, !ubuf->flagged || i != telling);
 	}
 }
 
@@ -194,16 +197,30 @@ static void queue(struct state *k, struct cpu *cpu, const struct plan_of_sends *
 	set_tail(k);
 }
 
+/* The kernel skips a program that interrupts itself. */
+static bool runs(struct state *k, const struct plan_of_sends *plan)
+{
+	return kernel__random(&k->random, 100) >= plan->missed;
+}
+
 static void report(struct state *k, const struct plan_of_sends *plan)
 {
-	if (plan->references)
+	if (!plan->references) {
+		if (runs(k, plan))
+			notification_queued(&k->sk);
+		return;
+	}
+	if (runs(k, plan))
 		reference_reported(&k->sk);
-	else
-		notification_queued(&k->sk);
+	if (runs(k, plan))
+		reference_reported_again(&k->sk);
 }
 
 static void step(struct state *k, struct cpu *cpu, const struct plan_of_sends *plan)
 {
+	__u32 interrupted = native_cpu;
+
+	native_cpu = (__u32)(cpu - k->cpus);
 	cpu->in_program = true;
 	switch (cpu->stage) {
 	case IDLE:
@@ -218,11 +235,14 @@ static void step(struct state *k, struct cpu *cpu, const struct plan_of_sends *p
 		cpu->stage = REPORTED;
 		break;
 	case REPORTED:
-		if (cpu->coalesced_with)
+		if (cpu->coalesced_with && runs(k, plan))
 			notification_freed(cpu->coalesced_with, MERGED_AT);
+		if (cpu->coalesced_with && runs(k, plan))
+			notification_freed_again(cpu->coalesced_with, MERGED_AT);
 		cpu->stage = IDLE;
 	}
 	cpu->in_program = false;
+	native_cpu = interrupted;
 }
 
 static __u32 first_of_window(const struct state *k, __u32 id)
@@ -247,7 +267,8 @@ static void read_queue(struct state *k, const struct plan_of_sends *plan)
 		k->reader_in_program = true;
 		if (plan->references)
 			reference_dequeued(&k->sk, k->taken);
-		notification_freed(k->taken, READ_AT);
+		if (runs(k, plan))
+			notification_freed(k->taken, READ_AT);
 		k->reader_in_program = false;
 		k->taken = NULL;
 	} else if (k->tail > k->head) {
@@ -259,33 +280,35 @@ static void read_queue(struct state *k, const struct plan_of_sends *plan)
 }
 
 /* The hooks that saw a run's data leave their marks before it completes. */
-static void leave_notes(const struct shared_ubuf *ubuf, struct zsock *s)
+static void leave_notes(const struct shared_ubuf *ubuf, struct send_key *send)
 {
 	__u16 counter;
 
 	for (counter = 0; counter < 16; counter++)
 		if (ubuf->cause_counters >> counter & 1)
-			note__add_bits(s, first_watched(s, ubuf->first), counter);
+			note__add_bits(send, counter);
 	if (ubuf->left)
-		note__add_bits(s, first_watched(s, ubuf->first), CAUSE_BIT_LEFT);
+		note__add_bits(send, CAUSE_BIT_LEFT);
 }
 
 /* Its sends begin that are the window's. */
 static void send_run(struct state *k, const struct shared_ubuf *ubuf)
 {
-	struct thread thread = {.start = 1, .size = 100};
 	void (*between)(void) = maps__between;
+	struct send_key send = {.sock = (__u64)&k->sk};
 	struct zsock *s;
 
 	maps__between = NULL; /* the socket is locked */
 	s = zsock__find((__u64)&k->sk);
-	for (thread.id = ubuf->first; thread.id != ubuf->first + ubuf->sends; thread.id++) {
-		if (id_before(thread.id, k->window))
+	send.generation = s->generation;
+	for (send.id = ubuf->first; send.id != ubuf->first + ubuf->sends; send.id++) {
+		if (id_before(send.id, k->window))
 			continue;
-		id__take(s, thread.id);
-		slot__begin(s, &thread);
+		id__take(s, send.id);
+		slot__begin(&send, 1, 100);
 	}
-	leave_notes(ubuf, s);
+	send.id = first_watched(s, ubuf->first);
+	leave_notes(ubuf, &send);
 	maps__between = between;
 }
 
@@ -328,7 +351,6 @@ static void load_programs(const struct plan_of_sends *plan)
 	read_ranges[0].to = READ_AT + 500;
 	sees_coalesced = counted_in_queue = !plan->references;
 	counts_reported = true;
-	counts_references = plan->references;
 }
 
 /* The id of the first send in the window. */
@@ -350,6 +372,20 @@ static void before_the_window(struct state *k, const struct plan_of_sends *plan)
 	}
 	if (k->taken)
 		read_queue(k, plan);
+}
+
+/* The socket ends, and another one has its memory at once. */
+static void end_socket(struct state *k, const struct plan_of_sends *plan)
+{
+	if (runs(k, plan))
+		socket_gone((__u64)&k->sk);
+	if (runs(k, plan))
+		socket_gone_again((__u64)&k->sk);
+	if (runs(k, plan))
+		notification_left(&k->sk);
+	k->sk.sk_zckey.counter = 0;
+	if (runs(k, plan))
+		zsock__replace(&k->sk);
 }
 
 /* Goes through all of it, in an order that the seed decides. */
@@ -378,6 +414,8 @@ static inline struct as_read kernel__complete(const struct plan_of_sends *plan, 
 	}
 	maps__between = NULL;
 	running = NULL;
+	if (plan->ends)
+		end_socket(&k, plan);
 	k.read.sock = (__u64)&k.sk;
 	return k.read;
 }

@@ -49,18 +49,20 @@ struct map {
 /* clang-format on */
 static struct map maps[] = {
 	ROW(targets, false),	  ROW(sockets, false),	     ROW(totals, true),
-	ROW(new_socket, true),	  ROW(retired, true),	     ROW(spill, false),
-	ROW(shared, false),	  ROW(retired_once, false),  ROW(cause_index, false),
+	ROW(more_slots, false),	  ROW(shared, false),	     ROW(cause_index, false),
 	ROW(cause_infos, false),  ROW(cause_counters, true), ROW(spans, true),
 	ROW(pinned_peaks, true),  ROW(groups, false),	     ROW(peers, false),
 	ROW(rx_pending, true),	  ROW(accounts, false),	     ROW(thread_owners, false),
 	ROW(more_threads, false), ROW(dividing, true),	     ROW(stage_slots, true),
+	ROW(seen_by_pairs, true),
 };
 #define MAPS (sizeof(maps) / sizeof(maps[0]))
 
 struct task_struct native_task;
 __u64 (*native_counter)(void);
 static __u64 now;
+/* The CPU on which a program runs. Of the maps per CPU, only seen_by_pairs depends on it. */
+static __u32 native_cpu;
 
 static struct map *map_of(const void *definition)
 {
@@ -106,10 +108,14 @@ static __u32 find(const struct map *map, const void *key)
 void *bpf_map_lookup_elem(void *definition, const void *key)
 {
 	struct map *map = map_of(definition);
-	__u32 i;
+	__u32 i, of_cpu;
 
 	if (maps__between)
 		maps__between();
+	if (definition == &seen_by_pairs) {
+		of_cpu = *(const __u32 *)key + PAIRS * native_cpu;
+		key = &of_cpu;
+	}
 	i = find(map, key);
 	if (i == map->count && !map->is_array)
 		return NULL;
@@ -142,6 +148,19 @@ long bpf_map_delete_elem(void *definition, const void *key)
 	return 0;
 }
 
+long bpf_for_each_map_elem(void *definition, void *callback, void *context, __u64 flags)
+{
+	long (*each)(void *, const void *, void *, void *) = (void *)callback;
+	struct map *map = map_of(definition);
+	__u32 i;
+
+	(void)flags;
+	/* From the end: an element that is deleted is replaced by the last. */
+	for (i = map->count; i-- > 0;)
+		each(definition, map->keys[i], map->keys[i] + value_at(map), context);
+	return (long)map->count;
+}
+
 /* From now on no more elements than so many fit; 0: any number. */
 static inline void maps__limit(void *definition, __u32 limit)
 {
@@ -166,6 +185,8 @@ static inline void maps__clear(void)
 		map->keys = NULL;
 		map->room = 0;
 	}
+	memset(slots, 0, sizeof(slots));
+	more_slots_used = sockets_kept = sockets_closed = 0;
 }
 
 __u64 bpf_ktime_get_ns(void)

@@ -18,6 +18,7 @@
 void *bpf_map_lookup_elem(void *map, const void *key);
 long bpf_map_update_elem(void *map, const void *key, const void *value, __u64 flags);
 long bpf_map_delete_elem(void *map, const void *key);
+long bpf_for_each_map_elem(void *map, void *callback, void *context, __u64 flags);
 __u64 bpf_ktime_get_ns(void);
 
 static __always_inline __u64 bpf_get_current_pid_tgid(void)

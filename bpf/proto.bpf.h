@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The protocol whose sends are measured, which is TCP: its functions and tracepoints, and what
+ * programs ask about a socket. Another protocol has its own version of this file.
+ */
+#pragma once
+
+#include "read.bpf.h"
+
+#include <bpf/bpf_endian.h>
+
+#define NETIF_F_SG  (1ULL << 0)
+#define IPPROTO_TCP 6
+#define AF_INET	    2
+#define AF_INET6    10
+
+/* (socket, message, size) sends; the second runs with the socket locked. */
+#define PROTO_SEND	  "tcp_sendmsg"
+#define PROTO_SEND_LOCKED "tcp_sendmsg_locked"
+#define PROTO_SOCKET_GONE "raw_tp/tcp_destroy_sock"
+
+/* Address of PROTO_SEND; 0 where the kernel hides it. */
+const volatile __u64 proto_send_address = 0;
+
+static __always_inline bool is_ours(struct sock *sk)
+{
+	__u16 family = READ(sk, __sk_common.skc_family);
+
+	return (family == AF_INET || family == AF_INET6) && READ(sk, sk_protocol) == IPPROTO_TCP;
+}
+
+struct proto___sends {
+	void *sendmsg;
+} __attribute__((preserve_access_index));
+
+struct sock_common___counted {
+	struct proto___sends *skc_prot;
+	refcount_t skc_refcnt;
+} __attribute__((preserve_access_index));
+
+/* Does PROTO_SEND make the socket's sends? kTLS and sockmaps have functions of their own. */
+static __always_inline bool sends_by_proto(struct sock *sk)
+{
+	if (!proto_send_address)
+		return !READ((struct inet_connection_sock *)sk, icsk_ulp_ops);
+	return (__u64)READ((struct sock_common___counted *)sk, skc_prot, sendmsg) ==
+	       proto_send_address;
+}
+
+/* The states of a socket that matter here. */
+#define STATE_UNCONNECTED TCP_CLOSE    /* not yet (Fast Open connects it), or not any more */
+#define STATE_CONNECTS	  TCP_SYN_SENT /* the first state of a connection, */
+#define STATE_ACCEPTED	  TCP_SYN_RECV /* and at its other end */
+
+static __always_inline __u8 socket_state_of(struct sock *sk)
+{
+	return READ(sk, __sk_common.skc_state);
+}
+
+/* The memory of these sockets is never used for anything else, so this can be read. */
+static __always_inline bool is_freed(__u64 sock)
+{
+	return !READ((struct sock_common___counted *)sock, skc_refcnt.refs.counter);
+}
+
+/* The application has closed it. */
+static __always_inline bool is_dead(__u64 sock)
+{
+	__u64 dead = 1ULL << bpf_core_enum_value(enum sock_flags, SOCK_DEAD);
+
+	return READ((struct sock *)sock, __sk_common.skc_flags) & dead;
+}
+
+static __always_inline bool zerocopy_enabled(struct sock *sk)
+{
+	__u64 enabled = 1ULL << bpf_core_enum_value(enum sock_flags, SOCK_ZEROCOPY);
+
+	return READ(sk, __sk_common.skc_flags) & enabled;
+}
+
+/* The id of the socket's next zero-copy send. It changes while the socket is locked. */
+static __always_inline __u32 next_id(struct sock *sk)
+{
+	return READ(sk, sk_zckey.counter);
+}
+
+/* The device of the route; NULL while the kernel looks for a new one. */
+static __always_inline struct net_device *route_device(struct sock *sk)
+{
+	return READ(sk, sk_dst_cache, dev);
+}
+
+/* Can the route not take pages? Then the kernel copies all data of a send at once. */
+static __always_inline bool route_copies(struct sock *sk)
+{
+	return !(READ(sk, sk_route_caps) & NETIF_F_SG);
+}
+
+static __always_inline __u16 own_port(struct sock *sk)
+{
+	return READ(sk, __sk_common.skc_num);
+}
+
+static __always_inline __u16 peer_port(struct sock *sk)
+{
+	return bpf_ntohs(READ(sk, __sk_common.skc_dport));
+}
