@@ -25,6 +25,23 @@ static json_object *hook_json(const struct plan_entry *entry, enum hook_id id)
 	return o;
 }
 
+/* Loads the programs of an observation, to see what memory their maps take. */
+static void add_maps(json_object *o, struct plan *plan, const struct features *features)
+{
+	struct tracer_setup setup = {.features = features, .receivers = true};
+	struct tracer *tracer = NULL;
+	struct failure f = {};
+
+	tracer__attach(&tracer, plan, &setup, &f);
+	if (f.status) {
+		json__add_string(o, "maps_reason", f.text);
+		return;
+	}
+	json__add_count(o, "map_bytes", tracer__map_bytes(tracer));
+	json__add_count(o, "sockets_most", tracer__sockets_most(tracer));
+	tracer__free(tracer);
+}
+
 /*
  * Can sends be timed? Hooks that only a load uses are planned for a load, the others for an
  * observation.
@@ -57,6 +74,8 @@ static bool add_hooks(json_object *o)
 									 : &observed.entries[id],
 						id));
 	json__add_truth(o, "sees_others", plan__sees_others(&observed));
+	plan__resolve(&observed, &facts, MECHANISM_NONE, PLAN_OBSERVATION);
+	add_maps(o, &observed, features);
 	features__free(features);
 	return ok;
 }

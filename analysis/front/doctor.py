@@ -66,6 +66,9 @@ def _hooks(facts):
     for hook in facts["hooks"]:
         if not hook["stages_only"]:
             yield f"hook {hook['name']}", _hook(hook)
+    yield "memory of maps", (f"{facts['map_bytes'] / (1 << 20):.1f} MiB; the sends of up to {facts['sockets_most']} zero-copy "
+                             "sockets at once are followed") if "map_bytes" in facts else \
+        f"unavailable: {facts['maps_reason']}"
     yield "stages of a send", _stages([hook for hook in facts["hooks"] if hook["stages_only"]])
     yield "other protocols", "not measured; MPTCP sends and zero-copy sends by UDP are " + (
         "counted where a program is observed" if facts["sees_others"]

@@ -116,6 +116,8 @@ FAMILIES = (
            "CPU time of the exporter's process.", "seconds"),
     Family("exporter_resident_memory_bytes", "gauge", "single", "resident_bytes",
            "Memory of the exporter's process.", "bytes"),
+    Family("map_bytes", "gauge", "single", "map_bytes",
+           "Kernel memory of the programs' maps, which the exporter's control group pays.", "bytes"),
     Family("exporter_reading_seconds", "gauge", "single", "reading_ns",
            "How long it took to read these counts from the kernel.", "seconds"),
     Family("exporter_bpf_seconds", "counter", "single", "result.counts.programs.ns",

@@ -13,7 +13,7 @@ def test_says_everything_it_should():
     text = analyze("doctor").stdout
     for what in ("kernel", "machine", "BTF", "lockdown", "capabilities", "PMU", "optmem_max",
                  "memlock", "hook send", "hook completion", "hook skb copy",
-                 "hook receiver copy"):
+                 "hook receiver copy", "memory of maps"):
         assert re.search(rf"^{what} +\S", text, re.M), what
     assert re.search(r"^device +lo: zero-copy no: ", text, re.M)
     assert os.uname().release in text

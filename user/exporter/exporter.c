@@ -50,6 +50,7 @@ char *exporter__text(bool open_metrics)
 	x->reading_ns = (__u64)(elapsed_since(&begun) * 1e9);
 	x->cpu_ns = (__u64)clock() * (1000000000 / CLOCKS_PER_SEC);
 	x->resident_bytes = resident_bytes();
+	x->map_bytes = tracer__map_bytes(x->tracer);
 	x->started_ns =
 		(__u64)x->result.started.tv_sec * 1000000000 + (__u64)x->result.started.tv_nsec;
 	if (!err && exposition__begin(&x->exposition, open_metrics)) {

@@ -50,9 +50,9 @@ struct exporter {
 	struct tracer *tracer;
 	struct run_result result; /* of an observation in progress */
 	struct processes processes;
-	__u64 cpu_ns, resident_bytes; /* of the exporter itself */
-	__u64 reading_ns;	      /* how long reading the counts took */
-	__u64 started_ns;	      /* when counting began, since the epoch */
+	__u64 cpu_ns, resident_bytes, map_bytes; /* of the exporter itself */
+	__u64 reading_ns;			 /* how long reading the counts took */
+	__u64 started_ns;			 /* when counting began, since the epoch */
 	struct exposition exposition;
 	int folder, timer; /* the text file's folder, and a timer for its next version; -1: none */
 	bool failed;	   /* the last version was not written */
