@@ -20,8 +20,9 @@ import yaml
 
 from conftest import (ANALYZE, CALLS, PATIENCE_S, PROGRAMS, MECHANISMS, ROOT, SEND_MECHANISMS, Child,
                       Receiver, analyze,
-                      completes, eventually, needs_bpf, only, programs, run)
+                      completes, eventually, needs_bpf, only, programs, run, sockets_kept)
 from exporter import OPEN_METRICS, TEXT_FORMAT, Exporter, Metrics, has_a_socket, parser
+from test_scale import many_files  # noqa: F401 (a fixture)
 
 pytestmark = [pytest.mark.slow, needs_bpf, pytest.mark.usefixtures("untouched")]
 
@@ -488,6 +489,75 @@ def test_processes_and_sockets_come_and_go(tmp_path):
             assert found.sum("sendpath_lost_total") == found.sum("sendpath_lost_total", what="flags")
     if "SENDPATH_SANITIZED" not in os.environ:
         assert memory[-1] - memory[0] < 1024 * 1024, memory
+
+
+def drained(exporter, sends):
+    """What it says when no zero-copy socket is left, each send having completed or being lost."""
+    assert eventually(lambda: not exporter.read().sum("sendpath_zerocopy_outstanding"))
+    found = exporter.read()
+    assert found.sum("sendpath_zerocopy_requests_total") == sends
+    assert found.sum("sendpath_zerocopy_completions_total") == \
+        sends - found.sum("sendpath_lost_total", what="completions")
+    assert found.sum("sendpath_zerocopy_pinned_bytes") == 0
+    return found
+
+
+@pytest.mark.parametrize("mechanism", [mechanism for mechanism in MECHANISMS if completes(mechanism)])
+def test_rounds_of_churn(mechanism):
+    """Sockets close with sends in flight, and others have their memory at once."""
+    sends = 0
+    with Exporter("--comm", "churn", "--mechanism", mechanism) as exporter:
+        for _ in range(10):
+            made = run(PROGRAMS / "churn", "--unread", "--threads", 4, "--sockets", CALLS // 2)
+            assert made.returncode == 0, made.stderr
+            sends += json.loads(made.stdout)["sends"]
+        found = drained(exporter, sends)
+    assert found.sum("sendpath_lost_total", what="completions") == 0
+
+
+MIB = 1 << 20
+
+
+@contextlib.contextmanager
+def memory_limit(most):
+    """A control group whose processes, and the kernel for them, may have so many bytes."""
+    version2 = os.path.exists("/sys/fs/cgroup/cgroup.controllers")
+    root = pathlib.Path("/sys/fs/cgroup" if version2 else "/sys/fs/cgroup/memory")
+    group = root / f"sendpath-test-{os.getpid()}"
+    try:
+        if version2:
+            (root / "cgroup.subtree_control").write_text("+memory")
+        group.mkdir()
+        (group / ("memory.max" if version2 else "memory.limit_in_bytes")).write_text(str(most))
+    except OSError as error:
+        pytest.skip(f"no control group of memory can be made: {error}")
+    yield group
+    group.rmdir()
+
+
+def test_sockets_within_a_limit_of_memory(many_files):  # noqa: F811
+    """The limit is that of deploy/kubernetes/exporter.yaml."""
+    spec = only([d for d in yaml.safe_load_all((ROOT / "deploy/kubernetes/exporter.yaml").read_text())
+                 if d["kind"] == "DaemonSet"])["spec"]["template"]["spec"]
+    limit = only(spec["containers"])["resources"]["limits"]["memory"]
+    assert limit.endswith("Mi")
+    each = 3 * CALLS // 8
+    with contextlib.ExitStack() as running:
+        group = running.enter_context(memory_limit(int(limit[:-2]) * MIB))
+        into = ("sh", "-c", f'echo $$ > {group}/cgroup.procs; exec "$@"', "sh")
+        exporter = running.enter_context(Exporter("--comm", "peer", before=into))
+        before = exporter.read().sum("sendpath_map_bytes")
+        for _ in range(8):
+            receiver = running.enter_context(Receiver())
+            sender = running.enter_context(Stepping(receiver, "--connections", each, "--size", 100))
+            assert sender.tell(f"send {each}")["failed"] == 0
+            sender.tell("drain")
+        found = drained(exporter, 8 * each)
+        lost = found.sum("sendpath_lost_total", what="completions")
+    assert lost == max(8 * each - sockets_kept(), 0)
+    if sockets_kept() > 8 * each:
+        assert found.sum("sendpath_map_bytes") < 32 * MIB
+        assert found.sum("sendpath_map_bytes") - before < 256 * 8 * each
 
 
 @pytest.mark.parametrize("way", [signal.SIGTERM, signal.SIGQUIT], ids=lambda sig: sig.name)

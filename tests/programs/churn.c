@@ -4,9 +4,11 @@
  * the kernel gives its memory to the next. They end in four ways by turns, three of them with
  * sends in flight. Prints as one JSON object what it counted itself.
  *
- *   churn [--sockets N] [--threads N]
+ *   churn [--sockets N] [--threads N] [--unread]
  *
- * Each connection ends by a reset, none waits in TIME_WAIT: ports would run out.
+ * Each connection ends by a reset, none waits in TIME_WAIT: ports would run out. With --unread each
+ * makes one to eight sends of several sizes, between plain ones, and is closed at once. Its error
+ * queue is never read, and another thread receives.
  */
 #include "common.h"
 
@@ -28,6 +30,7 @@
 
 struct config {
 	unsigned long sockets, threads;
+	bool unread;
 };
 
 struct counts {
@@ -46,7 +49,7 @@ struct worker {
 };
 
 static struct config config = {.sockets = 1000, .threads = 2};
-static char data[SIZE];
+static char data[60000];
 
 static void close_by_reset(int fd)
 {
@@ -189,6 +192,56 @@ static void end_refused(struct worker *w, int fd, int other)
 	close(fd);
 }
 
+static void *receive(void *argument)
+{
+	struct worker *w = argument;
+	char into[65536];
+	unsigned long i;
+	int fd;
+
+	for (i = 0; i < w->sockets; i++) {
+		fd = accept(w->listener, NULL, NULL);
+		if (fd < 0)
+			die("accept");
+		while (recv(fd, into, sizeof(into), 0) > 0)
+			;
+		close(fd);
+	}
+	return NULL;
+}
+
+static void send_between_plain(struct worker *w, int fd, unsigned int *seed)
+{
+	static const size_t sizes[] = {1, 100, SIZE, 20000, sizeof(data)};
+	int sends = 1 + rand_r(seed) % 8;
+
+	w->counts.sends += (unsigned long)sends;
+	while (sends--) {
+		if (send(fd, data, sizes[rand_r(seed) % 5], MSG_ZEROCOPY) <= 0 ||
+		    (rand_r(seed) % 3 == 0 && send(fd, data, sizes[1 + rand_r(seed) % 3], 0) <= 0))
+			die("send");
+	}
+}
+
+static void *worker_unread(void *argument)
+{
+	struct worker *w = argument;
+	unsigned int seed = w->at.sin_port;
+	pthread_t receiver;
+	unsigned long i;
+	int fd;
+
+	if (pthread_create(&receiver, NULL, receive, w))
+		die("thread");
+	for (i = 0; i < w->sockets; i++) {
+		fd = connect_to(w);
+		send_between_plain(w, fd, &seed);
+		close(fd);
+	}
+	pthread_join(receiver, NULL);
+	return NULL;
+}
+
 static void *worker(void *argument)
 {
 	static void (*const ends[])(struct worker *, int, int) = {end_read, end_closed, end_aborted,
@@ -215,11 +268,11 @@ static void start(struct worker *w)
 
 	w->listener = socket(AF_INET, SOCK_STREAM, 0);
 	if (w->listener < 0 || bind(w->listener, (struct sockaddr *)&at, length) ||
-	    listen(w->listener, 1))
+	    listen(w->listener, SOMAXCONN))
 		die("listening");
 	length = sizeof(w->at);
 	if (getsockname(w->listener, (struct sockaddr *)&w->at, &length) ||
-	    pthread_create(&w->thread, NULL, worker, w))
+	    pthread_create(&w->thread, NULL, config.unread ? worker_unread : worker, w))
 		die("thread");
 }
 
@@ -236,6 +289,8 @@ static const struct row rows[] = {
 	{"sockets", 'n', "N", "one after the other, of all threads (1000)", AT(sockets),
 	 .max = 1000000000},
 	{"threads", 't', "N", "(2)", AT(threads), .max = THREADS_MAX},
+	{"unread", 'u', NULL, "close at once, without reading what was completed",
+	 .at = AT(unread)},
 	{.name = NULL},
 };
 

@@ -13,7 +13,7 @@ import subprocess
 import time
 from functools import partial
 
-from conftest import ANALYZE, LOADGEN, PATIENCE_S, PROGRAMS, Receiver, check, veth_pair
+from conftest import ANALYZE, LOADGEN, PATIENCE_S, PROGRAMS, Receiver, check, run, veth_pair
 from test_errors import descend
 from test_serve import ACCEPTED, CONTROL, CPU_TIME, DATA, MESSAGE, STATE, begin, hello, message
 from test_strangers import Liar, tell
@@ -188,6 +188,22 @@ def storms(soak, chance):
     soak.count("storms of senders")
 
 
+def churn(soak, chance):
+    """Sockets close with sends in flight: of these, each has completed or counts as lost."""
+    sockets, threads = chance.choice((100, 1000, 5000)), chance.randint(1, 8)
+    result = run(ANALYZE, "--json", "-", "--", PROGRAMS / "churn", "--unread", "--sockets", sockets,
+                 "--threads", threads)
+    if result.returncode:
+        raise Wrong(f"churn: status {result.returncode}: {result.stderr}")
+    own, record = map(json.loads, result.stdout.splitlines())
+    completed, lost = record["zerocopy"]["completions"], record["lost"]["completions"]
+    if completed + lost != own["sends"]:
+        raise Wrong(f"churn: {own['sends']} sends, {completed} completed, {lost} lost")
+    soak.count("sends of sockets in churn", own["sends"])
+    soak.count("of these, lost", lost)
+    soak.pause(chance.uniform(0, 1))
+
+
 def namespaces(soak, chance):
     """Two, a veth, a sender and a receiver; they go in the midst of it, or after."""
     with veth_pair() as (near, far, address), Receiver(address, ("setsid", *far)) as there:
@@ -314,4 +330,4 @@ def liars(soak, chance):
     soak.count("receivers that lie")
 
 
-ALL = (runs, sweeps, disk, storms, namespaces, strangers, senders, readings, liars)
+ALL = (runs, sweeps, disk, storms, churn, namespaces, strangers, senders, readings, liars)
