@@ -194,9 +194,10 @@ $(BUILD)/tables.h: $(wildcard analysis/tables/*.py)
 	$(call msg,TABLES,$@)
 	$(Q)mkdir -p $(@D) && $(PYTHON) -I -B -S analysis/tables/generate.py > $@
 
-# What docs/ has of the tables.
-docs:
+# What docs/ has of the tables, and of the compiled programs.
+docs: $(BUILD)/bpf/sendpath.bpf.o
 	$(Q)$(PYTHON) -I -B -S analysis/tables/documents.py docs
+	$(Q)$(PYTHON) -I -B -S docs/maps.py $< docs/zerocopy.md
 
 # The kept raw lines anew, here and in guests, with what derive makes of them: look at the difference.
 fixtures: check-packages

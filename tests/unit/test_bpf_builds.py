@@ -6,10 +6,13 @@ tree's own types. What they make of them is loaded in the lab's kernels.
 import pathlib
 import shutil
 import subprocess
+import sys
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "docs"))
+import maps  # noqa: E402 (it is beside the pages)
 
 
 @pytest.mark.parametrize("arch", ["x86", "arm64"])
@@ -21,6 +24,11 @@ def test_programs_are_accepted(arch, clang, tmp_path):
                            f"{tmp_path}/bpf/sendpath.bpf.o"], cwd=ROOT, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, check=False)
     assert made.returncode == 0, made.stdout
+
+
+def test_files_and_maps_are_drawn():
+    text = (ROOT / "docs/zerocopy.md").read_text(encoding="utf-8")
+    assert maps.page(text, ROOT / "build/bpf/sendpath.bpf.o") == text
 
 
 def test_types_are_few():
