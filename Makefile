@@ -485,7 +485,7 @@ check-foreign: foreign-packages
 	$(Q)$(PARALLEL) all test-programs foreign-programs
 	$(Q)mkdir -p $(FOREIGN) && rm -f $(FOREIGN)/table.md
 	$(Q)$(AS_ROOT) SENDPATH_FOREIGN=$(abspath $(FOREIGN))/table.md \
-		$(PYTHON) -m pytest tests/foreign
+		$(PYTHON) -m pytest --confcutdir=tests/foreign tests/foreign
 
 # A kernel of the lab, with a shell on the terminal or a command.
 lab: check-packages

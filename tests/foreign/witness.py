@@ -18,11 +18,12 @@ from collections import Counter, namedtuple
 
 import pytest
 
+# Its conftest is wanted, not that of all tests: make check-foreign keeps pytest from loading the latter.
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
 # pylint: disable=wrong-import-position,unused-import
 from conftest import (ANALYZE, Child, NOTHING_LOST, PATIENCE_S, PROGRAMS, Receiver, check, eventually,
                       losses, needs_bpf, only, run)
-from test_observe import attached, gate_is_open
+from test_observe import gate_is_open
 from test_peers import Nginx, accepts, free_port, need
 
 BUILT = PROGRAMS.parents[1] / "foreign"

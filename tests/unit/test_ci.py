@@ -4,6 +4,7 @@
 import os
 import pathlib
 import subprocess
+import sys
 
 import pytest
 
@@ -44,3 +45,10 @@ def test_after_the_last_start_suites_are_left_out_and_fail_nothing(ci):
     status, lines, made = ci(last_start_s=0)
     assert (status, made) == (0, [])
     assert lines[1] == "left out after 0 s:" and "  make check" in lines
+
+
+def test_the_suite_that_ci_does_not_run_can_be_collected():
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--collect-only",
+                           "--confcutdir=tests/foreign", "tests/foreign"], cwd=RUN.parents[1], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
