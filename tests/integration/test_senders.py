@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from conftest import (ANALYZE, NOTHING_LOST, PATIENCE_S, PROGRAMS, SEND_MECHANISMS, MECHANISMS, Child,
+from conftest import (ANALYZE, NOTHING_LOST, PATIENCE_S, PROGRAMS, SEND_MECHANISMS, MECHANISMS, NOTIFICATIONS, Child,
                       Receiver, analyze, check, hook, losses, needs_bpf, only, printed, run)
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
@@ -135,15 +135,13 @@ def test_sends_that_a_mechanism_does_not_see(mechanism, tmp_path):
 
 
 # Most of the threads wait for the socket's lock, and so have no send id yet.
-SHARED = """
-import contextlib, errno, socket, sys, threading
-SO_ZEROCOPY, MSG_ZEROCOPY, MSG_ERRQUEUE = 60, 0x4000000, 0x2000
+SHARED = NOTIFICATIONS + """
+import errno, select, sys, threading
+SO_ZEROCOPY, MSG_ZEROCOPY = 60, 0x4000000
 together = threading.Barrier(24)
 
 def drain(s):
-    with contextlib.suppress(BlockingIOError):
-        while True:
-            s.recvmsg(0, 512, MSG_ERRQUEUE | socket.MSG_DONTWAIT)
+    reported.extend(last - first + 1 for first, last, _ in notifications(s))
 
 def transmit(s):
     together.wait()
@@ -158,7 +156,7 @@ def transmit(s):
                 refused.append(e)
             drain(s)
 
-memory, refused = bytes(1 << 17), []
+memory, refused, reported = bytes(1 << 17), [], []
 with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as s:
     s.setsockopt(socket.SOL_SOCKET, SO_ZEROCOPY, 1)
     threads = [threading.Thread(target=transmit, args=(s,)) for _ in range(24)]
@@ -166,6 +164,11 @@ with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as s:
         thread.start()
     for thread in threads:
         thread.join()
+    poll = select.poll()
+    poll.register(s, 0)
+    while sum(reported) < 24 * 20:
+        poll.poll()
+        drain(s)
 print(len(refused))
 """
 

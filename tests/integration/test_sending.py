@@ -177,12 +177,15 @@ def receiver_of(job):
 
 
 def asleep(pid):
-    """No thread of it runs, in a row of looks."""
+    """No thread of it runs or ends, in a row of looks."""
     for _ in range(20):
-        for task in os.listdir(f"/proc/{pid}/task"):
-            with open(f"/proc/{pid}/task/{task}/stat", encoding="ascii") as stat:
-                if stat.read().rpartition(")")[2].split()[0] == "R":
-                    return False
+        try:
+            for task in os.listdir(f"/proc/{pid}/task"):
+                with open(f"/proc/{pid}/task/{task}/stat", encoding="ascii") as stat:
+                    if stat.read().rpartition(")")[2].split()[0] == "R":
+                        return False
+        except OSError:
+            return False
         time.sleep(0.005)
     return True
 

@@ -3,6 +3,7 @@
 
 import collections
 import datetime
+import fcntl
 import json
 import os
 import pathlib
@@ -108,10 +109,21 @@ def test_blocks_and_seed(tmp_path):
     assert orders["a"] == orders["b"] != orders["c"]
 
 
+def is_left(out):
+    """Nobody writes to the folder: what a killed engine has started ends soon after it."""
+    with open(out / "runs.jsonl", "rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True
+
+
 def test_resumes_after_a_kill(tmp_path):
     with start(tmp_path, *TINY) as job:
         assert eventually(recorded(tmp_path, 3))
         job.kill()
+    assert eventually(lambda: is_left(tmp_path))
     before = (tmp_path / "runs.jsonl").read_bytes()
     seed = json.loads((tmp_path / "plan.json").read_text())["order_seed"]
     # As a crash within a write leaves it.
