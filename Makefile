@@ -205,7 +205,7 @@ fixtures: check-packages
 	$(Q)$(AS_ROOT) $(PYTHON) tests/fixtures/record.py
 
 # Python compiles a file at each start that it finds no bytecode of.
-FRONT := $(addprefix analysis/,advise derive front tables text faults.py files.py judge.py notes.py)
+FRONT := $(addprefix analysis/,advise derive findings front tables text faults.py files.py judge.py notes.py)
 $(BUILD)/bytecode: $(wildcard $(addsuffix /*.py,$(FRONT)) $(FRONT))
 	$(Q)mkdir -p $(@D) && $(PYTHON) -m compileall -q $(FRONT) && touch $@
 
@@ -535,7 +535,7 @@ format:
 # (DESTDIR) brings the libraries of analysis/ itself.
 SHARE   := $(DESTDIR)$(PREFIX)/share
 LIBEXEC := $(DESTDIR)$(PREFIX)/libexec/sendpath
-INSTALLED_DOCS := run-record.md run-record.schema.json causes.md table.md statistics.md memory.md \
+INSTALLED_DOCS := run-record.md run-record.schema.json causes.md findings.md table.md statistics.md memory.md \
                   report.md reading.md mechanisms.md support.md costs.md zerocopy.md \
                   advise.md fleet.md foreign.md path.md robustness.md stages.md zerocopy-in-practice.md
 MANUAL := $(notdir $(wildcard docs/man/*.1))

@@ -6,7 +6,8 @@ from __future__ import annotations
 import dataclasses
 import os
 
-from derive.outcome import asked
+from findings import facts
+from findings.rules import NO_VERDICT, Finding
 from tables.options import ADVISE_PROGRAM
 from text.calls import INTERRUPTED
 
@@ -42,21 +43,11 @@ class Class:
 
 
 @dataclasses.dataclass(frozen=True)
-class Queue:
-    """Of zero-copy sends: those completed, those of them that the program read from its error
-    queue, and those refused because its notifications left no room. None: not known."""
-    completed: int
-    heard: int | None
-    refused: int
-
-
-@dataclasses.dataclass(frozen=True)
 class Program:
-    """A program in a window. device: that most bytes were sent by, a share of all of them; None
-    where no route said. kernel_s: time in its sends, None: unknown. completed: of its zero-copy sends;
-    copied: the share of these that the kernel copied. uring_sends: of its zero-copy sends, those by
-    io_uring's own operations. lost, failed: sends that no class has. unpinned: zero-copy
-    sends that failed because the memory that they would pin exceeded RLIMIT_MEMLOCK."""
+    """A program in a window. device, device_share: the device of most bytes, and their share; None if the routes
+    do not tell. kernel_s: time in its sends; None: unknown. interfaces: those by which it requested zero-copy.
+    findings: those of the record. copied: the copied share of its completed zero-copy sends; None: no verdict.
+    lost: sends that no class has. failed: how many sends failed, by errno's name."""
     what: str
     seconds: float
     exit_status: int | None
@@ -64,14 +55,15 @@ class Program:
     device: str | None
     device_share: float
     kernel_s: float | None
-    completed: int | None
+    interfaces: tuple[str, ...]
+    findings: tuple[dict, ...]
     copied: float | None
-    cause: str | None
-    queue: Queue | None
     lost: int
-    failed: int
-    unpinned: int
-    uring_sends: int
+    failed: dict[str, int]
+
+    @property
+    def found(self) -> list[Finding]:
+        return [Finding(**finding) for finding in self.findings]
 
     def total(self, what: str) -> int:
         return sum(getattr(one, what) for one in self.classes)
@@ -86,40 +78,43 @@ def _classes(calls):
 
 
 def _device(by):
-    """Of this network namespace: elsewhere a name means another device."""
+    """A device of another network namespace has its namespace in its name."""
     here = os.stat("/proc/self/ns/net").st_ino
     bytes_by = {}
     for group in by["groups"]:
-        name = group["device"] if group["netns"] == here else None
+        name = group["device"]
+        if name and group["netns"] != here:
+            name += f" (namespace {group['netns']})"
         bytes_by[name] = bytes_by.get(name, 0) + group["bytes"]
     most = max(bytes_by, key=bytes_by.get, default=None)
     return most, bytes_by.get(most, 0) / max(sum(bytes_by.values()), 1)
 
 
-def _refused(zerocopy, *causes):
-    return sum(row["count"] for row in zerocopy.get("refused") or () if row["cause"] in causes)
+def _copied(record, asked):
+    if any(finding["code"] in NO_VERDICT and finding["severity"] != "caveat" for finding in record["findings"]):
+        return None
+    done = sum(f.completions or 0 for f in asked)
+    return sum(f.copied or 0 for f in asked) / done if done else None
 
 
-def _queue(zerocopy):
-    told = zerocopy["notifications"] or {}
-    return Queue(zerocopy["completions"], told.get("reported"), _refused(zerocopy, "optmem", "optmem_or_memlock"))
+def _failed(calls):
+    failed = {}
+    for call in calls:
+        for name, many in call["errors"].items():
+            if name != INTERRUPTED:
+                failed[name] = failed.get(name, 0) + many
+    return failed
 
 
 def parse(record: dict, what: str) -> Program:
-    """Of a run record of an observation by device."""
-    calls, zerocopy = record["calls"] or [], record["zerocopy"] or {}
-    sent = asked(zerocopy) if zerocopy else {}
-    done, copied = sent.get("completions"), sent.get("copied")
-    causes = zerocopy.get("causes") or [{}]
+    """Returns the Program of a run record. The record must have groups by device."""
+    calls, asked = record["calls"] or [], facts.of_records([record])
     times = [call["wall_ns"] for call in calls]
     return Program(what, record["observed"]["seconds"], record["observed"]["exit_status"],
                    _classes(calls), *_device(record["by"]),
                    None if None in times else sum(time["sum"] for time in times) / 1e9,
-                   done, copied / done if done and copied is not None else None, causes[0].get("cause"),
-                   _queue(zerocopy) if zerocopy.get("completions") else None, record["lost"]["calls"],
-                   sum(many for call in calls for name, many in call["errors"].items() if name != INTERRUPTED),
-                   _refused(sent, "memlock"),
-                   sum(call["sends"] for call in calls if call["notified_by"] == "io_uring"))
+                   tuple(f.interface for f in asked), tuple(record["findings"]), _copied(record, asked),
+                   record["lost"]["calls"], _failed(calls))
 
 
 def watch(engine, options) -> tuple[Program, bool]:

@@ -3,17 +3,24 @@
 
 from __future__ import annotations
 
+import errno
+import os
+
 from advise import path_text
 from advise.search import crossover
 from advise.path_text import COPIED_MOST, paragraphs, percent, times
-from tables.causes import UNKNOWN
-from text.facts import REFUSAL_BY_NAME
+from findings import words
+from findings.facts import IO_URING
+from text.answer import sentence
 from text.units import counted, size
 
 ROWS_MAX = 8
 SMALL = 0.01  # of sends and of bytes: less is among the others
 LITTLE = 0.05  # of a program's bytes: to send these otherwise is not worth the work
-LATE = 0.1  # of completed sends: so many unread are too many
+LINES_MAX = 22  # with the two lines of a prompt and its command, a terminal's
+# Findings that the recommendation begins with; those that it does not repeat.
+URGENT = "failure", "no_effect"
+SILENT = "works", "few", "unseen", "reported_otherwise", "ignored_empty"
 
 
 def verdict(one, pays_from) -> str:
@@ -32,19 +39,25 @@ def _sum(program, pays_from, what, said):
 
 def _by_device(program, path):
     """Why every send by the device of most bytes is copied; None: that is not so, or not known."""
-    if program.device == "lo" and program.copied != 0:
-        return f"by lo every send {'is' if program.copied is None else 'that arrives is'} copied"
+    if (program.device or "").split(" ")[0] == "lo" and program.copied != 0:
+        return f"by {program.device} every send {'is' if program.copied is None else 'that arrives is'} copied"
     if (program.copied is None and path and path.device == program.device and path.copied
             and path.copied >= COPIED_MOST):
         return f"{path_text.copied(path)} ({path.cause or 'no cause seen'})"
     return None
 
 
+def _own_copies(program):
+    """Findings that the kernel copied all of the program's zero-copy sends, or nearly all."""
+    if program.copied is None or program.copied < COPIED_MOST:
+        return []
+    return [finding for finding in program.found if words.is_copied(finding)]
+
+
 def _copied(program, path):
     """Why no send of the program is without a copy; None: that is not so."""
-    if program.copied is not None and program.copied >= COPIED_MOST:
-        return (f"the kernel copied {percent(program.copied)} of its zero-copy sends "
-                f"({program.cause or 'no cause seen'})")
+    if own := _own_copies(program):
+        return words.paragraphs(own)[0][0]
     most = COPIED_MOST if program.copied is None else 1
     return _by_device(program, path) if program.device_share >= most else None
 
@@ -54,13 +67,18 @@ def _copies_nothing(one):
     return one.other_sends == one.all_sends
 
 
+def _is_by_sendfile(program):
+    """Do sendfile and splice send all but a small part, such as headers?"""
+    return program.total("other_bytes") > (1 - LITTLE) * program.total("all_bytes")
+
+
 def _is_elsewhere(program, path):
     return bool(path and path.device and program.device and path.device != program.device)
 
 
 def _without(program):
     """How to send what it should not send with zero-copy."""
-    if program.uring_sends and program.uring_sends == program.total("zerocopy_sends"):
+    if program.interfaces == (IO_URING,):
         return "by IORING_OP_SEND in place of SEND_ZC"
     return "without MSG_ZEROCOPY"
 
@@ -83,8 +101,8 @@ def _of_user(program, found):
         return (f"Leave {right:,} of its {asked:,} zero-copy sends as they are: they are of {size(found.pays)} "
                 f"and more, where it pays here. Whether the others pay is not known.")
     if program.copied is None:
-        why = UNKNOWN["copies_unknown"] if program.completed != 0 else "none of them was completed"
-        return f"Whether its {asked:,} zero-copy sends pay is not known: {why}."
+        why = [words.sentence([one]) for one in program.found if one.severity == "information"]
+        return f"Whether its {asked:,} zero-copy sends pay is not known: {why[0] if why else 'none of them completed'}."
     if program.copied:
         return (f"{percent(program.copied)} of its {asked:,} zero-copy sends were copied; whether the others "
                 f"pay at their sizes is not known.")
@@ -111,15 +129,27 @@ def _of_others(program, found, answers):
     return f"Cannot tell from which size MSG_ZEROCOPY would pay on its path: {why}."
 
 
+def _told(paragraph):
+    why, remedy = paragraph
+    return f"{sentence(why)} {remedy}".strip()
+
+
 def recommendation(program, path, answers) -> str:
-    """The first sentences."""
+    """The first sentences: what fails or has no effect, then what is copied, then what pays."""
     found, copied = crossover(answers), _copied(program, path)
+    urgent = [one for one in program.found if one.severity in URGENT]
+    if urgent:
+        return _told(words.paragraphs(urgent)[0])
     if not program.total("all_sends"):
         return f"Nothing to advise: {program.what} sent nothing by TCP."
     if not program.total("all_bytes"):
         return f"Nothing to advise: {program.what} sent no data."
-    if all(map(_copies_nothing, program.classes)):
-        return f"Nothing to advise: {program.what} sends by sendfile or splice, which copy no user data."
+    if _is_by_sendfile(program):
+        return (f"Nothing to advise: {percent(program.total('other_bytes') / program.total('all_bytes'))} of its bytes "
+                "go by sendfile or splice, which copy no user data.")
+    own = _own_copies(program)
+    if own and own[0].removable:
+        return _told(words.paragraphs(own)[0])
     if copied and program.total("zerocopy_sends"):
         return f"On this path, send {_without(program)}: {copied}."
     if copied:
@@ -133,19 +163,21 @@ def recommendation(program, path, answers) -> str:
     return _of_user(program, found) if program.total("zerocopy_sends") else _of_others(program, found, answers)
 
 
+def _meaning(name):
+    return os.strerror(getattr(errno, name, 0)).lower() if hasattr(errno, name) else "an error of the kernel's own"
+
+
 def _head(program):
     said = (f"{program.what}: {counted(program.total('all_sends'), 'send')} and "
             f"{program.total('all_bytes'):,} bytes in {program.seconds:.1f} s")
     if program.device:
         said += f", {percent(program.device_share)} of the bytes by {program.device}"
-    if program.copied is not None:
-        said += f"; {percent(program.copied)} of its zero-copy sends were copied"
     if program.kernel_s:
         said += f"; {program.kernel_s:.2f} s in its sends"
     if program.exit_status:
         said += f"; exit status {program.exit_status}"
-    if program.failed:
-        said += f"; {counted(program.failed, 'send')} failed"
+    for name, count in sorted(program.failed.items(), key=lambda one: -one[1])[:2]:
+        said += f"; {counted(count, 'send')} failed with {name} ({_meaning(name)})"
     if program.lost:
         said += f"; {counted(program.lost, 'send')} lost"
     return said + "."
@@ -177,31 +209,18 @@ def _table(program, found, copied):
                               row[4]]).rstrip() for row in rows]
 
 
-def _queue(queue):
-    """Does it read completions in time?"""
-    if queue.heard is None:
-        return "Error queue: unknown whether it is read."
-    unheard = queue.completed - queue.heard
-    said = f"{unheard:,} of {queue.completed:,} completions not read at the end"
-    if queue.refused:
-        said += f", and {counted(queue.refused, 'send')} refused for lack of room (ENOBUFS)"
-    if not queue.heard:
-        return f"Error queue: never read: {said}. Read it, or sends fail with ENOBUFS."
-    late = queue.refused or unheard > LATE * queue.completed
-    return f"Error queue: {'read too late' if late else 'read in time'}: {said}."
-
-
-def _unpinned(program):
-    if not program.unpinned:
-        return ""
-    limit = REFUSAL_BY_NAME["memlock"]
-    return (f"Pinned memory: {counted(program.unpinned, 'send')} refused (ENOBUFS), because {limit.meaning}. "
-            f"{limit.remedy}")
+def _others(program, said):
+    """Yields the findings that the recommendation does not mention."""
+    found = [one for one in program.found if one.code not in SILENT]
+    for paragraph in words.paragraphs(found):
+        told = _told(paragraph)
+        if paragraph[0].lower() not in said.lower():
+            yield told
 
 
 def _change(program, path, found, answers):
     """What to do next."""
-    if not program.total("all_bytes") or _copied(program, path) or all(map(_copies_nothing, program.classes)):
+    if not program.total("all_bytes") or _copied(program, path) or _is_by_sendfile(program):
         return ""
     if not _is_measured(answers) or _is_elsewhere(program, path):
         return ("Next: loadgen serve where its data go, and --peer HOST:PORT here, measure from which "
@@ -214,8 +233,13 @@ def _change(program, path, found, answers):
 
 
 def lines(program, path, answers) -> list[str]:
-    found = crossover(answers)
-    return [*paragraphs((recommendation(program, path, answers), 3), (_head(program), 3)),
-            *(_table(program, found, _copied(program, path)) if program.total("all_sends") else ()),
-            *paragraphs((_queue(program.queue) if program.queue else "", 2), (_unpinned(program), 3),
-                        (_change(program, path, found, answers), 3))]
+    """Returns at most LINES_MAX lines. Further findings follow the table if there is room."""
+    found, said = crossover(answers), recommendation(program, path, answers)
+    first = [*paragraphs((said, 5), (_head(program), 3)),
+             *(_table(program, found, _copied(program, path)) if program.total("all_sends") else ())]
+    last = paragraphs((_change(program, path, found, answers), 3))
+    for text in _others(program, said):
+        more = paragraphs((text, 4))
+        if len(first) + len(more) + len(last) <= LINES_MAX:
+            first += more
+    return first + last

@@ -10,19 +10,17 @@ from typing import Optional
 from advise.search import Run
 from derive.record import record_of
 from faults import Fault
+from findings import facts, rules, words
 from front.host import completed
-from text.cells import Cells
-from text.facts import facts
-from text.verdict import parts
+from text.answer import sentence
 
 VARIANTS = ("zerocopy", "twocopy", "onecopy")
 
 
 @dataclasses.dataclass(frozen=True)
 class Path:
-    """What became of zero-copy sends on the path, in words too: as zerocopy.outcome of a record has it.
-
-    traced: the kernel was asked, not the error queue alone.
+    """The fate of zero-copy sends on the path. works: none was copied; None: not known. copied: the copied share.
+    final: no setting ends the copies. traced: the kernel was asked, not the error queue alone.
     """
     words: str
     works: Optional[bool]
@@ -100,38 +98,41 @@ def _run(app):
     return Run(app["throughput_bps"], sum(times) / app["received_bytes"])
 
 
-def _words(record):
-    """As the report has it, without what helps."""
-    cells = Cells()
-    cells.add(record)
-    cells.name()
-    cell, = cells
-    why, _, doubt = parts(facts(cell))
-    return f"{why.rstrip('.')}. {doubt}".strip()
+def _found(record):
+    """Returns the fields of Path that the findings decide."""
+    found = rules.of_records([record])
+    copied = [finding for finding in found if words.is_copied(finding)]
+    said = [sentence(why) for why, _ in words.paragraphs(found)]
+    share = None
+    if not any(finding.code in rules.NO_VERDICT and finding.severity != "caveat" for finding in found):
+        sent = facts.of_records([record])
+        share = sent[0].copied / sent[0].completions if sent and sent[0].completions else None
+    return {"words": " ".join(said), "copied": share,
+            "works": False if copied else True if any(finding.code == "works" for finding in found) else None,
+            "final": bool(copied) and not copied[0].removable, "remedy": words.remedy(copied) if copied else None,
+            "cause": copied[0].code.partition("_")[2] if copied else None}
 
 
 def _by_error_queue(record, refused):
-    """The words, and what an outcome has of it."""
+    """Returns the same fields, from what the load read in its error queue."""
     counts = record["app"]["zerocopy"]
     done, copied = counts["completions"], counts["copied"]
-    words = f"the kernel could not be asked ({refused}); its error queue says"
+    said = f"the kernel could not be asked ({refused}); its error queue says"
     if done and copied is not None:
-        words += f" that {copied:,} of {done:,} zero-copy sends were copied."
-    return words, {"works": None, "copied": copied / done if done and copied is not None else None,
-                   "final": None, "remedy": None, "causes": []}
+        said += f" that {copied:,} of {done:,} zero-copy sends were copied."
+    return {"words": said, "works": None, "copied": copied / done if done and copied is not None else None,
+            "final": False, "remedy": None, "cause": None}
 
 
 def _path(record, refused):
     app, zerocopy = record["app"], record["zerocopy"] or {}
-    words, found = (_by_error_queue(record, refused) if refused else (_words(record), zerocopy["outcome"]))
-    cause = found["causes"][0]["cause"] if found["causes"] else None
     sending = (record["tcp"] or {}).get("sending") or {}
     peers = zerocopy.get("peers") or [{}]
     optmem = record["host"]["settings"].get("optmem_max")
-    return Path(words, found["works"], found["copied"], found["final"] is True, found["remedy"],
-                not refused, cause, peers[0].get("device"), int(optmem) if optmem else None,
-                app["memlock_bytes"],
-                sending["peer_window_limited_us"] / sending["busy_us"]
+    return Path(**(_by_error_queue(record, refused) if refused else _found(record)), traced=not refused,
+                device=peers[0].get("device"), optmem_max=int(optmem) if optmem else None,
+                memlock_bytes=app["memlock_bytes"],
+                receiver_limited=sending["peer_window_limited_us"] / sending["busy_us"]
                 if sending.get("busy_us") else None,
-                tuple(w["text"] for w in record["warnings"]
-                      if w["code"] not in ("no_pmu", "hook_misses", "not_paced")))
+                warnings=tuple(w["text"] for w in record["warnings"]
+                               if w["code"] not in ("no_pmu", "hook_misses", "not_paced")))

@@ -5,9 +5,10 @@ import re
 import struct
 import time
 
+from findings import rules
 from tables.renamed import FAILURE_SCHEMA, SCHEMA
 
-from . import calls, counters, groups, memory, noise, outcome, profile, timeline, warnings, zerocopy
+from . import calls, counters, groups, memory, noise, profile, timeline, warnings, zerocopy
 from .run import Run, ratio
 
 RAW_SCHEMA = "sendpath.raw/3"
@@ -173,8 +174,7 @@ def run_of(raw):
     if "timeline" in raw:
         record["timeline"] = timeline.block(run)
     record["lost"] = counters.lost(run)
-    if record["zerocopy"]:
-        record["zerocopy"]["outcome"] = outcome.block(record)
     record["overhead"] = overhead(run)
+    record["findings"] = [finding._asdict() for finding in rules.of_records([record])]
     return {**record, "complete": not raw["interrupted"] and not raw["error"],
             "warnings": warnings.block(run, record), "unmeasured": run.unmeasured, "comparisons": None}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What analyze advise writes as JSON, and reads again, as does analyze report."""
 
-SCHEMA = "sendpath.advise/2"
+SCHEMA = "sendpath.advise/3"
 LONGEST = 1 << 20  # bytes
 RECEIVER_LIMITS = 0.5  # from this share of the time on
 # What zero-copy is compared with, and its call; by what. CPU time comes first: it decides.

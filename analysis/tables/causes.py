@@ -173,19 +173,11 @@ REFUSALS = (
     Refusal("UNSUPPORTED", "not_supported", "EOPNOTSUPP",
             "kTLS, which the socket uses, does not accept MSG_ZEROCOPY",
             "Send without it on this socket."),
+    Refusal("NO_PAGES", "no_pages", "EFAULT",
+            "the data lie in memory that cannot be pinned, such as a device's, or that is not mapped",
+            "Send data from such memory without zero-copy."),
     Refusal("FULL", "send_buffer_full", "EAGAIN",
             "the send buffer had no room",
             "Wait until the socket is writable (poll)."),
     Refusal("OTHER", "failed", None, "the send failed", "See its error."),
 )
-
-SENDS = 100  # of fewer completions a share is known to 10 percentage points only
-LOST_SHARE = 0.01  # beyond, what was seen may not be typical
-WAITING_SHARE = 0.1
-# Why it is not known whether zero-copy works, in the order in which they are looked for.
-UNKNOWN = {
-    "copies_unknown": "how many sends were copied is not known here",
-    "lost": f"over {100 * LOST_SHARE:.0f} % of the sends could not be followed",
-    "outstanding": f"over {100 * WAITING_SHARE:.0f} % have no completion yet",
-    "few": f"fewer than {SENDS} completed",
-    "unseen": "no copy was seen, but not all could have been"}

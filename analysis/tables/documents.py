@@ -13,6 +13,7 @@ _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__
 sys.path.insert(0, os.path.join(_ROOT, "analysis"))
 
 from tables import keys, options  # noqa: E402 (the script's own folder is not in the path)
+from tables.findings import CODES  # noqa: E402
 from tables.kinds import SHARED, schema_of, whole_schema  # noqa: E402
 from tables.metrics import FAMILIES  # noqa: E402
 
@@ -75,6 +76,12 @@ def metrics():
         f"| {', '.join(f'`{label}`' for label in f.labels)} | {f.meaning} |" for f in FAMILIES])
 
 
+def findings():
+    return _table(("code", "severity", "meaning", "computed from", "what to do", "alert"), [
+        f"| `{code.name}` | {code.severity} | {code.meaning} | {code.computed} | {code.remedy or '-'} | "
+        f"{f'`{code.alert}`' if code.alert else '-'} |" for code in CODES])
+
+
 def troff(text):
     """Names of options and pages in bold; no hyphen that would break, or be another character."""
     text = text.replace("\\", "\\\\").replace("-", "\\-")
@@ -116,9 +123,9 @@ def manual(text):
     return re.sub(r'(?s)(\.\\" options of ([\w ]+)\n).*?(\.\\" end\n)', filled, text)
 
 
-TABLES = {"spans": spans, "metrics": metrics}
+TABLES = {"spans": spans, "metrics": metrics, "findings": findings}
 MANUAL = [f"man/{name}" for name in sorted(os.listdir(os.path.join(_ROOT, "docs/man")))]
-PAGES = ["run-record.md", "fleet.md", *MANUAL]
+PAGES = ["run-record.md", "fleet.md", "findings.md", *MANUAL]
 
 
 def page(text):

@@ -6,7 +6,8 @@ docs/run-record.md of it.
 """
 
 from . import protocol
-from .causes import CAUSES, REFUSALS, UNKNOWN
+from .causes import CAUSES, REFUSALS
+from .findings import CODES, SEVERITIES
 from .kinds import (COUNT, NAME, SHARE, TEXT, TRUTH, Key, Kind, block, integer, list_of,
                     mapping, null, number, one_of, only, positive, shared, text, tuples_of)
 from .profile import CONTEXTS
@@ -363,22 +364,19 @@ _PEER = (
     Key("port", integer(0, 65535), "of the receiver"),
 )
 
-OUTCOME = null(block(
-    Key("works", null(TRUTH), "true: no send was copied, and copies would have been seen; false: some "
-        "were; null: not known"),
-    Key("reason", one_of(*UNKNOWN, None), "why it is not known: " + "; ".join(
-        f"`{name}`: {words}" for name, words in UNKNOWN.items())),
-    Key("copied", null(SHARE), "of the completed sends"),
-    Key("causes", list_of(block(
-        Key("cause", one_of(*(cause.name for cause in CAUSES)), "see [causes.md](causes.md)"),
-        Key("device", null(TEXT), "on which"),
-        Key("sends", COUNT, "copied for it"),
-        Key("final", TRUTH, "no setting takes the cause away"),
-        Key("remedy", TEXT, "what helps, or that nothing does"))), "most sends first"),
-    Key("final", null(TRUTH), "a cause of all copies is final, so that nothing helps on this path; "
-        "null where no cause was seen"),
-    Key("remedy", null(TEXT), "what helps against all of them"),
-))
+FINDINGS = list_of(block(
+    Key("code", one_of(*(code.name for code in CODES)), "see [findings.md](findings.md)"),
+    Key("severity", one_of(*SEVERITIES), "; ".join(f"`{name}`: {words}" for name, words in SEVERITIES.items())),
+    Key("interface", one_of("msg_zerocopy", "io_uring"), "of the sends: MSG_ZEROCOPY, or io_uring's own operations"),
+    Key("count", COUNT, "sends that it concerns"),
+    Key("total", COUNT, "of so many"),
+    Key("device", null(TEXT), "on which they were copied"),
+    Key("netns", null(integer(1)), "inode of its network namespace"),
+    Key("stack", null(TEXT), "functions of a copy that no known cause explains"),
+    Key("evidence", Kind("block", {"type": "object"}), "further numbers and names on which it rests"),
+    Key("removable", null(TRUTH), "true: the remedy ends it; false: nothing ends it on this path; null: not known, "
+        "or there is nothing to end"),
+    Key("remedy", null(TEXT), "what to do")))
 COMPARISON = block(
     Key("of", NAME, "`run.cell` of the configuration"),
     Key("against", NAME, "`run.cell` of its first variant"),
@@ -493,7 +491,6 @@ ZEROCOPY = null(block(
         "what reading the error queue cost; tracepoints alone cannot measure it"),
     Key("wake_up_ns", null(HISTOGRAM), "with `--stages`: time of waking threads that wait for a "
         "notification"),
-    Key("outcome", OUTCOME, "what became of the sends; null without requests", required=False),
 ))
 
 RECEIVER = null(block(
@@ -690,6 +687,8 @@ RECORD = block(
     Key("timeline", TIMELINE, "of `analyze timeline` alone: single sends", required=False),
     Key("lost", LOST, "dropped events: what could not be followed"),
     Key("overhead", OVERHEAD, "with `--cost`, else null: what measuring cost"),
+    Key("findings", FINDINGS, "what is wrong with zero-copy sends, worst first: [findings.md](findings.md)",
+        required=False),
     Key("complete", TRUTH, "false where the run was interrupted before its time was up, or failed "
         "(`warnings` say which); an observation without `--duration` has no such time",
         required=False),

@@ -3,11 +3,11 @@
 
 from judge import BETTER, INCONCLUSIVE, MARGIN, PRACTICAL, SAME, WORSE
 
+from findings import rules, words
+
 from . import units
-from .facts import facts
 from .layout import BOLD
 from .record import string
-from .verdict import finding, parts
 
 NAMES = {"twocopy": "two-copy", "onecopy": "one-copy", "zerocopy": "zero-copy"}
 SPEED = {BETTER: "faster", WORSE: "slower"}
@@ -102,21 +102,21 @@ def needed(cells):
 
 
 def whys(asked):
-    """Why and what to do, of the cells that asked for zero-copy: equal findings once."""
+    """Returns what is wrong and what to do, each once. asked: the cells that requested zero-copy."""
     if len(asked) == 1:
-        why, do, doubt = parts(facts(asked[0]))
-        return [(why, do)], doubt
+        return words.paragraphs(rules.of_records(asked[0].records))
     alike = {}
     for cell in asked:
-        alike.setdefault(finding(facts(cell)), []).append(cell)
-    return [(why if len(alike) == 1 else f"{why} in {len(some)} of {len(asked)} configurations", do)
-            for (why, do), some in alike.items()], ""
+        for paragraph in words.paragraphs(rules.of_records(cell.records), brief=True):
+            alike.setdefault(paragraph, []).append(cell)
+    return [(why if len(some) == len(asked) else f"{why} in {len(some)} of {len(asked)} configurations", do)
+            for (why, do), some in alike.items()]
 
 
-def advice(asked, do):
-    """What a cause has no remedy for, the comparison answers."""
-    if do or len(asked) != 1 or not asked[0].comparisons:
-        return do
+def advice(asked):
+    """Returns what the comparison recommends, where findings have no remedy."""
+    if len(asked) != 1 or not asked[0].comparisons:
+        return ""
     which = {one["verdict"] for one in asked[0].comparisons.values()} - {SAME, INCONCLUSIVE}
     return (f"send with {name(asked[0] if BETTER in which else asked[0].reference)} here"
             if len(which) == 1 else "")
@@ -127,13 +127,13 @@ def answer(cells):
     said = [sentence(one) for one in results(cells)]
     asked = [cell for cell in cells if (cell.sum("zerocopy/requests", 0.0) or
                                         cell.sum("zerocopy/io_uring/requests", 0.0))]
-    if asked:
-        found, doubt = whys(asked)
-        for why, do in found:
-            said.append(f"Why: {why}." if said else sentence(why))
-            if advice(asked, do):
-                said.append(f"Do: {imperative(advice(asked, do))}".rstrip(".") + ".")
-        said.append(doubt)
+    found = whys(asked) if asked else []
+    if found and not any(do for _, do in found):
+        found[0] = found[0][0], advice(asked)
+    for number, (why, do) in enumerate(found):
+        said.append(f"Why: {why}." if any(said) and not number else sentence(why))
+        if do:
+            said.append(f"Do: {imperative(do)}".rstrip(".") + ".")
     if any(said):
         yield BOLD + " ".join(filter(None, said))
 

@@ -4,14 +4,13 @@
 from itertools import chain
 
 import judge
-from derive.outcome import skipped_looks
+from findings import facts
 
 from . import units
 from .hist import Hist, shared
 from .record import at, count, frozen, number, rows, safe_text, same, string, value
 from .spread import spread, total
 
-FEW_FLAGS = 0.001
 # What is equal where variants are compared.
 LOAD = "load/message_bytes", "load/connections", "load/threads", "load/fields", "load/link"
 MACHINE = "host/name", "host/kernel", "host/cpu"
@@ -134,14 +133,11 @@ class Cell:
 
     @property
     def lost_flags(self):
-        """Completions whose flag was not seen, where they are one in a thousand or more; else 0."""
-        lost = self.sum("lost/flags", 0.0)
-        return lost if lost >= FEW_FLAGS * self.sum("zerocopy/completions", 0.0) else 0.0
+        return facts.lost_flags(self.records)
 
     @property
     def skipped_looks(self):
-        return skipped_looks((string(hook, "name"), string(hook, "status"), number(hook, "missed"))
-                             for hook in self.rows("plan/hooks"))
+        return facts.skipped_looks(self.records)
 
 
 class Cells:

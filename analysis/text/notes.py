@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Warnings, and what was not measured: by reason, with the option that would measure it."""
 
+from findings import facts
 from tables.limits import LIMITS
 
 from . import units
-from .facts import gather
+
 from .head import UNSEEN
 from .record import frozen, number, rows, string
 
@@ -126,7 +127,7 @@ def unsupported(cells):
 def unmeasured(cells):
     """The same as notes, shorter, and counters in one line."""
     yield from unsupported(cells)
-    if any(row.cause.final for cell in cells for row in gather(cell)):
+    if any(row.cause.final for cell in cells for row in facts.causes(cell.records)):
         yield "not measured: zero-copy on another path (analyze advise --peer HOST:PORT)"
     yield from notes(cells, short=True)
 

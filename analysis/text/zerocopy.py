@@ -3,12 +3,14 @@
 the order that it comes due.
 """
 
-from derive.outcome import device
+from findings import facts
+from tables.causes import REFUSALS
 
 from . import units
-from .facts import REFUSAL_BY_NAME, gather, receiver
 from .head import unseen
-from .record import at, rows, string, value
+from .record import at, rows, same, string, value
+
+REFUSAL_BY_NAME = {refusal.name: refusal for refusal in REFUSALS}
 
 
 def labelled(label, text):
@@ -26,11 +28,11 @@ def positive(cell, key):
 
 def causes(cell):
     """Each in a line of numbers and two of words."""
-    found = gather(cell)
+    found = facts.causes(cell.records)
     for row in found:
         text = row.words.title
         if row.device:
-            text += f", {device(found, row)}"
+            text += f", {facts.device(found, row)}"
         if 0 < row.unflagged < row.sends:
             text += f", {units.whole(row.unflagged)} of them unflagged"
         if row.skbs > 0:
@@ -40,6 +42,27 @@ def causes(cell):
         yield labelled("", row.words.meaning)
         if row.stack:
             yield labelled("", row.stack)
+
+
+def receiver(cell):
+    """As " to 10.0.0.2:5001 via eth0", as far as it is one; " to 12 receivers"."""
+    peers = list(cell.rows("zerocopy/peers"))
+
+    def common(path):
+        """What all have the same of; None where they differ."""
+        found = at(peers[0], path)
+        return found if all(same(found, at(peer, path)) for peer in peers) else None
+
+    if not peers:
+        return ""
+    address, via, port = string(common("address")), string(common("device")), common("port")
+    if not address:
+        to = f" to {len(peers)} receivers"
+    elif port is None:
+        to = f" to {address}"
+    else:
+        to = f" to {f'[{address}]' if ':' in address else address}:{value(port):.0f}"
+    return to + (f" via {via}" if via else "")
 
 
 def completion_hook(record):

@@ -207,7 +207,7 @@ def ratios(against, metric, kind="from", worse=4096, better=65536, values=(2.5, 
 
 # As advise writes it, with a key of a later version.
 ADVICE = {
-    "schema": "sendpath.advise/2",
+    "schema": "sendpath.advise/3",
     "path": {"words": "none of 300 zero-copy sends via eth0 was copied.", "copied": 0.0,
              "final": False, "traced": True, "cause": None, "device": "eth0", "optmem_max": 131072,
              "memlock_bytes": 8388608, "receiver_limited": 0.75, "warnings": ["the CPU was busy"]},

@@ -126,7 +126,7 @@ def test_text_of_advice_is_no_markup():
 
 RATIO = "answers[0].ratios[0]"
 BAD = [
-    (lambda a: {**a, "schema": "sendpath.advise/3"}, "sendpath.advise/3, and this program reads "),
+    (lambda a: {**a, "schema": "sendpath.advise/4"}, "sendpath.advise/4, and this program reads "),
     (lambda a: {key: a[key] for key in a if key != "answers"}, "missing required field answers"),
     (lambda a: changed(a, path=3), "path: expected object | null, got int"),
     (lambda a: changed(a, path__words=None), "path.words: expected str, got null"),
@@ -150,7 +150,7 @@ def test_what_is_no_advice_says_why(damage, said):
     (json.dumps(ADVICE)[:1500].encode(), "no advice in it: truncated"),
     (json.dumps(ADVICE).encode() + b"{", "no advice in it: not JSON"),
     (json.dumps(ADVICE).encode() + b" " * (1 << 20), "no advice in it: longer than"),
-    (json.dumps(BAD[0][0](ADVICE)).encode(), "no advice in it: sendpath.advise/3"),
+    (json.dumps(BAD[0][0](ADVICE)).encode(), "no advice in it: sendpath.advise/4"),
     (b'{"schema": "other/1"}', "not a run record (schema 'other/1')")])
 def test_damaged_and_foreign_files_are_one_line(folder, content, said):
     (folder / "bad.json").write_bytes(content)

@@ -37,7 +37,7 @@ def test_of_loopback_it_says_never_at_once(tmp_path):
     lines = lines_of(advise("--json", path))
     assert lines[0] == ("Do not use MSG_ZEROCOPY on this path, at any size: every send is copied.")
     advice = json.loads(path.read_text())
-    assert advice["schema"] == "sendpath.advise/2" and advice["recommendation"] == lines[0]
+    assert advice["schema"] == "sendpath.advise/3" and advice["recommendation"] == lines[0]
     assert advice["answers"] == []  # no load was compared
     assert advice["path"]["copied"] == 1 and advice["path"]["final"] and advice["path"]["traced"]
     assert (advice["path"]["cause"], advice["path"]["device"]) == ("loopback", "lo")

@@ -106,7 +106,7 @@ RATIO = {"of": "zerocopy", "against": "twocopy", "metric": "cpu", "size": 8192, 
          "reason": None, "effect": 0.7, "interval": [0.6, 0.8], "level": 0.999, "n": 11, "resolved": 0.1,
          "repeats": None, "discarded": []}
 KNOWN = {
-    "schema": "sendpath.advise/2", "blocks": 50, "elapsed_s": 60.0, "seconds_more": None,
+    "schema": "sendpath.advise/3", "blocks": 50, "elapsed_s": 60.0, "seconds_more": None,
     "path": {"words": "", "works": True, "remedy": None, "copied": 0.0, "final": False, "traced": True, "cause": None, "device": None,
              "optmem_max": None, "memlock_bytes": None, "receiver_limited": None, "warnings": []},
     "answers": [{"against": against, "metric": metric, "kind": "from", "worse": 4096, "better": 8192,
@@ -149,18 +149,21 @@ def test_of_a_zero_copy_program_each_size_class_is_counted(how, tmp_path):
     counts = collections.Counter(dict(WANTED))
     assert seen(advice, "zerocopy_") == classes(counts.elements()), text
     asked = sum(counts.values())
-    queue = advice["program"]["queue"]
-    assert queue["completed"] == asked
-    if queue["heard"] is not None:
-        assert queue["heard"] == heard == (asked if how == "hear" else 0)
+    found = {finding["code"]: finding for finding in advice["program"]["findings"]}
+    assert heard == (asked if how == "hear" else 0)
+    assert {code for code in found if code.startswith("queue_")} == (set() if heard else {"queue_never_read"})
+    if not heard:
+        assert found["queue_never_read"]["total"] == asked
     cause = CAUSE.split(":")[0]
     if cause == "-":
         assert advice["program"]["copied"] == 0
         assert text.startswith("Send 40 of its 95 zero-copy sends without MSG_ZEROCOPY: they are smaller "
                                "than 8K") or text.startswith("Send 70 of its 95")
     else:
-        assert advice["program"]["copied"] == 1 and advice["program"]["cause"] == cause
-        assert text.startswith("On this path, send without MSG_ZEROCOPY")
+        copied = found[f"copied_{cause}"]
+        assert advice["program"]["copied"] == 1 and copied["count"] == copied["total"] == asked
+        assert text.startswith("All 95 zero-copy sends were copied" if copied["removable"] else
+                               "On this path, send without MSG_ZEROCOPY")
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM], ids=lambda sig: sig.name)
@@ -173,7 +176,9 @@ def test_an_interrupt_ends_the_watch_with_what_was_seen(ending, tmp_path):
     observer.send_signal(ending)
     _, _, advice, _ = next(steps)
     assert observer.returncode == -ending and advice["interrupted"]
-    assert advice["program"]["queue"]["completed"] == sum(count for _, count in WANTED)
+    (asked,) = {finding["total"] for finding in advice["program"]["findings"] if finding["severity"] == "cost"} or {
+        sum(count for _, count in WANTED)}
+    assert asked == sum(count for _, count in WANTED)
 
 
 @pytest.mark.parametrize("args,status,words", [
@@ -194,8 +199,8 @@ def test_wrong_use_is_one_line(args, status, words):
 
 
 @pytest.mark.parametrize("content", [
-    "", "[" * 100_000, "[]", '{"schema": 1}', '{"schema": "sendpath.advise/2"}',
-    '{"schema": "sendpath.advise/2", "path": 3, "answers": [1]}'],
+    "", "[" * 100_000, "[]", '{"schema": 1}', '{"schema": "sendpath.advise/3"}',
+    '{"schema": "sendpath.advise/3", "path": 3, "answers": [1]}'],
                          ids=["empty", "deep", "list", "schema", "bare", "types"])
 def test_a_path_that_nobody_measured_is_one_line(content, tmp_path):
     path = tmp_path / "path.json"

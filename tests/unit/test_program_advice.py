@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "analysis"))
 from advise import advise, path_text  # noqa: E402
-from advise.program import Class, Program, Queue, parse  # noqa: E402
+from advise.program import Class, Program, parse  # noqa: E402
 from advise.program_text import lines, recommendation, verdict  # noqa: E402
 from advise.runs import Engine, Path  # noqa: E402
 from advise.search import SIZES, Answer, Ratio, crossover  # noqa: E402
+from findings import facts, rules  # noqa: E402
 from tables.advice import CALLS, METRICS  # noqa: E402
 
 ETH0 = Path("none of 300 zero-copy sends to 10.9.0.2:40325 via eth0 was copied: zero-copy works here.",
@@ -33,14 +34,25 @@ def answers(kind="from", worse=32 << 10, better=64 << 10):
 
 def program(*sends, zerocopy=(), device="eth0", share=1.0, **more):
     """Of sends by sendto, all of one size in each class: (size, count)."""
-    found = {}
+    classes = {}
     for how, asked in ((sends, False), (zerocopy, True)):
         for size, count in how:
             low = 1 << (size.bit_length() - 1)
-            found.setdefault(low, Class(low, 2 * low - 1)).add("sendto", asked, count, size * count)
-    return Program("pid 7", 10.0, None, tuple(found[low] for low in sorted(found)), device, share, 0.5,
-                   **{"completed": 1, "copied": 0.0 if zerocopy else None, "cause": None, "lost": 0,
-                      "failed": 0, "unpinned": 0, "uring_sends": 0, "queue": None, **more})
+            classes.setdefault(low, Class(low, 2 * low - 1)).add("sendto", asked, count, size * count)
+    found = more.pop("facts", [facts.Facts(requests=1000.0, completions=1000.0)] if zerocopy else [])
+    return Program("pid 7", 10.0, None, tuple(classes[low] for low in sorted(classes)), device, share, 0.5,
+                   **{"interfaces": tuple(f.interface for f in found), "copied": 0.0 if zerocopy else None, "lost": 0,
+                      "failed": {}, "findings": tuple(one._asdict() for one in rules.of_facts(found)), **more})
+
+
+def copies(sends, cause, device="eth0", of=1000.0, **more):
+    """Facts: so many of the sends were copied."""
+    return facts.Facts(**{"requests": of, "completions": of, "copied": sends, "causes": [
+        facts.Row(facts.BY_NAME[cause], device, sends=sends)], **more})
+
+
+def told(text):
+    return " ".join(" ".join(text).split())
 
 
 def said(*args, known=None, path=ETH0):
@@ -82,20 +94,40 @@ def test_a_path_that_decides_nothing_was_measured(known):
 
 
 def test_what_copies_all_comes_first():
-    copied = program(zerocopy=((100_000, 5),), copied=1.0, cause="packet_tap")
-    assert said(copied) == ("On this path, send without MSG_ZEROCOPY: the kernel copied "
-                            "100 % of its zero-copy sends (packet_tap).")
+    of = ((100_000, 5),)
+    assert said(program(zerocopy=of, copied=1.0, facts=[copies(1000.0, "packet_tap")])) == (
+        "All 1,000 zero-copy sends were copied (tcpdump or another packet tap, eth0). Find the listener (ss -0pl) and "
+        "end it.")
+    assert said(program(zerocopy=of, copied=1.0, facts=[copies(1000.0, "loopback", "lo")])) == (
+        "On this path, send without MSG_ZEROCOPY: all 1,000 zero-copy sends were copied (loopback, lo).")
     assert said(program((100_000, 5), device="lo")) == (
         "Do not use MSG_ZEROCOPY on its path: by lo every send is copied.")
-    assert said(program(zerocopy=((100_000, 5),), copied=0.6, device="lo")).startswith(
+    assert said(program((100_000, 5), device="lo (namespace 7)")).endswith("by lo (namespace 7) every send is copied.")
+    assert said(program(zerocopy=of, copied=0.6, device="lo")).startswith(
         "On this path, send without MSG_ZEROCOPY: by lo every send that arrives is copied.")
-    assert said(program(zerocopy=((100_000, 5),), copied=0.6), known=[]) == (
+    assert said(program(zerocopy=of, copied=0.6), known=[]) == (
         "60 % of its 5 zero-copy sends were copied; whether the others pay at their sizes is not known.")
-    for completed, why in (0, "none of them was completed"), (5, "how many sends were copied is not known here"):
-        assert said(program(zerocopy=((100_000, 5),), completed=completed, copied=None), known=[]) == (
-            f"Whether its 5 zero-copy sends pay is not known: {why}.")
-    assert said(dataclasses.replace(copied, copied=0.996)) == (
-        "On this path, send without MSG_ZEROCOPY: the kernel copied 99.6 % of its zero-copy sends (packet_tap).")
+
+
+@pytest.mark.parametrize("more, why", [
+    ({"outstanding": 900.0, "completions": 100.0, "copied": 100.0}, "no verdict: of 1,000 zero-copy sends 900 have no"),
+    ({"completions": None}, "no verdict: how many of the 1,000 zero-copy sends were copied is not known here"),
+    ({"completions": 0.0}, "none of them completed")])
+def test_without_a_verdict_it_says_why(more, why):
+    known = facts.Facts(**{"requests": 1000.0, "completions": 1000.0, **more})
+    assert said(program(zerocopy=((100_000, 5),), copied=None, facts=[known]), known=[]).startswith(
+        f"Whether its 5 zero-copy sends pay is not known: {why}")
+
+
+@pytest.mark.parametrize("more, words", [
+    ({"refused": [("optmem", "ENOBUFS", 50.0)]}, "50 of 1,000 zero-copy sends (5 %) were refused (ENOBUFS)"),
+    ({"refused": [("optmem", "ENOBUFS", 1000.0)], "completions": 0.0}, "All 1,000 zero-copy sends were refused"),
+    ({"refused": [("no_pages", "EFAULT", 30.0)]}, "30 of 1,000 zero-copy sends (3 %) were refused (EFAULT)"),
+    ({"ignored": 1000.0, "completions": 0.0}, "All 1,000 zero-copy sends were ignored")])
+def test_what_fails_or_has_no_effect_comes_before_all_else(more, words):
+    known = facts.Facts(**{"requests": 1000.0, "completions": 1000.0, **more})
+    assert said(program(zerocopy=((100_000, 5),), facts=[known])).startswith(words)
+    assert said(program(facts=[known])).startswith(words)  # none of them was sent
 
 
 @pytest.mark.parametrize("device, copied, share, words", [
@@ -106,7 +138,8 @@ def test_what_copies_all_comes_first():
 def test_a_device_that_copies_says_nothing_of_others(device, copied, share, words):
     sends, path = ((100_000, 5),), dataclasses.replace(ETH0, copied=1.0, device=device)
     of = program(*sends if copied is None else (), zerocopy=() if copied is None else sends, device=device,
-                 share=share, copied=copied)
+                 share=share, copied=copied, facts=[] if copied is None else [
+                     copies(1000.0 * copied, "loopback", "lo")])
     text = lines(of, path, [])
     assert text[0].startswith(words)
     assert any(line.endswith("  is copied") for line in text) != ("differ" in words)
@@ -123,14 +156,16 @@ def test_sends_that_copy_nothing_are_not_judged():
     only = program((100, 3), device="lo")
     only.classes[0].add("sendfile", False, 5, 500)
     assert "is copied" in "\n".join(lines(only, None, []))
-    only.classes[0].sends = only.classes[0].bytes = 0
+    only.classes[0].add("sendfile", False, 5000, 500_000)
     text = "\n".join(lines(only, None, []))
-    assert text.startswith("Nothing to advise") and "sendfile, splice\n" in text + "\n" and "is copied" not in text
+    assert text.startswith("Nothing to advise: 99.9 % of its bytes go by sendfile or splice") and "Next:" not in text
+    only.classes[0].sends = only.classes[0].bytes = 0
+    assert "sendfile, splice\n" in "\n".join(lines(only, None, [])) + "\n"
 
 
-def test_sends_that_fail_are_told():
-    text = " ".join(lines(program(zerocopy=((100_000, 5),), failed=400, unpinned=319), ETH0, answers()))
-    assert "400 sends failed" in text and "319 sends refused (ENOBUFS)" in text and "ulimit -l" in text
+def test_sends_that_fail_have_their_errors():
+    text = told(lines(program(zerocopy=((100_000, 5),), failed={"EFAULT": 30, "ENOBUFS": 1}), ETH0, answers()))
+    assert "30 sends failed with EFAULT (bad address)" in text and "1 send failed with ENOBUFS" in text
 
 
 def test_another_path_tells_nothing():
@@ -153,37 +188,34 @@ def test_answers_that_contradict_themselves_tell_nothing():
     assert (found.costs, found.pays) == (None, None)
 
 
-@pytest.mark.parametrize("queue,word", [
-    (Queue(100, 100, 0), "read in time"), (Queue(100, 95, 0), "read in time"),
-    (Queue(100, 80, 0), "read too late"), (Queue(100, 100, 3), "read too late"),
-    (Queue(100, 0, 0), "never read"), (Queue(100, None, 0), "unknown"),
-])
-def test_the_error_queue_is_judged(queue, word):
-    text = "\n".join(lines(program(zerocopy=((100_000, 5),), queue=queue), ETH0, answers()))
-    assert f"Error queue: {word}" in text
+def test_further_findings_follow_the_table():
+    known = copies(1000.0, "packet_tap", queue_reported=0.0, queue_unread=1000.0)
+    text = lines(program(zerocopy=((100_000, 5),), copied=1.0, facts=[known]), ETH0, answers())
+    assert any(line.startswith("The error queue was never read") for line in text[-3:])
+    assert text[0].startswith("All 1,000")
 
 
 def test_classes_are_summed_over_calls():
     call = {"zerocopy": False, "notified_by": None, "wall_ns": {"sum": 5e8},
             "errors": {"EAGAIN": 2, "ERESTARTSYS": 5}}
     record = {
-        "observed": {"seconds": 2.0, "exit_status": None}, "lost": {"calls": 0}, "zerocopy": None,
+        "observed": {"seconds": 2.0, "exit_status": None}, "lost": {"calls": 0}, "zerocopy": None, "findings": [],
         "by": {"groups": [{"netns": 1, "device": "eth0", "bytes": 5}]},
         "calls": [{**call, "syscall": "sendto", "sizes": [[1, 1, 2, 2], [64, 127, 1, 100]]},
                   {**call, "syscall": "sendfile", "sizes": [[64, 127, 3, 200]]},
                   {**call, "syscall": "sendmsg", "zerocopy": True, "sizes": [[64, 127, 4, 300]]}]}
     seen = parse(record, "pid 1")
     assert seen.classes == (Class(1, 1, 2, 2), Class(64, 127, 1, 100, 4, 300, 3, 200))
-    assert seen.failed == 6 and seen.kernel_s == 1.5 and seen.device is None  # its namespace is another
+    assert seen.failed == {"EAGAIN": 6} and seen.kernel_s == 1.5 and seen.device == "eth0 (namespace 1)"
 
 
 @pytest.mark.parametrize("copied, share", [(None, None), (25, 0.25)])
-def test_sends_by_io_uring_are_those_that_complete(copied, share):
+def test_sends_by_io_uring_are_told_to_be_io_uring_s(copied, share):
     record = json.loads((ROOT / "tests/fixtures/raw/io_uring.json").read_text())["record"]
     record["zerocopy"]["io_uring"]["copied"] = copied
+    record["findings"] = [one._asdict() for one in rules.of_records([record])]
     seen = parse({**record, "by": {"groups": []}}, "pid 1")
-    assert (seen.completed, seen.copied, seen.queue, seen.uring_sends) == (100, share, None, 100)
-    assert "send by IORING_OP_SEND in place of SEND_ZC" in said(dataclasses.replace(seen, copied=1.0))
+    assert (seen.copied, seen.interfaces) == (share, ("io_uring",))
     assert said(seen).startswith("Send 100 of its 100 zero-copy sends by IORING_OP_SEND in place of SEND_ZC")
 
 
@@ -196,8 +228,9 @@ def test_sends_by_io_uring_are_those_that_complete(copied, share):
 def test_it_fits_a_terminal(sends, zerocopy, kind, device, path, lossy):
     known = answers(kind, None if kind == "always" else 4096,
                     None if kind in ("never", "unknown") else 8192)
-    of = program(*sends, zerocopy=zerocopy, device=device, lost=5 * lossy,
-                 queue=Queue(10**9, 5, 10**6) if zerocopy else None)
+    of = program(*sends, zerocopy=zerocopy, device=device, lost=5 * lossy, facts=[
+        copies(1e6, "packet_tap", of=1e9, queue_reported=5.0, queue_unread=1e9,
+               refused=[("optmem_or_memlock", "ENOBUFS", 1e6)])] if zerocopy else [])
     text = lines(of, path, known if path else [])
     assert 1 < len(text) <= 22 and max(map(len, text)) <= 80, text
     assert not any("None" in line or " ..." in line for line in text), text
@@ -205,11 +238,12 @@ def test_it_fits_a_terminal(sends, zerocopy, kind, device, path, lossy):
 
 # In the place of the engine: the record of one observation.
 RECORD = {"observed": {"seconds": 1, "exit_status": None}, "lost": {"calls": 0}, "zerocopy": None,
+          "findings": [],
           "calls": [{"syscall": "sendto", "zerocopy": False, "notified_by": None,
                      "sizes": [[65536, 131071, 10, 900_000]], "wall_ns": {"sum": 9}, "errors": {}}],
           "by": {"groups": [{"device": "eth0", "bytes": 900_000,
                              "netns": os.stat("/proc/self/ns/net").st_ino}]}}
-KNOWN = {"schema": "sendpath.advise/2", "path": dataclasses.asdict(ETH0), "blocks": 1, "elapsed_s": 1,
+KNOWN = {"schema": "sendpath.advise/3", "path": dataclasses.asdict(ETH0), "blocks": 1, "elapsed_s": 1,
          "seconds_more": None, "answers": [dataclasses.asdict(one) for one in answers()]}
 
 

@@ -23,11 +23,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "analysis"), str(ROOT / "tests/fixtures")]
 
 import texts  # noqa: E402 (not in the path before)
-import verdicts  # noqa: E402
 from tables import keys  # noqa: E402
-from derive import hist as filled, outcome  # noqa: E402
-from text import answer, calls, comparison, facts, notes, record, table, timeline, units, verdict  # noqa: E402
-from text import zerocopy  # noqa: E402
+from derive import hist as filled  # noqa: E402
+from text import answer, calls, comparison, notes, record, table, timeline, units, zerocopy  # noqa: E402
 from text.cells import Cells  # noqa: E402
 from text.hist import Hist, shared  # noqa: E402
 from text.layout import lay_out  # noqa: E402
@@ -48,7 +46,7 @@ def test_texts_are_as_kept(name):
 
 
 def test_each_kept_text_has_its_records():
-    assert {path.stem for path in texts.KEPT.iterdir()} == {*texts.TEXTS, "verdicts"}
+    assert {path.stem for path in texts.KEPT.iterdir()} == {*texts.TEXTS, "findings"}
 
 
 def test_of_nothing_there_is_nothing():
@@ -398,42 +396,3 @@ def test_lines_are_broken_between_words_and_styled_on_a_terminal():
      "(and 1 reason like it)")])
 def test_one_is_not_many(lines, words):
     assert words in "\n".join(lines)
-
-
-# Verdicts
-
-
-def test_verdicts_are_as_kept():
-    assert verdicts.text() == (texts.KEPT / "verdicts.txt").read_text(encoding="ascii")
-
-
-@pytest.mark.parametrize("name", verdicts.VERDICTS)
-def test_zero_copy_works_only_where_nothing_speaks_against_it(name):
-    f = verdicts.VERDICTS[name]
-    doubts = (f.copied != 0 or f.unflagged < 0 or f.skipped_looks or f.lost_copies > 0 or
-              f.unexplained > 0 or f.completions < outcome.SENDS or
-              f.lost > outcome.LOST_SHARE * f.requests or f.outstanding > 0)
-    for text in verdicts.verdict(f), verdict.finding(f)[0]:
-        assert ("works" in text) == (not doubts)
-
-
-def test_the_order_of_two_causes_does_not_matter():
-    one, other = (verdicts.verdict(verdicts.VERDICTS[f"two causes, the final one {place}"])
-                  for place in ("first", "last"))
-    assert one == other
-
-
-def test_causes_are_safe_to_print():
-    one = {"zerocopy": {"causes": [{"cause": "no_scatter_gather", "device": "eth\x1b[2J", "count": 9}]}}
-    (cell,) = cells_of(one)
-    (row,) = rows = facts.gather(cell)
-    assert (row.cause.name, outcome.device(rows, row), row.sends) == (
-        "no_scatter_gather", r"eth\x1b[2J", 9.0)
-    assert outcome.device(rows, row) in verdicts.verdict(verdicts.copied(1000.0, row))
-
-
-def test_a_device_has_its_namespace_where_another_has_its_name():
-    rows = [outcome.Row(verdicts.NAMED["qdisc"], name, netns) for name, netns in (
-        ("eth0", 1.0), ("eth0", 2.0), ("lo", 1.0))]
-    assert [outcome.device(rows, row) for row in rows] == [
-        "eth0 (namespace 1)", "eth0 (namespace 2)", "lo"]

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The figures on which findings rest, summed over the records of a configuration's repeats."""
+
+from tables.causes import CAUSES, Cause
+from text.record import at, number, rows, string, value
+from text.spread import total
+
+BY_NAME = {cause.name: cause for cause in CAUSES}
+UNCLASSIFIED = CAUSES[0]
+# In the place of unclassified, where no stack was counted with it.
+UNSEEN = Cause(
+    "", "unclassified", "a copy that was not seen being made",
+    "No stack says what copied the data. The device, where one is named, is the last that was seen to "
+    "be handed the sender's own pages.",
+    "Measure by fentry or kprobes (analyze doctor says what they need), with kernel.kptr_restrict=0: "
+    "then the stack says.")
+# The two interfaces by which a program requests zero-copy, and the block of a record that each has.
+MSG_ZEROCOPY, IO_URING = "msg_zerocopy", "io_uring"
+BLOCKS = {MSG_ZEROCOPY: "zerocopy", IO_URING: "zerocopy/io_uring"}
+FEW_FLAGS = 0.001
+
+
+class Row:
+    """The copied sends of one cause on one device. stack: the functions of an unclassified copy, innermost first;
+    "" for other causes.
+    """
+
+    def __init__(self, cause, device="", netns=0.0, stack="", sends=0.0):
+        self.cause, self.device, self.netns, self.stack, self.sends = cause, device, netns, stack, sends
+        self.unflagged = self.skbs = self.skbs_in_send = 0.0
+
+    @property
+    def words(self):
+        """A Cause, in the words for what was counted with a stack, or without one."""
+        return UNSEEN if self.cause is UNCLASSIFIED and not self.stack else self.cause
+
+
+def device(all_rows, row):
+    """Returns a row's device, with its namespace if another row's device has the same name."""
+    if any(other.device == row.device and other.netns != row.netns for other in all_rows):
+        return f"{row.device} (namespace {row.netns:.0f})"
+    return row.device
+
+
+class Facts:
+    """Numbers of sends by one interface. None means that a number is not known."""
+
+    interface = MSG_ZEROCOPY
+    requests = ignored = empty = 0.0  # empty: for lack of data, part of the ignored
+    refused = ()  # (cause, errno, sends)
+    completions = outstanding = copied = unflagged = 0.0
+    unexplained = 0.0  # of completions that are not copied: nothing tells that they were not
+    reported = None  # as copied, to the program
+    causes = ()  # Rows, most sends first
+    # Sends that an observed program has read of in its error queue, and sends that it has not. None for a load.
+    queue_reported = queue_unread = None
+    ended = False  # the program, before the window
+    lost = 0.0  # sends that were not followed
+    lost_else = 0.0  # calls that were not counted, and flags that were not seen
+    unseen_flags = 0.0  # of copied sends: they have no cause
+    skipped_looks = 0.0  # runs of the programs that see copies, which the kernel skipped
+    lost_copies = 0.0  # seen, but there was no room for what was seen of them
+    others = 0.0  # sends by protocols that are not analysed
+
+    def __init__(self, **known):
+        vars(self).update(known)
+
+    @property
+    def accepted(self):
+        """Sends for which the kernel took the request."""
+        return self.requests - self.ignored - sum(sends for _, _, sends in self.refused)
+
+
+def summed(records, path, otherwise=None):
+    """Returns the sum of a number over the repeats, or `otherwise` if one of them lacks it."""
+    found = [number(record, path) for record in records]
+    return otherwise if None in found else total(found)
+
+
+def causes(records):
+    """Returns the Rows of these records, the one of most sends first."""
+    found = {}
+    for record in records:
+        for block in rows(record, "zerocopy/causes"):
+            # Functions as a reader follows them: what was called, from what.
+            stack = " < ".join(map(string, rows(block, "stack")))
+            cause = BY_NAME.get(string(block, "cause"), UNCLASSIFIED)
+            key = cause.name, value(block, "netns"), value(block, "ifindex"), stack
+            row = found.setdefault(key, Row(cause, string(block, "device"), key[1], stack))
+            row.sends += value(block, "count")
+            row.unflagged += value(block, "unflagged")
+            row.skbs += value(block, "skbs")
+            row.skbs_in_send += value(block, "skbs_in_send")
+    return sorted(found.values(), key=lambda row: -row.sends)
+
+
+def routed_causes(records, copied):
+    """The cause of io_uring's copies, which no program counts by cause: loopback, if all routes lead there."""
+    peers = [peer for record in records for peer in rows(record, "zerocopy/peers")]
+    if not copied or not peers or any(string(peer, "device") != "lo" for peer in peers):
+        return []
+    return [Row(BY_NAME["loopback"], "lo", value(peers[0], "netns"), sends=copied)]
+
+
+def refused(records, block):
+    """Returns (cause, errno, sends) for each cause of refusals, summed over the repeats."""
+    found = {}
+    for record in records:
+        for row in rows(record, f"{block}/refused"):
+            key = string(row, "cause"), string(row, "errno")
+            found[key] = found.get(key, 0.0) + value(row, "count")
+    return tuple((*key, sends) for key, sends in found.items())
+
+
+def skipped_looks(records):
+    """Returns how many runs of the programs that see copies the kernel skipped; None if it does not count them."""
+    missed = [number(hook, "missed") for record in records for hook in rows(record, "plan/hooks")
+              if string(hook, "name").startswith("skb ") and string(hook, "status") == "attached"]
+    return None if None in missed else sum(missed)
+
+
+def lost_flags(records):
+    """Returns the completions whose flag was not seen; 0 if they are fewer than one in a thousand."""
+    lost = summed(records, "lost/flags", 0.0)
+    return lost if lost >= FEW_FLAGS * summed(records, "zerocopy/completions", 0.0) else 0.0
+
+
+def _of_interface(records, interface):
+    block = BLOCKS[interface]
+    known = {name: summed(records, f"{block}/{key}", 0.0) for name, key in (
+        ("requests", "requests"), ("ignored", "ignored"), ("empty", "ignored_empty"))}
+    known.update((name, summed(records, f"{block}/{name}")) for name in ("completions", "outstanding", "copied"))
+    found = Facts(interface=interface, **known, refused=refused(records, block),
+                  skipped_looks=skipped_looks(records), lost_copies=summed(records, "lost/stacks", 0.0))
+    if interface == IO_URING:
+        found.causes, found.unflagged = routed_causes(records, found.copied), None
+        return found
+    for name, key in (("unflagged", "unflagged"), ("unexplained", "unexplained"), ("reported", "errqueue_copied")):
+        setattr(found, name, summed(records, f"{block}/{key}"))
+    if all(at(record, "observed") is not None for record in records):
+        found.queue_reported, found.queue_unread = (summed(records, f"{block}/notifications/{key}")
+                                                    for key in ("reported", "unread"))
+    found.causes = causes(records)
+    found.ended = any(at(record, "observed/exit_status") is not None for record in records)
+    found.lost = summed(records, "lost/completions")
+    found.lost_else = summed(records, "lost/calls", 0.0) + lost_flags(records)
+    found.unseen_flags = summed(records, "lost/flags", 0.0)
+    return found
+
+
+def of_records(records):
+    """Returns the Facts of each interface by which zero-copy was requested. records: of one configuration."""
+    found = [_of_interface(records, interface) for interface in BLOCKS]
+    return [facts for facts in found if facts.requests > 0]
+
+
+def other_sends(records):
+    """Returns the sends by protocols that are not analysed, as far as they are counted."""
+    return max(summed(records, f"observed/others/{key}", 0.0) for key in ("mptcp_sends", "zerocopy_requests"))

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The rules. Each is a pure function from the Facts of one interface to the findings of some codes."""
+
+from typing import NamedTuple, Optional
+
+from tables.causes import REFUSALS
+from tables.findings import (BY_CODE, LATE_SHARE, LOST_SHARE, NOT_REFUSED, PENDING_SHARE, SENDS, SEVERITIES)
+
+from . import facts
+from .facts import IO_URING, MSG_ZEROCOPY
+
+# With one of these codes, unless it is a caveat, there is no verdict on copies.
+NO_VERDICT = {"copies_unknown", "lost", "pending"}
+_REFUSED = {refusal.name for refusal in REFUSALS} - NOT_REFUSED
+_RANK = {name: rank for rank, name in enumerate(SEVERITIES)}
+# The remedy where no setting prevents the copies.
+WITHOUT = {MSG_ZEROCOPY: "Send without MSG_ZEROCOPY on this path.",
+           IO_URING: "Send by IORING_OP_SEND (SENDMSG for SENDMSG_ZC) on this path."}
+
+
+class Finding(NamedTuple):
+    """It concerns `count` of `total` sends. evidence: numbers by name; None: not known. removable: a setting, or a
+    change of the program, ends it; None if that is not known, or if there is nothing to end.
+    """
+    code: str
+    severity: str
+    interface: str
+    count: int
+    total: int
+    device: Optional[str] = None
+    netns: Optional[int] = None
+    stack: Optional[str] = None
+    evidence: dict = {}
+    removable: Optional[bool] = None
+    remedy: Optional[str] = None
+
+
+def _found(code, f, count, total, remedy=None, severity=None, **more):
+    row = BY_CODE[code]
+    remedy = remedy or row.remedy or None
+    more.setdefault("removable", True if remedy else None)
+    # Counts of a record that anybody wrote may contradict each other.
+    count, total = max(round(count), 0), max(round(total), round(count), 0)
+    return Finding(code, severity or row.severity, f.interface, count, total, remedy=remedy, **more)
+
+
+def _refusals(f):
+    """A full send buffer is no finding: it is normal for a non-blocking socket, and io_uring repeats such sends."""
+    for cause, errno, sends in sorted(f.refused, key=lambda row: -row[2]):
+        if cause in _REFUSED and sends > 0:
+            yield _found(f"refused_{cause}", f, sends, f.requests, evidence={"errno": errno})
+
+
+def _ignored(f):
+    if f.ignored > f.empty:
+        yield _found("ignored", f, f.ignored - f.empty, f.requests)
+    if f.empty > 0:
+        yield _found("ignored_empty", f, f.empty, f.requests)
+
+
+def _is_pending(f):
+    return (f.outstanding or 0) > PENDING_SHARE * f.accepted
+
+
+def _queue(f):
+    """A program may wait before it reads while sends are pending, unless optmem refuses sends meanwhile."""
+    refused = any(cause == "optmem" for cause, _, _ in f.refused)
+    if f.queue_reported is None or not f.completions or (_is_pending(f) and not refused):
+        return
+    if not f.queue_reported:
+        yield _found("queue_never_read", f, f.completions, f.completions)
+    elif not f.ended and f.queue_unread is not None and f.queue_unread > LATE_SHARE * f.completions:
+        yield _found("queue_read_late", f, f.queue_unread, f.completions)
+
+
+def _no_verdict(f):
+    """The findings that keep copies from being judged."""
+    if not f.accepted:
+        return
+    if f.completions is None or f.copied is None:
+        yield _found("copies_unknown", f, f.accepted, f.requests)
+    elif f.lost is None or f.lost > LOST_SHARE * f.requests:
+        yield _found("lost", f, f.lost or 0, f.requests)
+    elif _is_pending(f):
+        yield _found("pending", f, f.outstanding, f.accepted)
+
+
+def is_all_seen(f):
+    """Would copies of the other sends have been seen?"""
+    return f.unflagged is not None and f.skipped_looks == 0 and f.lost_copies <= 0
+
+
+def _ordered(f):
+    """Returns the causes, and whether the first one copies every send and cannot be ended. If there is such a
+    cause, it comes first, because to end another one would change nothing.
+    """
+    final = [row for row in f.causes if row.sends >= f.copied and row.cause.final]
+    return [*final[:1], *(row for row in f.causes if row not in final[:1])], bool(final)
+
+
+def _copied(f):
+    ordered, is_final = _ordered(f)
+    copied = min(f.copied, f.completions)
+    for row in ordered:
+        removable = not is_final and not row.cause.final
+        device = facts.device(f.causes, row) or None
+        remedy = row.words.remedy.replace("DEV", device or "DEV", 1) if removable else WITHOUT[f.interface]
+        yield _found(f"copied_{row.cause.name}", f, min(row.sends, copied), f.completions, remedy, device=device,
+                     netns=round(row.netns) or None, stack=row.stack or None, removable=removable,
+                     evidence={"copied": round(copied), "unseen_flags": round(f.unseen_flags)})
+    if not f.causes:
+        yield _found("copied_unknown", f, copied, f.completions, evidence={"copied": round(copied)})
+
+
+def _uncopied(f):
+    """The findings about sends that no program saw copied."""
+    if f.unexplained and f.unexplained > 0:
+        yield _found("unexplained", f, f.unexplained, f.completions)
+    if f.copied < f.completions and not is_all_seen(f):
+        why = {"unflagged_visible": f.unflagged is not None, "skipped_runs": f.skipped_looks,
+               "lost_copies": round(f.lost_copies)}
+        yield _found("unseen", f, f.completions - f.copied, f.completions, severity="caveat" if f.copied else None,
+                     evidence=why)
+    elif not f.copied and not f.unexplained:
+        yield _found("works" if f.completions >= SENDS else "few", f, f.completions, f.completions)
+
+
+def _caveats(f):
+    if f.reported is not None and f.reported != f.copied and f.queue_reported != 0:
+        yield _found("reported_otherwise", f, f.reported, f.completions)
+    lost = (f.lost or 0) + f.lost_else
+    if lost > 0:
+        yield _found("lost", f, min(lost, f.requests), f.requests, severity="caveat")
+
+
+def _copies(f):
+    stopped = list(_no_verdict(f))
+    if stopped or not f.completions:
+        return stopped
+    copied = list(_copied(f)) if f.copied > 0 else []
+    return [*copied, *_uncopied(f), *_caveats(f)]
+
+
+RULES = (_refusals, _ignored, _copies, _queue)
+
+
+def of_facts(all_facts, others=0.0):
+    """Returns the findings, worst first. others: sends by other protocols."""
+    found = [finding for f in all_facts for rule in RULES for finding in rule(f)]
+    if others > 0:
+        f = all_facts[0] if all_facts else facts.Facts()
+        found.append(_found("other_protocol", f, others, others))
+    return sorted(found, key=lambda finding: _RANK[finding.severity])
+
+
+def of_records(records):
+    """Returns the findings of records of one configuration, worst first."""
+    return of_facts(facts.of_records(records), facts.other_sends(records))

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Findings in sentences, which begin with a small letter and end without a point."""
+
+from tables.causes import REFUSALS
+from tables.findings import LOST_SHARE, SENDS
+from text import units
+
+from .facts import BY_NAME, IO_URING, UNSEEN
+
+_REFUSALS = {f"refused_{refusal.name}": refusal for refusal in REFUSALS}
+
+
+def _sends(finding, count):
+    """Returns, for example, "3 zero-copy sends"."""
+    if finding.interface == IO_URING:
+        return f"{units.counted(count, 'send')} by SEND_ZC"
+    return units.counted(count, "zero-copy send")
+
+
+def _were(count):
+    return "was" if count == 1 else "were"
+
+
+def _share(finding):
+    """Returns, for example, "all 3 zero-copy sends were" or "1 of 3 zero-copy sends (33.3 %) was"."""
+    count, total = finding.count, finding.total
+    if count == total:
+        every = "the only" if total == 1 else f"all {units.whole(total)}"
+        return f"{every} {_sends(finding, total).partition(' ')[2]} {_were(total)}"
+    return f"{units.whole(count)} of {_sends(finding, total)} ({units.percent(count, total)}) {_were(count)}"
+
+
+def _no_share(finding):
+    return f"{'all' if finding.count == finding.total else 'some'} {_sends(finding, 2).partition(' ')[2]} were"
+
+
+def cause(finding):
+    """Returns, for example, "loopback, lo"."""
+    row = BY_NAME[finding.code.partition("_")[2]]
+    title = UNSEEN.title if row is BY_NAME["unclassified"] and not finding.stack else row.title
+    return title + (f", {finding.device}" if finding.device else "")
+
+
+def is_copied(finding):
+    return finding.code.startswith("copied_")
+
+
+def _copied(found):
+    """Returns the sentence for all findings of copies by one interface."""
+    first, *others = found
+    copied = first._replace(count=first.evidence["copied"])
+    text = f"{_share(copied)} copied"
+    if first.code == "copied_unknown":
+        return text + "; why was not seen"
+    every = [one for one in found if one.count == copied.count]
+    if len(every) > 1 and (len({one.code for one in every}) > 1):
+        second = next(one for one in every if one.code != first.code)
+        return (f"{text} for more than one cause ({cause(first)}; {cause(second)}): without one of them, "
+                "the other would still copy them")
+    if first.count < copied.count - first.evidence["unseen_flags"]:
+        most = "most of them" if 2 * first.count > copied.count else "the most"
+        return f"{text}, {most} ({units.whole(first.count)}) by one cause ({cause(first)})"
+    return f"{text} ({cause(first)}{', and other causes' if others else ''})"
+
+
+def _unseen(finding):
+    evidence, more = finding.evidence, finding.count < finding.total
+    text = "more may have been copied" if more else f"none of {_sends(finding, finding.total)} was seen to be copied"
+    runs = evidence["skipped_runs"]
+    why = [] if evidence["unflagged_visible"] else ["copies without a flag are not visible here"]
+    if evidence["lost_copies"]:
+        why.append(f"there was no room for traces of {units.counted(evidence['lost_copies'], 'packet')}")
+    if runs is None:
+        why.append("this kernel does not count how often it skips the kprobes that see copies")
+    elif runs:
+        why.append(f"the kernel skipped {units.counted(runs, 'run')} of the programs that see copies")
+    return f"{text}: {'; '.join(why)}"
+
+
+def _lost(finding):
+    lost = "not followed to the end (see dropped events)"
+    if finding.severity == "caveat":
+        return f"caveat: {_sends(finding, finding.count)} {_were(finding.count)} {lost}"
+    return f"no verdict: {_share(finding)} {lost}"
+
+
+def _queue(finding):
+    if finding.code == "queue_never_read":
+        return f"the error queue was never read, though {_sends(finding, finding.count)} completed"
+    return f"the error queue is read too late: {_share(finding).rpartition(' ')[0]} had completed unread"
+
+
+_OF = {
+    "ignored": lambda f: f"{_share(f)} ignored, and the data copied: the socket lacks SO_ZEROCOPY",
+    "ignored_empty": lambda f: f"{_share(f)} ignored: zero length",
+    "unexplained": lambda f: (f"{units.whole(f.count)} of {_sends(f, f.total)} reached no NIC with the sender's own "
+                              "pages: these were copied by something that has no hook here (on older kernels native XDP), or "
+                              "not sent"),
+    "queue_never_read": _queue, "queue_read_late": _queue,
+    "copies_unknown": lambda f: f"no verdict: how many of the {_sends(f, f.count)} were copied is not known here",
+    "lost": _lost,
+    "pending": lambda f: f"no verdict: of {_sends(f, f.total)} {units.whole(f.count)} have no completion yet",
+    "few": lambda f: f"none of {_sends(f, f.total)} was copied, but fewer than {SENDS} completed: too few to tell",
+    "unseen": _unseen,
+    "reported_otherwise": lambda f: f"the error queue reported {units.whole(f.count)} of them as copied",
+    "other_protocol": lambda f: (f"{units.counted(f.count, 'send')} by MPTCP or another protocol {_were(f.count)} not "
+                                 "analysed"),
+    "works": lambda f: f"none of {_sends(f, f.total)} was copied: zero-copy works here",
+}
+
+
+def sentence(found):
+    """Returns the sentence for one finding, or for all findings of copies by one interface."""
+    first = found[0]
+    if is_copied(first):
+        return _copied(found)
+    if first.code in _REFUSALS:
+        return f"{_share(first)} refused ({first.evidence['errno']}): {_REFUSALS[first.code].meaning}"
+    return _OF[first.code](first)
+
+
+_BRIEF = {
+    "ignored_empty": "zero-copy sends without data were ignored",
+    "unexplained": "some zero-copy sends reached no NIC with the sender's own pages",
+    "queue_never_read": "the error queue was never read",
+    "queue_read_late": "the error queue is read too late",
+    "copies_unknown": "no verdict on copies: how many sends were copied is not known here",
+    "lost": f"no verdict on copies: over {100 * LOST_SHARE:.0f} % of the sends could not be followed",
+    "pending": "no verdict on copies: sends have no completion yet",
+    "few": f"no verdict on copies: fewer than {SENDS} completed",
+    "unseen": "no zero-copy send was seen to be copied",
+    "other_protocol": "sends by other protocols were not analysed",
+    "works": "no zero-copy send was copied: zero-copy works here",
+}
+
+
+def _brief(first):
+    if is_copied(first):
+        share = _no_share(first._replace(count=first.evidence["copied"]))
+        return f"{share} copied" + ("; why was not seen" if first.code == "copied_unknown" else f" ({cause(first)})")
+    if first.code in _REFUSALS:
+        return f"{_no_share(first)} refused: {_REFUSALS[first.code].meaning}"
+    if first.code == "ignored":
+        return f"{_no_share(first)} ignored: the socket lacks SO_ZEROCOPY"
+    return _BRIEF[first.code]
+
+
+def paragraphs(findings, brief=False):
+    """Returns a pair (what is wrong, what to do) for each finding; those of copies by one interface share a pair.
+    brief: leave out numbers and caveats, so that configurations with the same findings have the same texts.
+    """
+    said, copied = [], {}
+    for finding in findings:
+        if is_copied(finding):
+            copied.setdefault(finding.interface, []).append(finding)
+    for finding in findings:
+        if brief and finding.severity == "caveat":
+            continue
+        if not is_copied(finding):
+            found = [finding]
+        elif finding is copied[finding.interface][0]:
+            found = copied[finding.interface]
+        else:
+            continue
+        said.append((_brief(found[0]) if brief else sentence(found), remedy(found)))
+    return said
+
+
+def remedy(found):
+    """Returns what to do about one finding, or about all copies by one interface, in a sentence or two."""
+    every = [one for one in found if one.count == one.evidence.get("copied")] or found[:1]
+    if not every[0].removable:
+        every = every[:1]
+    return " ".join(dict.fromkeys(one.remedy for one in every if one.remedy))

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The codes of findings: a row for each. analysis/findings/rules.py makes the findings, and the table of
+docs/findings.md is made of these rows.
+"""
+
+from typing import NamedTuple
+
+from .causes import CAUSES, REFUSALS
+
+# Severities and their meanings. Findings are printed in this order.
+SEVERITIES = {"failure": "sends failed", "no_effect": "a request for zero-copy had no effect",
+              "cost": "sends were copied, or memory is held for too long",
+              "information": "nothing that has to be changed",
+              "caveat": "limits what another finding says"}
+SENDS = 100  # of fewer completions without a copy, others may be copied
+# Lost or pending sends could change the answer if they are more than this share of all.
+LOST_SHARE = 0.01
+PENDING_SHARE = 0.1
+# The error queue is read too late if more than this share of the completed sends is unread.
+LATE_SHARE = 0.1
+# A full send buffer and a broken connection are no findings: both also happen to plain sends.
+NOT_REFUSED = {"send_buffer_full", "failed"}
+
+
+class Code(NamedTuple):
+    name: str
+    severity: str
+    meaning: str       # what it means, in a sentence
+    computed: str      # from which keys of the record
+    remedy: str = ""   # "": there is none, or nothing to do
+    alert: str = ""    # of deploy/prometheus/sendpath.rules.yml, whose label `code` is the name
+
+
+def _refused():
+    for refusal in REFUSALS:
+        if refusal.name not in NOT_REFUSED:
+            yield Code(f"refused_{refusal.name}", "failure", f"Sends failed with {refusal.error}: {refusal.meaning}.",
+                       f"`zerocopy.refused` with `cause` `{refusal.name}`", refusal.remedy, "SendpathZerocopyRefused")
+
+
+def _copied():
+    for cause in CAUSES:
+        yield Code(f"copied_{cause.name}", "cost", cause.meaning,
+                   f"`zerocopy.causes` with `cause` `{cause.name}`", cause.remedy, "SendpathZerocopyFallback")
+
+
+CODES = (
+    *_refused(),
+    Code("ignored", "no_effect",
+         "The kernel accepted MSG_ZEROCOPY on a socket without SO_ZEROCOPY, and copied the data.",
+         "`zerocopy.ignored` less `ignored_empty`", "Set SO_ZEROCOPY on the socket before it sends.",
+         "SendpathZerocopyIgnored"),
+    *_copied(),
+    Code("copied_unknown", "cost", "The kernel copied data, and no hook saw why.",
+         "`zerocopy.copied` where `causes` is empty",
+         "Measure by fentry or kprobes (analyze doctor says what they need)."),
+    Code("unexplained", "cost",
+         "Sends completed without a flag, and no NIC got their pages: something without a hook copied them (on older "
+         "kernels native XDP), or they were not sent.",
+         "`zerocopy.unexplained`"),
+    Code("queue_never_read", "cost",
+         "The program never read the error queue, so it cannot know when its memory may be used again. Unread "
+         "notifications take option memory, without which sends are refused.",
+         "`zerocopy.notifications.reported` is 0, unless `pending` applies",
+         "Read the error queue (recvmsg with MSG_ERRQUEUE), or sends fail with ENOBUFS in the end."),
+    Code("queue_read_late", "cost",
+         "Notifications waited in the error queue when the window closed. They take option memory, and the program "
+         "holds memory that it could use.",
+         f"`zerocopy.notifications.unread` above {100 * LATE_SHARE:.0f} % of `completions`, unless the program had "
+         "ended",
+         "Read the error queue after each round of the event loop."),
+    Code("ignored_empty", "information", "Zero-copy sends without data need no zero-copy.", "`zerocopy.ignored_empty`"),
+    Code("copies_unknown", "information", "How many sends were copied is not known here.",
+         "`zerocopy.completions` or `copied` is null"),
+    Code("lost", "information", "The analyzer did not follow sends to their end.",
+         f"`lost`; up to {100 * LOST_SHARE:.0f} % of the sends a caveat, above that no verdict on copies"),
+    Code("pending", "information",
+         "Sends had no completion when the window closed. They could change the answer, so there is no verdict on "
+         "copies.",
+         f"`zerocopy.outstanding` above {100 * PENDING_SHARE:.0f} % of the accepted sends",
+         "Observe for longer (--duration)."),
+    Code("few", "information", "No send was copied, but too few completed to say that zero-copy works.",
+         f"`zerocopy.completions` below {SENDS}, and none of them copied"),
+    Code("unseen", "information", "Copies may have been missed.",
+         "`zerocopy.unflagged` is null, the kernel skipped programs that see copies, or `lost.stacks` is above 0; a "
+         "caveat if some sends were copied"),
+    Code("reported_otherwise", "caveat",
+         "The error queue reported another number of copied sends to the program: notifications coalesce, and the "
+         "flag of the first stands for all.",
+         "`zerocopy.errqueue_copied` is not `copied`"),
+    Code("other_protocol", "information", "The program also sends by a protocol that is not analysed.",
+         "`observed.others`"),
+    Code("works", "information", "No send was copied, and copies would have been seen.",
+         "`zerocopy.copied` is 0, and no code above that concerns copies"),
+)
+BY_CODE = {code.name: code for code in CODES}

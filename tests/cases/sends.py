@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""sends.py CASE: a program that sends by TCP to a thread of its own, as programs do whose users ask why zero-copy
+does not work. Prints its own counts as JSON.
+"""
+
+import collections
+import ctypes
+import errno
+import json
+import mmap
+import os
+import select
+import socket
+import struct
+import sys
+import threading
+import time
+
+SO_ZEROCOPY, MSG_ZEROCOPY = 60, 0x4000000
+SO_TIMESTAMPING, TX_SOFTWARE, SOFTWARE, OPT_TSONLY = 37, 1 << 1, 1 << 4, 1 << 11
+ANSWERS = collections.Counter()  # of sends: "sent", or the errno's name
+KEPT = []  # listeners, which would otherwise be closed
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def receive(listener, slowly):
+    connection, _ = listener.accept()
+    while True:
+        if slowly:
+            time.sleep(0.001)
+        if not connection.recv(4096 if slowly else 1 << 20):
+            return
+
+
+def connected(zerocopy=True, reads=True, slowly=False, buffer=None):
+    """A socket to a thread that reads, slowly, or never."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    sender = socket.create_connection(listener.getsockname())
+    sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if buffer:
+        sender.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, buffer)
+    if zerocopy:
+        sender.setsockopt(socket.SOL_SOCKET, SO_ZEROCOPY, 1)
+    if reads:
+        threading.Thread(target=receive, args=(listener, slowly), daemon=True).start()
+    else:
+        KEPT.append(listener)
+    return sender
+
+
+def send(sender, data, flags=MSG_ZEROCOPY):
+    try:
+        sender.send(data, flags)
+        ANSWERS["sent"] += 1
+        return True
+    except OSError as error:
+        ANSWERS[errno.errorcode[error.errno]] += 1
+        return False
+
+
+def read_queue(sender):
+    """Reads all notifications; returns the sends that they report."""
+    reported = 0
+    while True:
+        try:
+            _, control, _, _ = sender.recvmsg(0, 256, socket.MSG_ERRQUEUE)
+        except BlockingIOError:
+            return reported
+        for *_, content in control:
+            low, high = struct.unpack_from("II", content, 8)
+            reported += high - low + 1
+
+
+def drained(sender, sends):
+    left, poll = sends, select.poll()
+    poll.register(sender, 0)
+    while left > 0 and poll.poll(5000):
+        left -= read_queue(sender)
+
+
+def well(sends=40, size=20_000):
+    """Sends by zero-copy, and reads every notification."""
+    sender = connected()
+    for _ in range(sends):
+        send(sender, bytes(size))
+    drained(sender, sends)
+
+
+def ignored():
+    sender = connected(zerocopy=False)
+    for _ in range(500):
+        send(sender, bytes(20_000))
+
+
+def polls():
+    """A correct program with a non-blocking socket."""
+    sender = connected(slowly=True, buffer=16_384)
+    sender.setblocking(False)
+    data, sent, seen = bytes(8192), 0, 0
+    while sent < 200:
+        if send(sender, data):
+            sent += 1
+        else:
+            select.select([], [sender], [])
+        seen += read_queue(sender)
+    drained(sender, sent - seen)
+
+
+def with_timestamps(sender):
+    """Timestamps of sends, also in the error queue, stand between notifications and keep them from being joined."""
+    sender.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPING, TX_SOFTWARE | SOFTWARE | OPT_TSONLY)
+    return sender
+
+
+def unread_queue(sends):
+    """Does not read the error queue, whose notifications take more and more optmem."""
+    sender = with_timestamps(connected())
+    for _ in range(sends):
+        send(sender, bytes(100))
+
+
+def optmem_and_full():
+    """Non-blocking: the send buffer is full most of the time, and later optmem."""
+    sender = with_timestamps(connected(slowly=True, buffer=1 << 14))
+    sender.setblocking(False)
+    while ANSWERS["ENOBUFS"] < 50:
+        send(sender, bytes(5000))
+
+
+def stalled():
+    """The peer does not read."""
+    sender = connected(reads=False, buffer=8 << 20)
+    sender.setblocking(False)
+    for _ in range(1000):
+        send(sender, bytes(10_000))
+    time.sleep(4)
+
+
+def unmapped():
+    sender, memory = connected(), mmap.mmap(-1, 1 << 16)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    libc.mprotect(ctypes.c_void_p(address), 1 << 16, 0)
+    for _ in range(30):
+        sent = libc.send(sender.fileno(), ctypes.c_void_p(address), 1 << 15, MSG_ZEROCOPY)
+        ANSWERS["sent" if sent >= 0 else errno.errorcode[ctypes.get_errno()]] += 1
+
+
+def large():
+    """One send, larger than what may be locked."""
+    send(connected(), bytes(512 << 10))
+
+
+def by_sendfile():
+    sender = connected(zerocopy=False)
+    send(sender, bytes(246), 0)
+    with open(sys.executable, "rb") as file:
+        while os.sendfile(sender.fileno(), file.fileno(), None, 1 << 20):
+            ANSWERS["sent"] += 1
+
+
+if __name__ == "__main__":
+    name, *numbers = sys.argv[1:]
+    globals()[name](*map(int, numbers))
+    print(json.dumps(ANSWERS))

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Programs with something wrong, or nothing: the record, the default report and `advise` say the same of each."""
+
+import json
+import os
+
+import pytest
+
+from advise.program import parse
+from advise.program_text import lines
+from conftest import ANALYZE, PROGRAMS, ROOT, Receiver, check, needs_bpf, run
+from findings import words
+from findings.rules import Finding
+
+pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
+
+CASES = ROOT / "tests/cases/sends.py"
+# In a network namespace of its own, whose optmem_max is so many bytes.
+IN_NAMESPACE = "ip link set lo up; echo {} > /proc/sys/net/core/optmem_max || exit 77; exec \"$@\""
+COPIED = "copied_loopback"
+
+
+def namespace(optmem=131072):
+    return ["unshare", "-n", "sh", "-c", IN_NAMESPACE.format(optmem), "sh"]
+
+
+def as_nobody(memlock):
+    return ["prlimit", f"--memlock={memlock}:{memlock}", "setpriv", "--reuid=65534", "--clear-groups"]
+
+
+def observed(tmp_path, command, *options):
+    """The program's own counts, its record, and the texts of the default report and of advise."""
+    file = tmp_path / "record.json"
+    done = run(ANALYZE, "--by", "device", "--json", file, *options, "--", *command)
+    if done.returncode == 77:
+        pytest.skip("before Linux 6.9 optmem_max is the machine's")
+    assert done.returncode == 0, done.stderr
+    record = check(json.loads(file.read_text()))
+    advice = lines(parse(record, "command"), None, [])
+    return json.loads(done.stdout), record, " ".join(done.stderr.split()), " ".join(" ".join(advice).split())
+
+
+def told(record, report, advice):
+    """The codes of the record, whose sentences both texts have: the report of all, advise of the worst."""
+    found = [Finding(**finding) for finding in record["findings"]]
+    paragraphs = words.paragraphs(found)
+    for why, _ in paragraphs:
+        assert why[1:] in report, (why, report)
+    if found and found[0].severity in ("failure", "no_effect"):
+        assert advice[1:].startswith(paragraphs[0][0][1:]), advice
+    return [finding.code for finding in found]
+
+
+@pytest.mark.parametrize("case, prefix, codes, remedy", [
+    (["well"], [], [COPIED], "without MSG_ZEROCOPY"),
+    (["well"], namespace(), [COPIED], "without MSG_ZEROCOPY"),
+    (["ignored"], [], ["ignored"], "Set SO_ZEROCOPY"),
+    (["polls"], [], [COPIED], "without MSG_ZEROCOPY"),
+    (["unread_queue", 1000], namespace(20000), ["refused_optmem", COPIED, "queue_never_read"], "net.core.optmem_max"),
+    (["unread_queue", 100], namespace(512), ["refused_optmem"], "net.core.optmem_max"),
+    (["optmem_and_full"], namespace(20000), ["refused_optmem"], "net.core.optmem_max"),
+    (["unmapped"], [], ["refused_no_pages"], "without zero-copy"),
+    (["large"], as_nobody(65536), ["refused_memlock"], "ulimit -l"),
+    (["by_sendfile"], [], [], "sendfile"),
+], ids=lambda one: one[0] if isinstance(one, list) and one and one[0].isidentifier() else "")
+def test_a_program_has_its_findings(case, prefix, codes, remedy, tmp_path):
+    own, record, report, advice = observed(tmp_path, [*prefix, "/usr/bin/python3", CASES, *case])
+    found = told(record, report, advice)
+    assert found[:len(codes)] == codes, (own, record["zerocopy"])
+    assert remedy in advice and (not codes or remedy.lower() in report.lower()), (report, advice)
+    refused = {name: count for name, count in own.items() if name not in ("sent", "EAGAIN")}
+    assert {finding["evidence"]["errno"]: finding["count"] for finding in record["findings"]
+            if finding["code"].startswith("refused_")} == refused
+    if case[0] in ("polls", "optmem_and_full"):
+        assert own["EAGAIN"] > 0
+    if case[0] == "polls":
+        assert found == codes
+
+
+def test_while_sends_are_pending_there_is_no_verdict(tmp_path):
+    own, record, report, advice = observed(tmp_path, ["/usr/bin/python3", CASES, "stalled"], "--duration", "2")
+    (finding,) = record["findings"]
+    assert finding["code"] == "pending" and finding["count"] == record["zerocopy"]["outstanding"] > own["sent"] / 2
+    assert finding["total"] == own["sent"]
+    assert told(record, report, advice) == ["pending"]
+    assert "No verdict: of" in advice and "zero-copy sends were copied" not in advice
+
+
+needs_uring = pytest.mark.skipif(run(PROGRAMS / "uring", "--probe").returncode != 0, reason="no SEND_ZC here")
+
+
+@needs_uring
+@pytest.mark.parametrize("options, codes", [(["--report"], [COPIED]), ([], ["copies_unknown"])])
+def test_of_sends_by_io_uring_the_same_is_told(options, codes, tmp_path):
+    with Receiver() as receiver:
+        own, record, report, advice = observed(tmp_path, [
+            PROGRAMS / "uring", "--address", receiver.address, "--port", receiver.port, "--sends", 200, *options])
+    found = told(record, report, advice)
+    # Where functions are hooked, the kernel's own flag is seen without a report.
+    assert found[:1] == codes or not options and found[:1] == [COPIED]
+    assert record["findings"][0]["interface"] == "io_uring" and record["findings"][0]["count"] == own["sends"]
+    assert found[0] != COPIED or "IORING_OP_SEND" in report and "IORING_OP_SEND" in advice
+
+
+@needs_uring
+def test_both_interfaces_have_their_own_findings(tmp_path):
+    script = tmp_path / "both.sh"
+    with Receiver() as first, Receiver() as second:
+        script.write_text(" ".join(map(str, [
+            PROGRAMS / "uring", "--address", first.address, "--port", first.port, "--sends", 300])) + " >/dev/null\n" +
+            " ".join(map(str, second.sender("--sends", 300, "--by", "send"))) + "\n")
+        _, record, report, advice = observed(tmp_path, ["/bin/sh", script])
+    assert {(finding["code"], finding["interface"], finding["count"]) for finding in record["findings"]} >= {
+        (COPIED, "msg_zerocopy", 300)}
+    assert not {finding["interface"] for finding in record["findings"]} - {"msg_zerocopy", "io_uring"}
+    assert "all 300 zero-copy sends were copied" in report.lower() and "all 600" not in report.lower()
+    told(record, report, advice)

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Findings: which codes facts have, and that every text has these and no others."""
+
+import json
+import pathlib
+import re
+import sys
+
+import pytest
+from hypothesis import given, strategies as st
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "analysis"), str(ROOT / "tests/fixtures")]
+
+import findings_of  # noqa: E402 (not in the path before)
+import texts  # noqa: E402
+from findings import facts, rules, words  # noqa: E402
+from findings_of import FACTS, NAMED  # noqa: E402
+from tables.causes import REFUSALS  # noqa: E402
+from tables.findings import BY_CODE, SEVERITIES  # noqa: E402
+from text.answer import sentence  # noqa: E402
+
+
+def codes(name):
+    f = FACTS[name]
+    return [finding.code for finding in rules.of_facts([f] if f.requests else [])]
+
+
+def test_findings_are_as_kept():
+    assert findings_of.text() == (texts.KEPT / "findings.txt").read_text(encoding="ascii")
+
+
+@pytest.mark.parametrize("name", FACTS)
+def test_zero_copy_works_only_where_nothing_speaks_against_it(name):
+    f = FACTS[name]
+    refused = sum(sends for _, _, sends in f.refused)
+    sent = (f.completions or 0) > 0 and f.requests > f.ignored + refused
+    doubts = (not sent or f.copied != 0 or f.unflagged is None or f.skipped_looks != 0 or f.lost_copies > 0 or
+              (f.unexplained or 0) > 0 or f.completions < 100 or f.lost > f.requests / 100 or
+              f.outstanding > f.requests / 10)
+    assert ("works" in codes(name)) == (not doubts)
+    for said in findings_of.told(name), findings_of.told(name, brief=True):
+        assert any("works" in why for why, _ in said) == (not doubts)
+
+
+@pytest.mark.parametrize("name, expected", [
+    ("some refused, others with a full buffer", ["refused_optmem", "works"]),
+    ("full buffers alone", ["works"]), ("the connection broke", ["works"]),
+    ("one refused of many", ["refused_optmem", "pending"]), ("memory without pages", ["refused_no_pages"]),
+    ("40 of 40 copied", ["copied_loopback"]), ("too many waiting", ["pending"]),
+    ("never read", ["copied_loopback", "queue_never_read"]), ("read late", ["queue_read_late", "works"]),
+    ("read in time", ["works"]), ("unread when it ended", ["works"]),
+    ("by io_uring, copied", ["copied_loopback"]), ("by io_uring, not known", ["copies_unknown"])])
+def test_codes(name, expected):
+    assert codes(name) == expected
+
+
+def test_the_order_of_two_causes_does_not_matter():
+    one, other = (findings_of.told(f"two causes, the final one {place}") for place in ("first", "last"))
+    assert one == other
+
+
+def test_what_comes_by_io_uring_is_not_told_to_leave_out_a_flag():
+    (finding,) = rules.of_facts([FACTS["by io_uring, copied"]])
+    assert "IORING_OP_SEND" in finding.remedy and "MSG_ZEROCOPY" not in finding.remedy
+
+
+def test_causes_are_safe_to_print():
+    (row,) = rows = facts.causes([{"zerocopy": {"causes": [
+        {"cause": "no_scatter_gather", "device": "eth\x1b[2J", "count": 9}]}}])
+    assert (row.cause.name, facts.device(rows, row), row.sends) == ("no_scatter_gather", r"eth\x1b[2J", 9.0)
+    ((why, _),) = words.paragraphs(rules.of_facts([findings_of.copied(1000.0, row)]))
+    assert facts.device(rows, row) in why
+
+
+def test_a_device_has_its_namespace_where_another_has_its_name():
+    rows = [facts.Row(NAMED["qdisc"], name, netns) for name, netns in (
+        ("eth0", 1.0), ("eth0", 2.0), ("lo", 1.0))]
+    assert [facts.device(rows, row) for row in rows] == ["eth0 (namespace 1)", "eth0 (namespace 2)", "lo"]
+
+
+def test_each_code_has_facts_that_lead_to_it():
+    """But causes and refusals, which are rows of one rule each, and what is not of one interface."""
+    found = {code for name in FACTS for code in codes(name)}
+    assert {code for code in BY_CODE if not re.match("copied_|refused_", code)} == {
+        code for code in found if not re.match("copied_|refused_", code)} | {"other_protocol"}
+    assert [finding.code for finding in rules.of_facts([], others=7)] == ["other_protocol"]
+
+
+SENDS = st.one_of(st.integers(0, 5), st.integers(0, 1 << 40)).map(float)
+ROWS = st.lists(st.builds(facts.Row, st.sampled_from(list(NAMED.values())), st.sampled_from(["", "lo", "eth0"]),
+                          st.sampled_from([0.0, 1.0]), st.sampled_from(["", "f < g"]), SENDS), max_size=3)
+REFUSED = st.lists(st.tuples(st.sampled_from([row.name for row in REFUSALS]), st.sampled_from(["ENOBUFS", "EAGAIN"]),
+                             SENDS), max_size=3)
+MAYBE = st.one_of(st.none(), SENDS)
+
+
+@st.composite
+def any_facts(draw):
+    """What adds up, as the counts of a record do; and what does not."""
+    known = {name: draw(SENDS) for name in ("ignored", "lost", "lost_else", "lost_copies", "unseen_flags")}
+    known.update({name: draw(MAYBE) for name in ("completions", "outstanding", "unflagged", "unexplained", "reported",
+                                                 "copied", "queue_reported", "queue_unread", "skipped_looks")})
+    known.update(refused=draw(REFUSED), causes=draw(ROWS), ended=draw(st.booleans()), empty=0.0,
+                 interface=draw(st.sampled_from(list(facts.BLOCKS))), requests=draw(SENDS))
+    if draw(st.booleans()):
+        known["requests"] = sum((known["ignored"], known["completions"] or 0, known["outstanding"] or 0,
+                                 *(sends for _, _, sends in known["refused"])))
+    return facts.Facts(**known)
+
+
+@given(st.lists(any_facts(), max_size=2), SENDS)
+def test_texts_have_what_findings_have(all_facts, others):
+    found = rules.of_facts(all_facts, others)
+    ranks = [list(SEVERITIES).index(finding.severity) for finding in found]
+    assert ranks == sorted(ranks)
+    json.dumps([finding._asdict() for finding in found])
+    for finding in found:
+        assert finding.code in BY_CODE and 0 <= finding.count <= finding.total
+        assert finding.code != "refused_send_buffer_full"
+        assert not finding.device or "DEV" not in (finding.remedy or "").replace("DEV | grep tnl", "")
+    one_a_paragraph = [finding for finding in found if not words.is_copied(finding)]
+    said = words.paragraphs(found)
+    copied = {finding.interface for finding in found if words.is_copied(finding)}
+    assert len(said) == len(one_a_paragraph) + len(copied)
+    for why, _ in said:
+        assert sentence(why).isprintable()
+        assert all(float(share) <= 100 for share in re.findall(r"([0-9.]+) %", why))
+    for finding in found:
+        alone = words.sentence([finding._replace(count=max(finding.total - 1, 0))])
+        assert not (finding.total > 1 and alone.startswith("all ") and not words.is_copied(finding))
