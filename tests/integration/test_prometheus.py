@@ -35,7 +35,7 @@ def promtool(prometheus, *args):
 @pytest.mark.parametrize("what,file", [("config", "prometheus.yml"), ("rules", RULES.name)])
 def test_promtool_has_no_objection(prometheus, what, file):
     status, said = promtool(prometheus, "check", what, DEPLOY / "prometheus" / file)
-    assert status == 0 and "7 rules found" in said, said
+    assert status == 0 and "9 rules found" in said, said
 
 
 class Series:
@@ -96,18 +96,41 @@ def assert_rules(prometheus, folder, tests):
     assert status == 0, said
 
 
+HELP = "docs/findings.md has what this code means, and what helps."
+
+
+def refusals(cause, errno):
+    """Five a minute."""
+    return [Series("sendpath_zerocopy_refused_total", interface="msg_zerocopy", cause=cause, errno=errno).is_("0+5x60")]
+
+
+def ignorings(of_a_hundred):
+    return [Series("sendpath_zerocopy_ignored_total", interface="msg_zerocopy").is_(f"0+{60 * of_a_hundred}x60"),
+            Series("sendpath_zerocopy_requests_total", interface="msg_zerocopy").is_("0+6000x60")]
+
+
 def test_alerts_come_when_they_should_and_else_not(prometheus, tmp_path):
     labels = {"job": "sendpath", "instance": "c:9435", "severity": "warning"}
-    tapped = {"exp_labels": {**labels, "cause": "packet_tap", "device": "eth0"},
+    tapped = {"exp_labels": {**labels, "cause": "packet_tap", "device": "eth0", "code": "copied_packet_tap"},
               "exp_annotations": {
                   "summary": "c:9435: 50% of zero-copy sends are copied: packet_tap on eth0",
-                  "description": "docs/causes.md has what each cause means, and what helps."}}
+                  "description": HELP}}
+    refused = {"exp_labels": {**labels, "interface": "msg_zerocopy", "cause": "optmem", "code": "refused_optmem"},
+               "exp_annotations": {"summary": "c:9435: 50 zero-copy sends failed: optmem", "description": HELP}}
+    ignored = {"exp_labels": {**labels, "interface": "msg_zerocopy", "code": "ignored"},
+               "exp_annotations": {"summary": "c:9435: 20% of zero-copy requests have no effect: the sockets lack "
+                                              "SO_ZEROCOPY", "description": HELP}}
     slower = {"exp_labels": {**labels, "syscall": "sendmsg", "zerocopy": "false"},
               "exp_annotations": {"summary": "c:9435: the 99th percentile of sendmsg (zero-copy: "
                                   "false) is 79.6us, twice what it was"}}
     tests = [alert("SendpathZerocopyFallback", "30m", fallbacks(300), tapped),
              alert("SendpathZerocopyFallback", "30m", fallbacks(30)),
              alert("SendpathZerocopyFallback", "5m", fallbacks(300)),
+             alert("SendpathZerocopyRefused", "30m", refusals("optmem", "ENOBUFS"), refused),
+             alert("SendpathZerocopyRefused", "30m", refusals("send_buffer_full", "EAGAIN")),
+             alert("SendpathZerocopyRefused", "30m", refusals("failed", "EPIPE")),
+             alert("SendpathZerocopyIgnored", "30m", ignorings(20), ignored),
+             alert("SendpathZerocopyIgnored", "30m", ignorings(5)),
              alert("SendpathSendLatencyShift", "1590m", latencies(2e-5, 8e-5), slower),
              alert("SendpathSendLatencyShift", "1590m", latencies(2e-5, 8e-5, pause=10), slower),
              alert("SendpathSendLatencyShift", "1590m", latencies(2e-5, 2e-5)),
@@ -278,7 +301,7 @@ def test_percentiles_are_the_records(scraped):
 def test_every_rule_works(scraped):
     server, _, began = scraped
     rules = [rule for group in server.ask("rules")["groups"] for rule in group["rules"]]
-    assert len(rules) == 7
+    assert len(rules) == 9
     assert all(rule["health"] == "ok" for rule in rules), rules
     pending = {rule["name"] for rule in rules if rule.get("state") == "pending"}
     assert pending == {"SendpathZerocopyFallback"}

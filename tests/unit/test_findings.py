@@ -129,3 +129,11 @@ def test_texts_have_what_findings_have(all_facts, others):
     for finding in found:
         alone = words.sentence([finding._replace(count=max(finding.total - 1, 0))])
         assert not (finding.total > 1 and alone.startswith("all ") and not words.is_copied(finding))
+
+
+def test_an_alert_has_the_code_of_its_findings():
+    rules_file = (ROOT / "deploy/prometheus/sendpath.rules.yml").read_text(encoding="ascii")
+    found = dict(re.findall(r"- alert: (\w+)\n(?:.*\n)*? +labels: .*code: \"(\w+)", rules_file))
+    assert set(found) == {code.alert for code in BY_CODE.values()} - {""}
+    for code in BY_CODE.values():
+        assert not code.alert or code.name.startswith(found[code.alert])
