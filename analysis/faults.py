@@ -8,6 +8,7 @@ from collections.abc import Callable
 FAILED = 1
 USAGE = 2
 SYSTEM = 3
+FOUND = 4  # what --fail-on names
 
 
 def why(error: Exception) -> str:

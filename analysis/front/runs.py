@@ -11,7 +11,7 @@ import os
 import time
 
 import judge
-from faults import FAILED, SYSTEM, USAGE, Fault
+from faults import FAILED, FOUND, SYSTEM, USAGE, Fault
 from front.output import LineFile, Stream, json_line, why
 from front.plan import budget_of, is_mine, order, seed_of, shard_of, without_twins
 from front.progress import Progress
@@ -43,6 +43,21 @@ def _import_reports():
 
 def _random_seed():
     return int.from_bytes(os.urandom(4), "little")
+
+
+def _codes(names):
+    """Those of --fail-on. Raises Fault."""
+    if names is None:
+        return set()
+    from tables.findings import CODES, SEVERITIES  # imported late: most runs do not need it
+    found = set()
+    for name in names.split(","):
+        codes = {code.name for code in CODES if name in (code.name, code.severity)}
+        if not codes:
+            raise Fault(f"--fail-on {name}: there is no such finding: give codes of findings.md, such as ignored, or "
+                        f"severities ({', '.join(SEVERITIES)})", USAGE)
+        found |= codes
+    return found
 
 
 def _is_disturbed(record):
@@ -117,6 +132,8 @@ class Grid(_Runs):
         self.spare = self.runs // 2 if begin["decides"] else 0
         self.skipped = set()
         self.held = None  # the latest record of several configurations: of the last one are the comparisons
+        self.fail_on = _codes(self.options["fail_on"])
+        self.found = {}  # of these codes, those of any run
         self.files = {}  # by the option that names them
         self.trace = self.tracks = None  # of --out
         self.text = Stream("stderr" if begin["command_runs"] else "stdout")
@@ -203,6 +220,7 @@ class Grid(_Runs):
         """again: what is made again if it was disturbed; None: it is not."""
         self.reported += 1
         self.kept.add(record)
+        self.found.update((finding["code"], None) for finding in record["findings"] if finding["code"] in self.fail_on)
         if self.spare and again and _is_disturbed(record):
             self.spare -= 1
             self.planned.append(again)
@@ -247,6 +265,9 @@ class Grid(_Runs):
             self._print(self.kept, DETAILS if self.options["details"] else REPORT, self.text)
             if not self.text.check(self.complain):
                 self.status = self.status or FAILED
+        if self.found:
+            self.complain(f"--fail-on: found {', '.join(self.found)}")
+            self.status = self.status or FOUND
         return self.status
 
 

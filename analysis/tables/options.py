@@ -184,6 +184,10 @@ OPTIONS = (
     Option("json", "FILE", "measuring",
            "append a run record to FILE after each run, as JSON (- for stdout)",
            "On standard output the records replace the report.", ("text", "json")),
+    Option("fail-on", "LIST", "measuring",
+           "exit with status 4 if there is one of these findings, such as ignored",
+           "findings.md has them. A severity, such as failure, names all of its findings.",
+           ("text", "fail_on")),
     Option("by", "LIST", "details",
            "group sends by process, device or port, or several of them",
            "The device is that of the socket's route, the port is the receiver's. The report shows the "

@@ -115,3 +115,22 @@ def test_both_interfaces_have_their_own_findings(tmp_path):
     assert not {finding["interface"] for finding in record["findings"]} - {"msg_zerocopy", "io_uring"}
     assert "all 300 zero-copy sends were copied" in report.lower() and "all 600" not in report.lower()
     told(record, report, advice)
+
+
+@pytest.mark.parametrize("options, program, status", [
+    (["--fail-on", "ignored"], ["ignored"], 4), (["--fail-on", "refused_optmem,no_effect"], ["ignored"], 4),
+    (["--fail-on", "failure,copied_loopback"], ["ignored"], 0), (["--fail-on", "ignored"], ["no_such_case"], 1)],
+                         ids=["code", "severity", "others", "its own status first"])
+def test_the_exit_status_tells_of_findings(options, program, status):
+    done = run(ANALYZE, *options, "--", "/usr/bin/python3", CASES, *program)
+    assert done.returncode == status
+    assert ("analyze: --fail-on: found ignored" in done.stderr) == (status == 4)
+
+
+@pytest.mark.parametrize("options, words", [
+    (["--fail-on", "cost,no_such_code"], "--fail-on no_such_code: there is no such finding"),
+    (["--fail-on", ""], "--fail-on : there is no such finding"),
+    (["--fail-on", "cost", "--raw"], "--fail-on cost: leave it out with --raw")])
+def test_codes_that_do_not_exist_are_refused(options, words):
+    done = run(ANALYZE, *options, "--variant", "null", "--messages", 1)
+    assert done.returncode == 2 and words in done.stderr and done.stderr.count("\n") == 1

@@ -42,7 +42,7 @@ class Engine:
                 "host": self.host, "kernel": RAW["host"]["kernel"], "version": "1", "command": ["sweep"],
                 "options": {**dict.fromkeys(runs._MEASURING), "shard": None, "order_seed": "5",
                             "grid": None, "retry": False, "decide": False, "budget": None,
-                            "json": None, "folded": None, "out": None, "details": False,
+                            "json": None, "folded": None, "fail_on": None, "out": None, "details": False,
                             "repeat": repeat, **options}}
 
     def say(self, request):

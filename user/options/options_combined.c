@@ -130,6 +130,8 @@ error_t options__check(const struct options *o, struct argp_state *state)
 		 not_of_raw(o)},
 		{o->folded && (!o->profile || o->raw || sweep),
 		 "--folded %s: it needs --profile, without --raw and sweep", o->folded},
+		{o->fail_on && (o->raw || sweep || exporter),
+		 "--fail-on %s: leave it out with --raw, sweep and exporter", o->fail_on},
 		{o->mechanism == MECHANISM_OFF && needs_hooks(o),
 		 "%s with --mechanism none: nothing is attached; leave one out", needs_hooks(o)},
 	};
