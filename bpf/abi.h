@@ -290,6 +290,17 @@ struct pinned_peak {
 };
 ABI_SIZE(pinned_peak, 4 * 8);
 
+/* What refused zero-copy sends needed, and the limits that they met. 0: none was refused for that.
+ */
+struct refusal_limits {
+	__u64 pages;	    /* the most pages that a send would have pinned */
+	__u64 pages_locked; /* those that its user had pinned then */
+	__u64 pages_limit;  /* RLIMIT_MEMLOCK of its process */
+	__u64 optmem;	    /* the most bytes that a socket had charged */
+	__u64 optmem_limit;
+};
+ABI_SIZE(refusal_limits, 5 * 8);
+
 /* Limits of --profile: stacks, and functions of a stack (kernel.perf_event_max_stack is 127). */
 #define PROFILE_STACKS_MAX 8192
 #define PROFILE_DEPTH_MAX  96

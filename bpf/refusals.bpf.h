@@ -14,6 +14,9 @@
 /* The machine's limit, 0 if unknown. Since Linux 6.9 each network namespace has its own. */
 const volatile __u32 optmem_max = 0;
 
+/* Two sends that are refused at once may leave a mixture of both. */
+struct refusal_limits refusal_limits;
+
 #define CACHE_LINE	   64
 #define CACHE_ALIGN(bytes) (((bytes) + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE)
 
@@ -31,11 +34,17 @@ static __always_inline bool optmem_exhausted(struct sock *sk)
 	/* SKB_TRUESIZE(0), the charge of a notification. */
 	__u32 size = CACHE_ALIGN(bpf_core_type_size(struct sk_buff)) +
 		     CACHE_ALIGN(bpf_core_type_size(struct skb_shared_info));
-	__u32 limit = optmem_max;
+	__u32 limit = optmem_max, charged = READ(sk, sk_omem_alloc.counter);
 
 	if (bpf_core_field_exists(net->core.sysctl_optmem_max))
 		limit = READ(net, core.sysctl_optmem_max);
-	return limit && (__u32)READ(sk, sk_omem_alloc.counter) + size > limit;
+	if (!limit || charged + size <= limit)
+		return false;
+	if (charged >= refusal_limits.optmem) {
+		refusal_limits.optmem = charged;
+		refusal_limits.optmem_limit = limit;
+	}
+	return true;
 }
 
 /* capable(CAP_IPC_LOCK): a user namespace's own capabilities do not count. */
@@ -54,10 +63,17 @@ static __always_inline bool memlock_exhausted(__u64 bytes)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	__u64 limit = READ(task, signal, rlim[RLIMIT_MEMLOCK].rlim_cur);
-	__u64 locked = READ(task, cred, user, locked_vm.counter);
+	__u64 locked = READ(task, cred, user, locked_vm.counter), pages = pages_of(bytes);
 
-	return limit != RLIM_INFINITY && !may_lock((void *)READ(task, cred)) &&
-	       locked + pages_of(bytes) > limit >> page_shift;
+	if (limit == RLIM_INFINITY || may_lock((void *)READ(task, cred)) ||
+	    locked + pages <= limit >> page_shift)
+		return false;
+	if (pages >= refusal_limits.pages) {
+		refusal_limits.pages = pages;
+		refusal_limits.pages_locked = locked;
+		refusal_limits.pages_limit = limit >> page_shift;
+	}
+	return true;
 }
 
 static __noinline void count_refusal(struct sock *sk, __u64 bytes)

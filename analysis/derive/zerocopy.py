@@ -235,6 +235,14 @@ def error_queue(run):
             "reads_per_send": ratio(found.count + empty.count, accepted)}
 
 
+def limits(run):
+    """What the limits were that refused sends, and what these sends needed."""
+    met = run.maps.get("refusal_limits") or {}
+    return {"memlock": {"pages": met["pages"], "pages_locked": met["pages_locked"],
+                        "pages_limit": met["pages_limit"]} if met.get("pages") else None,
+            "optmem": {"charged": met["optmem"], "limit": met["optmem_limit"]} if met.get("optmem_limit") else None}
+
+
 def told(run):
     """Sends that the error queue reported to the application as copied."""
     reason = "the load generator ended without a result"
@@ -259,7 +267,7 @@ def block(run):
     return {
         **requests(asked, refused(asked, totals["refused_optmem"], totals["refused_memlock"])),
         **completions(run), **groups.peers(run), "io_uring": uring(run), **skb_copies(run, causes),
-        "causes": cause_rows(run, causes), **latency(run), "pinned": pinned(run),
+        "causes": cause_rows(run, causes), **latency(run), "pinned": pinned(run), "limits": limits(run),
         "notifications": notifications(run), "error_queue": error_queue(run),
         "wake_up_ns": run.span("wake_up").json("sock_def_error_report")
         if run.hooked("wake-up", "zerocopy.wake_up_ns") else None,

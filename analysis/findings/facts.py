@@ -48,6 +48,7 @@ class Facts:
     interface = MSG_ZEROCOPY
     requests = ignored = empty = 0.0  # empty: for lack of data, part of the ignored
     refused = ()  # (cause, errno, sends)
+    limits = {}  # numbers of zerocopy.limits, by the name of the refusal
     completions = outstanding = copied = unflagged = 0.0
     unexplained = 0.0  # of completions that are not copied: nothing tells that they were not
     reported = None  # as copied, to the program
@@ -112,6 +113,17 @@ def refused(records, block):
     return tuple((*key, sends) for key, sends in found.items())
 
 
+def limits(records):
+    """Returns zerocopy.limits of the first record that has it, by the name of the refusal."""
+    found = {}
+    for record in records:
+        for name, keys in (("memlock", ("pages", "pages_locked", "pages_limit")), ("optmem", ("charged", "limit"))):
+            met = {key: number(record, f"zerocopy/limits/{name}/{key}") for key in keys}
+            if None not in met.values():
+                found.setdefault(name, {key: round(value) for key, value in met.items()})
+    return found
+
+
 def skipped_looks(records):
     """Returns how many runs of the programs that see copies the kernel skipped; None if it does not count them."""
     missed = [number(hook, "missed") for record in records for hook in rows(record, "plan/hooks")
@@ -137,6 +149,7 @@ def _of_interface(records, interface):
         return found
     for name, key in (("unflagged", "unflagged"), ("unexplained", "unexplained"), ("reported", "errqueue_copied")):
         setattr(found, name, summed(records, f"{block}/{key}"))
+    found.limits = limits(records)
     if all(at(record, "observed") is not None for record in records):
         found.queue_reported, found.queue_unread = (summed(records, f"{block}/notifications/{key}")
                                                     for key in ("reported", "unread"))

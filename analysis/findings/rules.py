@@ -18,6 +18,10 @@ WITHOUT = {MSG_ZEROCOPY: "Send without MSG_ZEROCOPY on this path.",
            IO_URING: "Send by IORING_OP_SEND (SENDMSG for SENDMSG_ZC) on this path."}
 
 
+# The remedy where a send needs more pages than its process may pin at all.
+NEVER_FITS = "Raise the limit (ulimit -l), or send so much at once without MSG_ZEROCOPY."
+
+
 class Finding(NamedTuple):
     """It concerns `count` of `total` sends. evidence: numbers by name; None: not known. removable: a setting, or a
     change of the program, ends it; None if that is not known, or if there is nothing to end.
@@ -48,7 +52,10 @@ def _refusals(f):
     """A full send buffer is no finding: it is normal for a non-blocking socket, and io_uring repeats such sends."""
     for cause, errno, sends in sorted(f.refused, key=lambda row: -row[2]):
         if cause in _REFUSED and sends > 0:
-            yield _found(f"refused_{cause}", f, sends, f.requests, evidence={"errno": errno})
+            met = f.limits.get(cause, {})
+            never = met.get("pages", 0) > met.get("pages_limit", 0)
+            yield _found(f"refused_{cause}", f, sends, f.requests, NEVER_FITS if never else None,
+                         evidence={"errno": errno, **met})
 
 
 def _ignored(f):

@@ -90,6 +90,19 @@ def _queue(finding):
     return f"the error queue is read too late: {_share(finding).rpartition(' ')[0]} had completed unread"
 
 
+def _why_refused(finding):
+    met, meaning = finding.evidence, _REFUSALS[finding.code].meaning
+    if met.get("pages", 0) > met.get("pages_limit", 0):
+        return (f"one send needs {units.counted(met['pages'], 'page')}, and RLIMIT_MEMLOCK allows "
+                f"{units.whole(met['pages_limit'])} in all")
+    if "pages" in met:
+        return (f"{meaning} ({units.whole(met['pages_locked'])} of {units.counted(met['pages_limit'], 'page')}, and a "
+                f"send needs {units.whole(met['pages'])})")
+    if "charged" in met:
+        return f"{meaning} ({units.whole(met['charged'])} of {units.counted(met['limit'], 'byte')})"
+    return meaning
+
+
 _OF = {
     "ignored": lambda f: f"{_share(f)} ignored, and the data copied: the socket lacks SO_ZEROCOPY",
     "ignored_empty": lambda f: f"{_share(f)} ignored: zero length",
@@ -115,7 +128,7 @@ def sentence(found):
     if is_copied(first):
         return _copied(found)
     if first.code in _REFUSALS:
-        return f"{_share(first)} refused ({first.evidence['errno']}): {_REFUSALS[first.code].meaning}"
+        return f"{_share(first)} refused ({first.evidence['errno']}): {_why_refused(first)}"
     return _OF[first.code](first)
 
 

@@ -467,6 +467,16 @@ ZEROCOPY = null(block(
         Key("bytes_max", COUNT, "most bytes at once"),
         Key("pages_now", COUNT, "as the kernel charges it to a user's RLIMIT_MEMLOCK"),
         Key("pages_max", COUNT, "most pages at once"))), "see [Pinned memory](#pinned-memory)"),
+    Key("limits", block(
+        Key("memlock", null(block(
+            Key("pages", COUNT, "the most pages that a refused send would have pinned"),
+            Key("pages_locked", COUNT, "pages that its user had pinned then"),
+            Key("pages_limit", COUNT, "RLIMIT_MEMLOCK of its process, in pages"))),
+            "null: RLIMIT_MEMLOCK refused no send"),
+        Key("optmem", null(block(
+            Key("charged", COUNT, "the most option memory of a socket that refused a send, in bytes"),
+            Key("limit", COUNT, "net.core.optmem_max, which applied to it"))), "null: optmem refused no send")),
+        "the limits that refused sends", required=False),
     Key("notifications", block(
         Key("ranges", null(COUNT), "ranges of neighbouring sends that the kernel completed "
             "together, each one notification"),

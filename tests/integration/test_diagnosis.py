@@ -2,7 +2,8 @@
 """Programs with something wrong, or nothing: the record, the default report and `advise` say the same of each."""
 
 import json
-import os
+import re
+import resource
 
 import pytest
 
@@ -71,6 +72,15 @@ def test_a_program_has_its_findings(case, prefix, codes, remedy, tmp_path):
     refused = {name: count for name, count in own.items() if name not in ("sent", "EAGAIN")}
     assert {finding["evidence"]["errno"]: finding["count"] for finding in record["findings"]
             if finding["code"].startswith("refused_")} == refused
+    if case[0] == "large":  # 512 KiB and two pages, of 64 KiB
+        pages = (512 << 10) // resource.getpagesize() + 2
+        assert record["zerocopy"]["limits"]["memlock"] == {
+            "pages": pages, "pages_locked": 0, "pages_limit": 65536 // resource.getpagesize()}
+        assert f"one send needs {pages} pages" in report and "in flight" not in report
+    if codes[:1] == ["refused_optmem"]:
+        limit = int(re.search(r"echo (\d+)", " ".join(prefix))[1])
+        met = record["zerocopy"]["limits"]["optmem"]
+        assert met["limit"] == limit and (0 < met["charged"] <= limit or limit == 512)
     if case[0] in ("polls", "optmem_and_full"):
         assert own["EAGAIN"] > 0
     if case[0] == "polls":

@@ -27,7 +27,7 @@ static const struct dumped {
 	{"peers", DUMP_PAIRS},
 };
 
-static const char *const variables[] = {"pinned", "groups_rest", "peers_rest"};
+static const char *const variables[] = {"pinned", "groups_rest", "peers_rest", "refusal_limits"};
 
 struct writer {
 	const struct btf *btf;
