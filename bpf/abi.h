@@ -102,11 +102,15 @@ struct totals {
 	__u64 untracked;	   /* sends whose completion cannot be seen: no id, no room */
 	__u64 mptcp_sends;	   /* sends over MPTCP, which are not measured */
 	__u64 mptcp_bytes;
+	__u64 udp_sends; /* the same by UDP */
+	__u64 udp_bytes;
+	__u64 unix_sends; /* the same over Unix sockets */
+	__u64 unix_bytes;
 	__u64 other_requests; /* zero-copy sends by other protocols, which are not measured */
 	/* completions without a flag, a seen copy, or data that were seen to leave the machine */
 	__u64 unexplained;
 };
-ABI_SIZE(totals, 39 * 8);
+ABI_SIZE(totals, 43 * 8);
 
 /* Keys by which sends can be grouped; a set of bits. */
 enum group_by { BY_PROCESS = 1, BY_DEVICE = 2, BY_PORT = 4, BY_ADDRESS = 8 };

@@ -7,6 +7,7 @@
 #include "sends.bpf.h"
 
 #define AF_UNIX	      1
+#define IPPROTO_UDP   17
 #define IPPROTO_MPTCP 262
 
 /* Are sends timed by PROTO_SEND_LOCKED and sock_send_length? */
@@ -15,20 +16,30 @@ const volatile bool times_by_tracepoint = false;
 const volatile bool sends_connect = true;
 
 /*
- * Counts sends that are not measured, so that the report can say they exist: MPTCP's, whose
- * subflows PROTO_SEND does not see, and zero-copy sends by other protocols.
+ * Counts sends that are not measured, so that the report can say they exist: those by UDP, Unix
+ * sockets and MPTCP, whose subflows PROTO_SEND does not see, and zero-copy sends by any protocol.
  */
 static __always_inline void count_other(struct sock *sk, int ret)
 {
-	if (READ(sk, __sk_common.skc_family) == AF_UNIX)
+	__u64 bytes = ret > 0 ? ret : 0;
+
+	if (READ(sk, __sk_common.skc_family) == AF_UNIX) {
+		COUNT(unix_sends, 1);
+		COUNT(unix_bytes, bytes);
 		return;
+	}
 	if (call_flags(current_call(sk), call_regs()) & MSG_ZEROCOPY)
 		COUNT(other_requests, 1);
-	if (READ(sk, sk_protocol) != IPPROTO_MPTCP)
-		return;
-	COUNT(mptcp_sends, 1);
-	if (ret > 0)
-		COUNT(mptcp_bytes, ret);
+	switch (READ(sk, sk_protocol)) {
+	case IPPROTO_MPTCP:
+		COUNT(mptcp_sends, 1);
+		COUNT(mptcp_bytes, bytes);
+		break;
+	case IPPROTO_UDP:
+		COUNT(udp_sends, 1);
+		COUNT(udp_bytes, bytes);
+		break;
+	}
 }
 
 /* The number of iovecs that the syscall sends; 0: not known. */

@@ -140,6 +140,9 @@ def recommendation(program, path, answers) -> str:
     urgent = [one for one in program.found if one.severity in URGENT]
     if urgent:
         return _told(words.paragraphs(urgent)[0])
+    other = [one for one in program.found if one.code == "other_protocol"]
+    if other and program.total("all_bytes") < LITTLE * words.other_bytes(other[0]):
+        return f"Nothing to advise: {words.sentence(other)}."
     if not program.total("all_sends"):
         return f"Nothing to advise: {program.what} sent nothing by TCP."
     if not program.total("all_bytes"):

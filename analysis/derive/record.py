@@ -61,12 +61,14 @@ def load(run):
 def others(run):
     """Sends that were not measured, because they are not TCP's."""
     if not run.hooked("kTLS send") and not run.hooks["send"].get("counts_at_end"):
-        run.missing("observed.others", "sends by MPTCP, and zero-copy sends by UDP, were not looked "
+        run.missing("observed.others", "sends by MPTCP, UDP and Unix sockets were not looked "
                     "at: no hook here is at tracepoint sock_send_length")
         return None
     totals = run.totals
-    return {"mptcp_sends": totals["mptcp_sends"], "mptcp_bytes": totals["mptcp_bytes"],
-            "zerocopy_requests": totals["other_requests"]}
+    # Raw lines that were kept before lack some of them.
+    counts = {f"{name}_{what}": totals.get(f"{name}_{what}", 0)
+              for name in ("mptcp", "udp", "unix") for what in ("sends", "bytes")}
+    return {**counts, "zerocopy_requests": totals["other_requests"]}
 
 
 def observed(run):

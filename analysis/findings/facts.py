@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The figures on which findings rest, summed over the records of a configuration's repeats."""
 
+from typing import NamedTuple
+
 from tables.causes import CAUSES, Cause
 from text.record import at, number, rows, string, value
 from text.spread import total
@@ -18,6 +20,8 @@ UNSEEN = Cause(
 MSG_ZEROCOPY, IO_URING = "msg_zerocopy", "io_uring"
 BLOCKS = {MSG_ZEROCOPY: "zerocopy", IO_URING: "zerocopy/io_uring"}
 FEW_FLAGS = 0.001
+# Protocols whose sends are counted, but not analysed: as in keys of a record, and for people.
+PROTOCOLS = {"mptcp": "MPTCP", "udp": "UDP", "unix": "Unix sockets"}
 
 
 class Row:
@@ -69,7 +73,7 @@ class Facts:
     @property
     def accepted(self):
         """Sends for which the kernel took the request."""
-        return self.requests - self.ignored - sum(sends for _, _, sends in self.refused)
+        return max(self.requests - self.ignored - sum(sends for _, _, sends in self.refused), 0.0)
 
 
 def summed(records, path, otherwise=None):
@@ -167,6 +171,19 @@ def of_records(records):
     return [facts for facts in found if facts.requests > 0]
 
 
-def other_sends(records):
-    """Returns the sends by protocols that are not analysed, as far as they are counted."""
-    return max(summed(records, f"observed/others/{key}", 0.0) for key in ("mptcp_sends", "zerocopy_requests"))
+class Others(NamedTuple):
+    """Sends by protocols that are not analysed, beside those by TCP. sends, bytes: by protocol."""
+    sends: dict
+    bytes: dict
+    zerocopy: float  # of these sends
+    tcp_sends: float
+    tcp_bytes: float
+
+
+def others(records):
+    """Returns the Others of these records."""
+    sends, sent = ({name: summed(records, f"observed/others/{name}_{what}", 0.0) for name in PROTOCOLS}
+                   for what in ("sends", "bytes"))
+    calls = [call for record in records for call in rows(record, "calls")]
+    return Others(sends, sent, summed(records, "observed/others/zerocopy_requests", 0.0),
+                  total(value(call, "sends") for call in calls), total(value(call, "bytes") for call in calls))

@@ -4,7 +4,7 @@
 from typing import NamedTuple, Optional
 
 from tables.causes import REFUSALS
-from tables.findings import (BY_CODE, LATE_SHARE, LOST_SHARE, NOT_REFUSED, PENDING_SHARE, SENDS, SEVERITIES)
+from tables.findings import (BY_CODE, LATE_SHARE, LOST_SHARE, NOT_REFUSED, OTHERS_SHARE, PENDING_SHARE, SENDS, SEVERITIES)
 
 from . import facts
 from .facts import IO_URING, MSG_ZEROCOPY
@@ -142,7 +142,7 @@ def _caveats(f):
 
 def _copies(f):
     stopped = list(_no_verdict(f))
-    if stopped or not f.completions:
+    if stopped or not f.completions or f.copied is None:
         return stopped
     copied = list(_copied(f)) if f.copied > 0 else []
     return [*copied, *_uncopied(f), *_caveats(f)]
@@ -151,15 +151,23 @@ def _copies(f):
 RULES = (_refusals, _ignored, _copies, _queue)
 
 
-def of_facts(all_facts, others=0.0):
-    """Returns the findings, worst first. others: sends by other protocols."""
+def _other_protocols(others):
+    """Of a few bytes, such as those of a log, nothing is said."""
+    sends, sent = sum(others.sends.values()), sum(others.bytes.values())
+    if others.zerocopy > 0 or sent > OTHERS_SHARE * (sent + others.tcp_bytes):
+        counts = {f"{name}_bytes": round(count) for name, count in others.bytes.items() if others.sends[name] > 0}
+        yield _found("other_protocol", facts.Facts(), max(sends, others.zerocopy),
+                     max(sends, others.zerocopy) + others.tcp_sends,
+                     evidence={**counts, "tcp_bytes": round(others.tcp_bytes), "zerocopy_requests": round(others.zerocopy)})
+
+
+def of_facts(all_facts, others=None):
+    """Returns the findings, worst first. others: facts.Others."""
     found = [finding for f in all_facts for rule in RULES for finding in rule(f)]
-    if others > 0:
-        f = all_facts[0] if all_facts else facts.Facts()
-        found.append(_found("other_protocol", f, others, others))
+    found += _other_protocols(others) if others else ()
     return sorted(found, key=lambda finding: _RANK[finding.severity])
 
 
 def of_records(records):
     """Returns the findings of records of one configuration, worst first."""
-    return of_facts(facts.of_records(records), facts.other_sends(records))
+    return of_facts(facts.of_records(records), facts.others(records))

@@ -5,7 +5,7 @@ from tables.causes import REFUSALS
 from tables.findings import LOST_SHARE, SENDS
 from text import units
 
-from .facts import BY_NAME, IO_URING, UNSEEN
+from .facts import BY_NAME, IO_URING, PROTOCOLS, UNSEEN
 
 _REFUSALS = {f"refused_{refusal.name}": refusal for refusal in REFUSALS}
 
@@ -103,6 +103,22 @@ def _why_refused(finding):
     return meaning
 
 
+def other_bytes(finding):
+    """Returns the bytes by other protocols of a finding `other_protocol`."""
+    return sum(finding.evidence.get(f"{name}_bytes", 0) for name in PROTOCOLS)
+
+
+def _other_protocols(finding):
+    met = finding.evidence
+    by = {title: met[f"{name}_bytes"] for name, title in PROTOCOLS.items() if met.get(f"{name}_bytes")}
+    every = other_bytes(finding) + met["tcp_bytes"]
+    text = " and ".join(f"{units.percent(size, every)} of its bytes go by {title}" for title, size in by.items())
+    if met["zerocopy_requests"]:
+        text += (f"{' and ' if text else ''}{units.counted(met['zerocopy_requests'], 'send')} by UDP or another protocol "
+                 "requested zero-copy")
+    return f"{text}; only TCP is analysed"
+
+
 _OF = {
     "ignored": lambda f: f"{_share(f)} ignored, and the data copied: the socket lacks SO_ZEROCOPY",
     "ignored_empty": lambda f: f"{_share(f)} ignored: zero length",
@@ -116,8 +132,7 @@ _OF = {
     "few": lambda f: f"none of {_sends(f, f.total)} was copied, but fewer than {SENDS} completed: too few to tell",
     "unseen": _unseen,
     "reported_otherwise": lambda f: f"the error queue reported {units.whole(f.count)} of them as copied",
-    "other_protocol": lambda f: (f"{units.counted(f.count, 'send')} by MPTCP or another protocol {_were(f.count)} not "
-                                 "analysed"),
+    "other_protocol": _other_protocols,
     "works": lambda f: f"none of {_sends(f, f.total)} was copied: zero-copy works here",
 }
 

@@ -18,6 +18,8 @@ LOST_SHARE = 0.01
 PENDING_SHARE = 0.1
 # The error queue is read too late if more than this share of the completed sends is unread.
 LATE_SHARE = 0.1
+# Sends by protocols that are not analysed are a finding if more than this share of the bytes is theirs.
+OTHERS_SHARE = 0.05
 # A full send buffer and a broken connection are no findings: both also happen to plain sends.
 NOT_REFUSED = {"send_buffer_full", "failed"}
 
@@ -88,8 +90,9 @@ CODES = (
          "The error queue reported another number of copied sends to the program: notifications coalesce, and the "
          "flag of the first stands for all.",
          "`zerocopy.errqueue_copied` is not `copied`"),
-    Code("other_protocol", "information", "The program also sends by a protocol that is not analysed.",
-         "`observed.others`"),
+    Code("other_protocol", "information",
+         "The program also sends by UDP, MPTCP or Unix sockets, which are not analysed.",
+         f"`observed.others`: more than {100 * OTHERS_SHARE:.0f} % of all bytes, or sends that request zero-copy"),
     Code("works", "information", "No send was copied, and copies would have been seen.",
          "`zerocopy.copied` is 0, and no code above that concerns copies"),
 )

@@ -230,6 +230,10 @@ OBSERVED = null(block(
     Key("others", null(block(
         Key("mptcp_sends", COUNT, "sends by MPTCP"),
         Key("mptcp_bytes", COUNT, "bytes of these sends"),
+        Key("udp_sends", COUNT, "sends by UDP", required=False),
+        Key("udp_bytes", COUNT, "bytes of these sends", required=False),
+        Key("unix_sends", COUNT, "sends over Unix sockets", required=False),
+        Key("unix_bytes", COUNT, "bytes of these sends", required=False),
         Key("zerocopy_requests", COUNT, "zero-copy sends by MPTCP and other protocols such as UDP, "
             "through system calls other than io_uring's"))),
         "sends by other protocols, which count nowhere else; null where the tracepoint that all "

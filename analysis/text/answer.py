@@ -102,7 +102,7 @@ def needed(cells):
 
 
 def whys(asked):
-    """Returns what is wrong and what to do, each once. asked: the cells that requested zero-copy."""
+    """Returns what is wrong and what to do, each once. asked: the cells that have findings."""
     if len(asked) == 1:
         return words.paragraphs(rules.of_records(asked[0].records))
     alike = {}
@@ -125,8 +125,7 @@ def advice(asked):
 def answer(cells):
     """One paragraph."""
     said = [sentence(one) for one in results(cells)]
-    asked = [cell for cell in cells if (cell.sum("zerocopy/requests", 0.0) or
-                                        cell.sum("zerocopy/io_uring/requests", 0.0))]
+    asked = [cell for cell in cells if rules.of_records(cell.records)]
     found = whys(asked) if asked else []
     if found and not any(do for _, do in found):
         found[0] = found[0][0], advice(asked)

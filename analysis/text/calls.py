@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Sends by syscall and kind: of an observed program as tables, and which of them failed."""
 
+from findings.facts import PROTOCOLS
+
 from . import table, units
 from .columns import count as counted_in, mean_time, point
 from .head import unseen
@@ -52,10 +54,11 @@ def failures(cells):
 
 def others(record):
     """A report without them would look complete."""
-    mptcp, sent, zerocopy = (value(record, f"observed/others/{key}") for key in (
-        "mptcp_sends", "mptcp_bytes", "zerocopy_requests"))
-    if mptcp > 0:
-        yield f"not measured: {units.counted(mptcp, 'send')} by MPTCP, {units.counted(sent, 'byte')}"
+    zerocopy = value(record, "observed/others/zerocopy_requests")
+    for name, title in PROTOCOLS.items():
+        sends, sent = (value(record, f"observed/others/{name}_{what}") for what in ("sends", "bytes"))
+        if sends > 0:
+            yield f"not measured: {units.counted(sends, 'send')} by {title}, {units.counted(sent, 'byte')}"
     if zerocopy > 0:
         yield (f"not measured: {units.counted(zerocopy, 'zero-copy request')} by MPTCP, or protocols "
                "other than TCP")

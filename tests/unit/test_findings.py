@@ -84,7 +84,24 @@ def test_each_code_has_facts_that_lead_to_it():
     found = {code for name in FACTS for code in codes(name)}
     assert {code for code in BY_CODE if not re.match("copied_|refused_", code)} == {
         code for code in found if not re.match("copied_|refused_", code)} | {"other_protocol"}
-    assert [finding.code for finding in rules.of_facts([], others=7)] == ["other_protocol"]
+    assert [finding.code for finding in rules.of_facts([], others_of(udp=100))] == ["other_protocol"]
+
+
+def others_of(tcp=0.0, zerocopy=0.0, **sent):
+    """A send for each ten bytes."""
+    size = {**dict.fromkeys(facts.PROTOCOLS, 0.0), **sent}
+    return facts.Others({name: count / 10 for name, count in size.items()}, size, zerocopy, tcp / 10, tcp)
+
+
+@pytest.mark.parametrize("others, said", [
+    (others_of(tcp=1e6, unix=400.0), None),
+    (others_of(tcp=486.0, udp=5e7), "99.9 % of its bytes go by UDP; only TCP is analysed"),
+    (others_of(tcp=1e6, udp=1e6, unix=2e6),
+     "25 % of its bytes go by UDP and 50 % of its bytes go by Unix sockets; only TCP is analysed"),
+    (others_of(tcp=1e9, udp=1e3, zerocopy=2.0), "0.1 % of its bytes go by UDP and 2 sends by UDP or another protocol "
+     "requested zero-copy; only TCP is analysed")])
+def test_other_protocols_are_told_by_their_bytes(others, said):
+    assert [words.sentence([finding]) for finding in rules.of_facts([], others)] == ([said] if said else [])
 
 
 SENDS = st.one_of(st.integers(0, 5), st.integers(0, 1 << 40)).map(float)
@@ -109,7 +126,7 @@ def any_facts(draw):
     return facts.Facts(**known)
 
 
-@given(st.lists(any_facts(), max_size=2), SENDS)
+@given(st.lists(any_facts(), max_size=2), st.builds(others_of, SENDS, SENDS, udp=SENDS, mptcp=SENDS))
 def test_texts_have_what_findings_have(all_facts, others):
     found = rules.of_facts(all_facts, others)
     ranks = [list(SEVERITIES).index(finding.severity) for finding in found]
