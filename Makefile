@@ -535,7 +535,7 @@ format:
 # (DESTDIR) brings the libraries of analysis/ itself.
 SHARE   := $(DESTDIR)$(PREFIX)/share
 LIBEXEC := $(DESTDIR)$(PREFIX)/libexec/sendpath
-INSTALLED_DOCS := run-record.md run-record.schema.json causes.md findings.md table.md statistics.md memory.md \
+INSTALLED_DOCS := run-record.md run-record.schema.json causes.md findings.md cases.md table.md statistics.md memory.md \
                   report.md reading.md mechanisms.md support.md costs.md zerocopy.md \
                   advise.md fleet.md foreign.md path.md robustness.md stages.md zerocopy-in-practice.md
 MANUAL := $(notdir $(wildcard docs/man/*.1))

@@ -17,7 +17,7 @@ const volatile bool sends_connect = true;
 
 /*
  * Counts sends that are not measured, so that the report can say they exist: those by UDP, Unix
- * sockets and MPTCP, whose subflows PROTO_SEND does not see, and zero-copy sends by any protocol.
+ * sockets and MPTCP, whose subflows PROTO_SEND does not see, and the zero-copy sends among them.
  */
 static __always_inline void count_other(struct sock *sk, int ret)
 {

@@ -7,7 +7,7 @@ import dataclasses
 import os
 
 from findings import facts
-from findings.rules import NO_VERDICT, Finding
+from findings.rules import Finding, copied_share
 from tables.options import ADVISE_PROGRAM
 from text.calls import INTERRUPTED
 
@@ -90,13 +90,6 @@ def _device(by):
     return most, bytes_by.get(most, 0) / max(sum(bytes_by.values()), 1)
 
 
-def _copied(record, asked):
-    if any(finding["code"] in NO_VERDICT and finding["severity"] != "caveat" for finding in record["findings"]):
-        return None
-    done = sum(f.completions or 0 for f in asked)
-    return sum(f.copied or 0 for f in asked) / done if done else None
-
-
 def _failed(calls):
     failed = {}
     for call in calls:
@@ -113,7 +106,8 @@ def parse(record: dict, what: str) -> Program:
     return Program(what, record["observed"]["seconds"], record["observed"]["exit_status"],
                    _classes(calls), *_device(record["by"]),
                    None if None in times else sum(time["sum"] for time in times) / 1e9,
-                   tuple(f.interface for f in asked), tuple(record["findings"]), _copied(record, asked),
+                   tuple(f.interface for f in asked), tuple(record["findings"]),
+                   copied_share([Finding(**finding) for finding in record["findings"]], asked),
                    record["lost"]["calls"], _failed(calls))
 
 

@@ -11,11 +11,13 @@ from advise.search import crossover
 from advise.path_text import COPIED_MOST, paragraphs, percent, times
 from findings import words
 from findings.facts import IO_URING
+from findings.rules import NO_VERDICT
 from text.answer import sentence
 from text.units import counted, size
 
 ROWS_MAX = 8
 SMALL = 0.01  # of sends and of bytes: less is among the others
+COPIED_MUCH = 0.1  # of completed sends: above, the recommendation begins with what copied them
 LITTLE = 0.05  # of a program's bytes: to send these otherwise is not worth the work
 LINES_MAX = 22  # with the two lines of a prompt and its command, a terminal's
 # Findings that the recommendation begins with; those that it does not repeat.
@@ -101,7 +103,8 @@ def _of_user(program, found):
         return (f"Leave {right:,} of its {asked:,} zero-copy sends as they are: they are of {size(found.pays)} "
                 f"and more, where it pays here. Whether the others pay is not known.")
     if program.copied is None:
-        why = [words.sentence([one]) for one in program.found if one.severity == "information"]
+        why = [words.sentence([one]) for one in program.found
+               if one.code in NO_VERDICT and one.severity != "caveat"]
         return f"Whether its {asked:,} zero-copy sends pay is not known: {why[0] if why else 'none of them completed'}."
     if program.copied:
         return (f"{percent(program.copied)} of its {asked:,} zero-copy sends were copied; whether the others "
@@ -151,8 +154,11 @@ def recommendation(program, path, answers) -> str:
         return (f"Nothing to advise: {percent(program.total('other_bytes') / program.total('all_bytes'))} of its bytes "
                 "go by sendfile or splice, which copy no user data.")
     own = _own_copies(program)
-    if own and own[0].removable:
+    if own and not words.is_final(own):
         return _told(words.paragraphs(own)[0])
+    some = [one for one in program.found if words.is_copied(one)] if (program.copied or 0) > COPIED_MUCH else []
+    if some and not own and some[0].removable and not _by_device(program, path):
+        return _told(words.paragraphs(some)[0])
     if copied and program.total("zerocopy_sends"):
         return f"On this path, send {_without(program)}: {copied}."
     if copied:
@@ -173,14 +179,15 @@ def _meaning(name):
 def _head(program):
     said = (f"{program.what}: {counted(program.total('all_sends'), 'send')} and "
             f"{program.total('all_bytes'):,} bytes in {program.seconds:.1f} s")
-    if program.device:
+    if program.device and program.total("all_bytes"):
         said += f", {percent(program.device_share)} of the bytes by {program.device}"
     if program.kernel_s:
         said += f"; {program.kernel_s:.2f} s in its sends"
     if program.exit_status:
         said += f"; exit status {program.exit_status}"
     for name, count in sorted(program.failed.items(), key=lambda one: -one[1])[:2]:
-        said += f"; {counted(count, 'send')} failed with {name} ({_meaning(name)})"
+        said += f"; {counted(count, 'send')} " + (
+            "found the send buffer full (EAGAIN)" if name == "EAGAIN" else f"failed with {name} ({_meaning(name)})")
     if program.lost:
         said += f"; {counted(program.lost, 'send')} lost"
     return said + "."

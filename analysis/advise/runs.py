@@ -102,14 +102,12 @@ def _found(record):
     """Returns the fields of Path that the findings decide."""
     found = rules.of_records([record])
     copied = [finding for finding in found if words.is_copied(finding)]
-    said = [sentence(why) for why, _ in words.paragraphs(found)]
-    share = None
-    if not any(finding.code in rules.NO_VERDICT and finding.severity != "caveat" for finding in found):
-        sent = facts.of_records([record])
-        share = sent[0].copied / sent[0].completions if sent and sent[0].completions else None
-    return {"words": " ".join(said), "copied": share,
+    failures = [finding for finding in found if finding.severity == "failure"]
+    said = [f"{sentence(why)} {do}".rstrip() for why, do in words.paragraphs(failures)]
+    said += [sentence(why) for why, _ in words.paragraphs([one for one in found if one not in failures])]
+    return {"words": " ".join(said), "copied": rules.copied_share(found, facts.of_records([record])),
             "works": False if copied else True if any(finding.code == "works" for finding in found) else None,
-            "final": bool(copied) and not copied[0].removable, "remedy": words.remedy(copied) if copied else None,
+            "final": bool(copied) and words.is_final(copied), "remedy": words.remedy(copied) if copied else None,
             "cause": copied[0].code.partition("_")[2] if copied else None}
 
 

@@ -4,6 +4,7 @@
 from typing import NamedTuple
 
 from tables.causes import CAUSES, Cause
+from tables.findings import NOT_REFUSED
 from text.record import at, number, rows, string, value
 from text.spread import total
 
@@ -54,12 +55,12 @@ class Facts:
     refused = ()  # (cause, errno, sends)
     limits = {}  # numbers of zerocopy.limits, by the name of the refusal
     completions = outstanding = copied = unflagged = 0.0
-    unexplained = 0.0  # of completions that are not copied: nothing tells that they were not
+    unexplained = 0.0  # completed without a flag, but no hook saw their data leave the machine
     reported = None  # as copied, to the program
     causes = ()  # Rows, most sends first
     # Sends that an observed program has read of in its error queue, and sends that it has not. None for a load.
     queue_reported = queue_unread = None
-    ended = False  # the program, before the window
+    ended = False  # a command was observed, and has ended since
     lost = 0.0  # sends that were not followed
     lost_else = 0.0  # calls that were not counted, and flags that were not seen
     unseen_flags = 0.0  # of copied sends: they have no cause
@@ -71,15 +72,24 @@ class Facts:
         vars(self).update(known)
 
     @property
+    def attempts(self):
+        """Requests, without those for which the send buffer had no room, or whose connection broke."""
+        return self.requests - sum(sends for cause, _, sends in self.refused if cause in NOT_REFUSED)
+
+    @property
     def accepted(self):
         """Sends for which the kernel took the request."""
         return max(self.requests - self.ignored - sum(sends for _, _, sends in self.refused), 0.0)
 
 
 def summed(records, path, otherwise=None):
-    """Returns the sum of a number over the repeats, or `otherwise` if one of them lacks it."""
+    """Returns the sum of a number over the repeats. If one of them lacks it: None, or with `otherwise` the sum of
+    the others.
+    """
     found = [number(record, path) for record in records]
-    return otherwise if None in found else total(found)
+    if otherwise is not None:
+        return total([otherwise, *(one for one in found if one is not None)])
+    return None if None in found else total(found)
 
 
 def causes(records):

@@ -4,12 +4,13 @@
 from typing import NamedTuple, Optional
 
 from tables.causes import REFUSALS
-from tables.findings import (BY_CODE, LATE_SHARE, LOST_SHARE, NOT_REFUSED, OTHERS_SHARE, PENDING_SHARE, SENDS, SEVERITIES)
+from tables.findings import (BY_CODE, LATE_SHARE, LOST_SHARE, NOT_REFUSED, OTHERS_SHARE, PENDING_SHARE, SENDS,
+                             SEVERITIES)
 
 from . import facts
 from .facts import IO_URING, MSG_ZEROCOPY
 
-# With one of these codes, unless it is a caveat, there is no verdict on copies.
+# A finding with one of these codes means that there is no verdict on copies, unless its severity is caveat.
 NO_VERDICT = {"copies_unknown", "lost", "pending"}
 _REFUSED = {refusal.name for refusal in REFUSALS} - NOT_REFUSED
 _RANK = {name: rank for rank, name in enumerate(SEVERITIES)}
@@ -18,7 +19,10 @@ WITHOUT = {MSG_ZEROCOPY: "Send without MSG_ZEROCOPY on this path.",
            IO_URING: "Send by IORING_OP_SEND (SENDMSG for SENDMSG_ZC) on this path."}
 
 
-# The remedy where a send needs more pages than its process may pin at all.
+# Fewer sends say nothing of how a program reads its error queue: it may be about to.
+QUEUE_SENDS = 50
+# Remedies of limits that a single send exceeds: of pages that its process may pin, and of optmem.
+TOO_SMALL = "Raise net.core.optmem_max."
 NEVER_FITS = "Raise the limit (ulimit -l), or send so much at once without MSG_ZEROCOPY."
 
 
@@ -28,7 +32,7 @@ class Finding(NamedTuple):
     """
     code: str
     severity: str
-    interface: str
+    interface: Optional[str]
     count: int
     total: int
     device: Optional[str] = None
@@ -53,16 +57,16 @@ def _refusals(f):
     for cause, errno, sends in sorted(f.refused, key=lambda row: -row[2]):
         if cause in _REFUSED and sends > 0:
             met = f.limits.get(cause, {})
-            never = met.get("pages", 0) > met.get("pages_limit", 0)
-            yield _found(f"refused_{cause}", f, sends, f.requests, NEVER_FITS if never else None,
-                         evidence={"errno": errno, **met})
+            remedy = (NEVER_FITS if met.get("pages", 0) > met.get("pages_limit", 0) else
+                      TOO_SMALL if met.get("charged") == 0 else None)
+            yield _found(f"refused_{cause}", f, sends, f.attempts, remedy, evidence={"errno": errno, **met})
 
 
 def _ignored(f):
     if f.ignored > f.empty:
-        yield _found("ignored", f, f.ignored - f.empty, f.requests)
+        yield _found("ignored", f, f.ignored - f.empty, f.attempts)
     if f.empty > 0:
-        yield _found("ignored_empty", f, f.empty, f.requests)
+        yield _found("ignored_empty", f, f.empty, f.attempts)
 
 
 def _is_pending(f):
@@ -72,7 +76,9 @@ def _is_pending(f):
 def _queue(f):
     """A program may wait before it reads while sends are pending, unless optmem refuses sends meanwhile."""
     refused = any(cause == "optmem" for cause, _, _ in f.refused)
-    if f.queue_reported is None or not f.completions or (_is_pending(f) and not refused):
+    if f.queue_reported is None or not f.completions:
+        return
+    if not refused and (_is_pending(f) or f.completions < QUEUE_SENDS):
         return
     if not f.queue_reported:
         yield _found("queue_never_read", f, f.completions, f.completions)
@@ -86,22 +92,23 @@ def _no_verdict(f):
         return
     if f.completions is None or f.copied is None:
         yield _found("copies_unknown", f, f.accepted, f.requests)
-    elif f.lost is None or f.lost > LOST_SHARE * f.requests:
-        yield _found("lost", f, f.lost or 0, f.requests)
+    elif (f.lost or 0) > LOST_SHARE * f.accepted:
+        yield _found("lost", f, f.lost, f.accepted)
     elif _is_pending(f):
-        yield _found("pending", f, f.outstanding, f.accepted)
+        yield _found("pending", f, f.outstanding, f.accepted, removable=None)
 
 
 def is_all_seen(f):
     """Would copies of the other sends have been seen?"""
-    return f.unflagged is not None and f.skipped_looks == 0 and f.lost_copies <= 0
+    return (f.unflagged is not None and f.skipped_looks == 0 and f.lost_copies <= 0 and
+            f.unseen_flags <= LOST_SHARE * f.completions)
 
 
 def _ordered(f):
     """Returns the causes, and whether the first one copies every send and cannot be ended. If there is such a
     cause, it comes first, because to end another one would change nothing.
     """
-    final = [row for row in f.causes if row.sends >= f.copied and row.cause.final]
+    final = [row for row in f.causes if row.sends >= f.copied - f.unseen_flags and row.cause.final]
     return [*final[:1], *(row for row in f.causes if row not in final[:1])], bool(final)
 
 
@@ -111,12 +118,15 @@ def _copied(f):
     for row in ordered:
         removable = not is_final and not row.cause.final
         device = facts.device(f.causes, row) or None
-        remedy = row.words.remedy.replace("DEV", device or "DEV", 1) if removable else WITHOUT[f.interface]
+        remedy = row.words.remedy.replace("DEV", row.device or "DEV", 1) if removable else WITHOUT[f.interface]
         yield _found(f"copied_{row.cause.name}", f, min(row.sends, copied), f.completions, remedy, device=device,
-                     netns=round(row.netns) or None, stack=row.stack or None, removable=removable,
-                     evidence={"copied": round(copied), "unseen_flags": round(f.unseen_flags)})
+                     netns=round(row.netns) or None, stack=row.stack or None,
+                     removable=None if row.cause is facts.UNCLASSIFIED and removable else removable,
+                     evidence={"copied": round(copied), "requests": round(f.requests),
+                               "unseen_flags": round(f.unseen_flags)})
     if not f.causes:
-        yield _found("copied_unknown", f, copied, f.completions, evidence={"copied": round(copied)})
+        yield _found("copied_unknown", f, copied, f.completions, removable=None,
+                     evidence={"copied": round(copied), "requests": round(f.requests)})
 
 
 def _uncopied(f):
@@ -124,16 +134,18 @@ def _uncopied(f):
     if f.unexplained and f.unexplained > 0:
         yield _found("unexplained", f, f.unexplained, f.completions)
     if f.copied < f.completions and not is_all_seen(f):
-        why = {"unflagged_visible": f.unflagged is not None, "skipped_runs": f.skipped_looks,
-               "lost_copies": round(f.lost_copies)}
+        why = {"requests": round(f.requests), "unflagged_visible": f.unflagged is not None,
+               "skipped_runs": None if f.skipped_looks is None else round(f.skipped_looks),
+               "lost_copies": round(f.lost_copies), "lost_flags": round(f.unseen_flags)}
         yield _found("unseen", f, f.completions - f.copied, f.completions, severity="caveat" if f.copied else None,
                      evidence=why)
     elif not f.copied and not f.unexplained:
-        yield _found("works" if f.completions >= SENDS else "few", f, f.completions, f.completions)
+        yield _found("works" if f.completions >= SENDS else "few", f, f.completions, f.completions,
+                     evidence={"requests": round(f.requests)})
 
 
 def _caveats(f):
-    if f.reported is not None and f.reported != f.copied and f.queue_reported != 0:
+    if f.reported is not None and f.reported != f.copied and not f.queue_unread:
         yield _found("reported_otherwise", f, f.reported, f.completions)
     lost = (f.lost or 0) + f.lost_else
     if lost > 0:
@@ -156,9 +168,11 @@ def _other_protocols(others):
     sends, sent = sum(others.sends.values()), sum(others.bytes.values())
     if others.zerocopy > 0 or sent > OTHERS_SHARE * (sent + others.tcp_bytes):
         counts = {f"{name}_bytes": round(count) for name, count in others.bytes.items() if others.sends[name] > 0}
-        yield _found("other_protocol", facts.Facts(), max(sends, others.zerocopy),
-                     max(sends, others.zerocopy) + others.tcp_sends,
-                     evidence={**counts, "tcp_bytes": round(others.tcp_bytes), "zerocopy_requests": round(others.zerocopy)})
+        found = _found("other_protocol", facts.Facts(), max(sends, others.zerocopy),
+                       max(sends, others.zerocopy) + others.tcp_sends,
+                       evidence={**counts, "tcp_bytes": round(others.tcp_bytes),
+                                 "zerocopy_requests": round(others.zerocopy)})
+        yield found._replace(interface=None)
 
 
 def of_facts(all_facts, others=None):
@@ -166,6 +180,17 @@ def of_facts(all_facts, others=None):
     found = [finding for f in all_facts for rule in RULES for finding in rule(f)]
     found += _other_protocols(others) if others else ()
     return sorted(found, key=lambda finding: _RANK[finding.severity])
+
+
+def has_verdict(findings):
+    """Can copies be judged?"""
+    return not any(one.code in NO_VERDICT and one.severity != "caveat" for one in findings)
+
+
+def copied_share(findings, all_facts):
+    """Returns the copied share of the completed sends, by all interfaces together; None if there is no verdict."""
+    done = sum(f.completions or 0 for f in all_facts)
+    return sum(f.copied or 0 for f in all_facts) / done if done > 0 and has_verdict(findings) else None
 
 
 def of_records(records):

@@ -7,14 +7,16 @@ from text import units
 
 from .facts import BY_NAME, IO_URING, PROTOCOLS, UNSEEN
 
+CAUSES_MAX = 3  # so many causes have their number in a sentence
 _REFUSALS = {f"refused_{refusal.name}": refusal for refusal in REFUSALS}
 
 
 def _sends(finding, count):
-    """Returns, for example, "3 zero-copy sends"."""
+    """Returns, for example, "3 zero-copy sends"; "3 completed zero-copy sends" if others did not complete."""
+    which = "completed " if finding.evidence.get("requests", 0) > finding.total else ""
     if finding.interface == IO_URING:
-        return f"{units.counted(count, 'send')} by SEND_ZC"
-    return units.counted(count, "zero-copy send")
+        return f"{units.counted(count, which + 'send')} by SEND_ZC"
+    return units.counted(count, which + "zero-copy send")
 
 
 def _were(count):
@@ -31,6 +33,7 @@ def _share(finding):
 
 
 def _no_share(finding):
+    finding = finding._replace(evidence={})
     return f"{'all' if finding.count == finding.total else 'some'} {_sends(finding, 2).partition(' ')[2]} were"
 
 
@@ -45,31 +48,43 @@ def is_copied(finding):
     return finding.code.startswith("copied_")
 
 
+def _of_all(found):
+    """Returns the findings whose cause copied every copied send."""
+    return [one for one in found if one.code != "copied_unknown" and
+            one.count >= one.evidence["copied"] - one.evidence["unseen_flags"]]
+
+
+def is_final(found):
+    """Does a cause copy every copied send that no setting ends? found: findings of copies by one interface."""
+    return any(one.removable is False for one in _of_all(found))
+
+
 def _copied(found):
     """Returns the sentence for all findings of copies by one interface."""
     first, *others = found
     copied = first._replace(count=first.evidence["copied"])
     text = f"{_share(copied)} copied"
     if first.code == "copied_unknown":
-        return text + "; why was not seen"
-    every = [one for one in found if one.count == copied.count]
-    if len(every) > 1 and (len({one.code for one in every}) > 1):
-        second = next(one for one in every if one.code != first.code)
-        return (f"{text} for more than one cause ({cause(first)}; {cause(second)}): without one of them, "
-                "the other would still copy them")
-    if first.count < copied.count - first.evidence["unseen_flags"]:
-        most = "most of them" if 2 * first.count > copied.count else "the most"
-        return f"{text}, {most} ({units.whole(first.count)}) by one cause ({cause(first)})"
+        return f"{text}; {'causes are not counted for io_uring' if first.interface == IO_URING else 'why was not seen'}"
+    every = _of_all(found)
+    if len(every) > 1:
+        causes = "; ".join(map(cause, every))
+        return f"{text}, each for more than one cause ({causes}): to end only one of them changes nothing"
+    if not every:
+        parts = [f"{units.whole(one.count)} ({cause(one)})" for one in found[:CAUSES_MAX]]
+        return f"{text}: {', '.join(parts)}{', and more' if others[CAUSES_MAX - 1:] else ''}"
     return f"{text} ({cause(first)}{', and other causes' if others else ''})"
 
 
 def _unseen(finding):
     evidence, more = finding.evidence, finding.count < finding.total
     text = "more may have been copied" if more else f"none of {_sends(finding, finding.total)} was seen to be copied"
-    runs = evidence["skipped_runs"]
+    runs, flags = evidence["skipped_runs"], evidence["lost_flags"]
     why = [] if evidence["unflagged_visible"] else ["copies without a flag are not visible here"]
     if evidence["lost_copies"]:
         why.append(f"there was no room for traces of {units.counted(evidence['lost_copies'], 'packet')}")
+    if flags > LOST_SHARE * finding.total:
+        why.append(f"{units.counted(flags, 'flag')} of completions {_were(flags)} not seen")
     if runs is None:
         why.append("this kernel does not count how often it skips the kprobes that see copies")
     elif runs:
@@ -81,6 +96,8 @@ def _lost(finding):
     lost = "not followed to the end (see dropped events)"
     if finding.severity == "caveat":
         return f"caveat: {_sends(finding, finding.count)} {_were(finding.count)} {lost}"
+    if finding.count == finding.total:
+        return f"no verdict: none of {_sends(finding, finding.total)} was followed to the end (see dropped events)"
     return f"no verdict: {_share(finding)} {lost}"
 
 
@@ -95,6 +112,8 @@ def _why_refused(finding):
     if met.get("pages", 0) > met.get("pages_limit", 0):
         return (f"one send needs {units.counted(met['pages'], 'page')}, and RLIMIT_MEMLOCK allows "
                 f"{units.whole(met['pages_limit'])} in all")
+    if met.get("charged") == 0:
+        return f"net.core.optmem_max ({units.counted(met['limit'], 'byte')}) has no room for a single notification"
     if "pages" in met:
         return (f"{meaning} ({units.whole(met['pages_locked'])} of {units.counted(met['pages_limit'], 'page')}, and a "
                 f"send needs {units.whole(met['pages'])})")
@@ -114,8 +133,8 @@ def _other_protocols(finding):
     every = other_bytes(finding) + met["tcp_bytes"]
     text = " and ".join(f"{units.percent(size, every)} of its bytes go by {title}" for title, size in by.items())
     if met["zerocopy_requests"]:
-        text += (f"{' and ' if text else ''}{units.counted(met['zerocopy_requests'], 'send')} by UDP or another protocol "
-                 "requested zero-copy")
+        requests = units.counted(met["zerocopy_requests"], "send")
+        text += f"{' and ' if text else ''}{requests} by UDP or another protocol requested zero-copy"
     return f"{text}; only TCP is analysed"
 
 
@@ -123,15 +142,16 @@ _OF = {
     "ignored": lambda f: f"{_share(f)} ignored, and the data copied: the socket lacks SO_ZEROCOPY",
     "ignored_empty": lambda f: f"{_share(f)} ignored: zero length",
     "unexplained": lambda f: (f"{units.whole(f.count)} of {_sends(f, f.total)} reached no NIC with the sender's own "
-                              "pages: these were copied by something that has no hook here (on older kernels native XDP), or "
-                              "not sent"),
+                              "pages: these were copied by something that has no hook here (on older kernels native "
+                              "XDP), or not sent"),
     "queue_never_read": _queue, "queue_read_late": _queue,
     "copies_unknown": lambda f: f"no verdict: how many of the {_sends(f, f.count)} were copied is not known here",
     "lost": _lost,
-    "pending": lambda f: f"no verdict: of {_sends(f, f.total)} {units.whole(f.count)} have no completion yet",
+    "pending": lambda f: (f"no verdict: {units.whole(f.count)} of {_sends(f, f.total)} "
+                          f"{'has' if f.count == 1 else 'have'} no completion yet"),
     "few": lambda f: f"none of {_sends(f, f.total)} was copied, but fewer than {SENDS} completed: too few to tell",
     "unseen": _unseen,
-    "reported_otherwise": lambda f: f"the error queue reported {units.whole(f.count)} of them as copied",
+    "reported_otherwise": lambda f: f"the error queue reported {_sends(f, f.count)} as copied",
     "other_protocol": _other_protocols,
     "works": lambda f: f"none of {_sends(f, f.total)} was copied: zero-copy works here",
 }
@@ -167,7 +187,10 @@ def _brief(first):
         share = _no_share(first._replace(count=first.evidence["copied"]))
         return f"{share} copied" + ("; why was not seen" if first.code == "copied_unknown" else f" ({cause(first)})")
     if first.code in _REFUSALS:
-        return f"{_no_share(first)} refused: {_REFUSALS[first.code].meaning}"
+        met, meaning = first.evidence, _REFUSALS[first.code].meaning
+        if met.get("pages", 0) > met.get("pages_limit", 0):
+            meaning = "a send needs more pages than RLIMIT_MEMLOCK allows in all"
+        return f"{_no_share(first)} refused: {meaning}"
     if first.code == "ignored":
         return f"{_no_share(first)} ignored: the socket lacks SO_ZEROCOPY"
     return _BRIEF[first.code]
@@ -196,7 +219,8 @@ def paragraphs(findings, brief=False):
 
 def remedy(found):
     """Returns what to do about one finding, or about all copies by one interface, in a sentence or two."""
-    every = [one for one in found if one.count == one.evidence.get("copied")] or found[:1]
-    if not every[0].removable:
-        every = every[:1]
-    return " ".join(dict.fromkeys(one.remedy for one in every if one.remedy))
+    if is_copied(found[0]) and found[0].code != "copied_unknown":
+        final = [one for one in _of_all(found) if one.removable is False]
+        some = [one for one in found[:CAUSES_MAX] if one.removable is not False]
+        found = final[:1] or _of_all(found) or some or found[:1]
+    return " ".join(dict.fromkeys(one.remedy for one in found if one.remedy))

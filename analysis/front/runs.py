@@ -46,17 +46,15 @@ def _random_seed():
 
 
 def _codes(names):
-    """Those of --fail-on. Raises Fault."""
+    """The codes and severities of --fail-on. Raises Fault."""
     if names is None:
         return set()
-    from tables.findings import CODES, SEVERITIES  # imported late: most runs do not need it
-    found = set()
-    for name in names.split(","):
-        codes = {code.name for code in CODES if name in (code.name, code.severity)}
-        if not codes:
+    from tables.findings import BY_CODE, SEVERITIES  # imported late: most runs do not need it
+    found = set(names.split(","))
+    for name in found:
+        if name not in BY_CODE and name not in SEVERITIES:
             raise Fault(f"--fail-on {name}: there is no such finding: give codes of findings.md, such as ignored, or "
                         f"severities ({', '.join(SEVERITIES)})", USAGE)
-        found |= codes
     return found
 
 
@@ -133,7 +131,6 @@ class Grid(_Runs):
         self.skipped = set()
         self.held = None  # the latest record of several configurations: of the last one are the comparisons
         self.fail_on = _codes(self.options["fail_on"])
-        self.found = {}  # of these codes, those of any run
         self.files = {}  # by the option that names them
         self.trace = self.tracks = None  # of --out
         self.text = Stream("stderr" if begin["command_runs"] else "stdout")
@@ -220,7 +217,6 @@ class Grid(_Runs):
         """again: what is made again if it was disturbed; None: it is not."""
         self.reported += 1
         self.kept.add(record)
-        self.found.update((finding["code"], None) for finding in record["findings"] if finding["code"] in self.fail_on)
         if self.spare and again and _is_disturbed(record):
             self.spare -= 1
             self.planned.append(again)
@@ -254,6 +250,12 @@ class Grid(_Runs):
             return self._cannot_write(option, error)
         return True
 
+    def _found(self):
+        """The codes of --fail-on that the report has."""
+        from findings.rules import of_records
+        return {finding.code: None for cell in self.kept for finding in of_records(cell.records)
+                if not self.fail_on.isdisjoint((finding.code, finding.severity))}
+
     def finish(self):
         """Reports. The exit status."""
         if self.live:
@@ -265,8 +267,9 @@ class Grid(_Runs):
             self._print(self.kept, DETAILS if self.options["details"] else REPORT, self.text)
             if not self.text.check(self.complain):
                 self.status = self.status or FAILED
-        if self.found:
-            self.complain(f"--fail-on: found {', '.join(self.found)}")
+        found = self._found() if self.fail_on and self.reported else {}
+        if found:
+            self.complain(f"--fail-on: found {', '.join(found)}")
             self.status = self.status or FOUND
         return self.status
 

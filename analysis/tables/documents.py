@@ -76,9 +76,13 @@ def metrics():
         f"| {', '.join(f'`{label}`' for label in f.labels)} | {f.meaning} |" for f in FAMILIES])
 
 
+BAR = "\\|"  # in a cell of a table
+
+
 def findings():
     return _table(("code", "severity", "meaning", "computed from", "what to do", "alert"), [
-        f"| `{code.name}` | {code.severity} | {code.meaning} | {code.computed} | {code.remedy or '-'} | "
+        f"| `{code.name}` | {code.severity} | {code.meaning} | {code.computed} | "
+        f"{(code.remedy or '-').replace('|', BAR)} | "
         f"{f'`{code.alert}`' if code.alert else '-'} |" for code in CODES])
 
 

@@ -57,30 +57,30 @@ CODES = (
          "`zerocopy.copied` where `causes` is empty",
          "Measure by fentry or kprobes (analyze doctor says what they need)."),
     Code("unexplained", "cost",
-         "Sends completed without a flag, and no NIC got their pages: something without a hook copied them (on older "
-         "kernels native XDP), or they were not sent.",
+         "These sends completed without the copied flag, but no NIC was handed their pages. Either code that cannot be "
+         "hooked copied them (on older kernels native XDP), or they were never sent.",
          "`zerocopy.unexplained`"),
     Code("queue_never_read", "cost",
          "The program never read the error queue, so it cannot know when its memory may be used again. Unread "
          "notifications take option memory, without which sends are refused.",
          "`zerocopy.notifications.reported` is 0, unless `pending` applies",
-         "Read the error queue (recvmsg with MSG_ERRQUEUE), or sends fail with ENOBUFS in the end."),
+         "Read the error queue (recvmsg with MSG_ERRQUEUE); otherwise sends fail with ENOBUFS in the end."),
     Code("queue_read_late", "cost",
          "Notifications waited in the error queue when the window closed. They take option memory, and the program "
          "holds memory that it could use.",
-         f"`zerocopy.notifications.unread` above {100 * LATE_SHARE:.0f} % of `completions`, unless the program had "
-         "ended",
+         f"`zerocopy.notifications.unread` above {100 * LATE_SHARE:.0f} % of `completions`, but not of a command, which "
+         "may have ended",
          "Read the error queue after each round of the event loop."),
     Code("ignored_empty", "information", "Zero-copy sends without data need no zero-copy.", "`zerocopy.ignored_empty`"),
     Code("copies_unknown", "information", "How many sends were copied is not known here.",
          "`zerocopy.completions` or `copied` is null"),
     Code("lost", "information", "The analyzer did not follow sends to their end.",
-         f"`lost`; up to {100 * LOST_SHARE:.0f} % of the sends a caveat, above that no verdict on copies"),
+         f"`lost`: a caveat up to {100 * LOST_SHARE:.0f} % of the sends; above that, there is no verdict on copies"),
     Code("pending", "information",
          "Sends had no completion when the window closed. They could change the answer, so there is no verdict on "
          "copies.",
          f"`zerocopy.outstanding` above {100 * PENDING_SHARE:.0f} % of the accepted sends",
-         "Observe for longer (--duration)."),
+         "Observe for longer."),
     Code("few", "information", "No send was copied, but too few completed to say that zero-copy works.",
          f"`zerocopy.completions` below {SENDS}, and none of them copied"),
     Code("unseen", "information", "Copies may have been missed.",
@@ -89,7 +89,7 @@ CODES = (
     Code("reported_otherwise", "caveat",
          "The error queue reported another number of copied sends to the program: notifications coalesce, and the "
          "flag of the first stands for all.",
-         "`zerocopy.errqueue_copied` is not `copied`"),
+         "`zerocopy.errqueue_copied` is not `copied`, though the queue was read to its end"),
     Code("other_protocol", "information",
          "The program also sends by UDP, MPTCP or Unix sockets, which are not analysed.",
          f"`observed.others`: more than {100 * OTHERS_SHARE:.0f} % of all bytes, or sends that request zero-copy"),

@@ -371,9 +371,10 @@ _PEER = (
 FINDINGS = list_of(block(
     Key("code", one_of(*(code.name for code in CODES)), "see [findings.md](findings.md)"),
     Key("severity", one_of(*SEVERITIES), "; ".join(f"`{name}`: {words}" for name, words in SEVERITIES.items())),
-    Key("interface", one_of("msg_zerocopy", "io_uring"), "of the sends: MSG_ZEROCOPY, or io_uring's own operations"),
+    Key("interface", one_of("msg_zerocopy", "io_uring", None), "of the sends: MSG_ZEROCOPY, or io_uring's own "
+        "operations; null for other protocols"),
     Key("count", COUNT, "sends that it concerns"),
-    Key("total", COUNT, "of so many"),
+    Key("total", COUNT, "the number of sends that these are part of"),
     Key("device", null(TEXT), "on which they were copied"),
     Key("netns", null(integer(1)), "inode of its network namespace"),
     Key("stack", null(TEXT), "functions of a copy that no known cause explains"),

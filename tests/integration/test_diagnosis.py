@@ -93,7 +93,7 @@ def test_while_sends_are_pending_there_is_no_verdict(tmp_path):
     assert finding["code"] == "pending" and finding["count"] == record["zerocopy"]["outstanding"] > own["sent"] / 2
     assert finding["total"] == own["sent"]
     assert told(record, report, advice) == ["pending"]
-    assert "No verdict: of" in advice and "zero-copy sends were copied" not in advice
+    assert "No verdict: " in advice and "zero-copy sends were copied" not in advice
 
 
 needs_uring = pytest.mark.skipif(run(PROGRAMS / "uring", "--probe").returncode != 0, reason="no SEND_ZC here")

@@ -110,7 +110,7 @@ def test_what_copies_all_comes_first():
 
 
 @pytest.mark.parametrize("more, why", [
-    ({"outstanding": 900.0, "completions": 100.0, "copied": 100.0}, "no verdict: of 1,000 zero-copy sends 900 have no"),
+    ({"outstanding": 900.0, "completions": 100.0, "copied": 100.0}, "no verdict: 900 of 1,000 zero-copy sends have no"),
     ({"completions": None}, "no verdict: how many of the 1,000 zero-copy sends were copied is not known here"),
     ({"completions": 0.0}, "none of them completed")])
 def test_without_a_verdict_it_says_why(more, why):
@@ -168,6 +168,24 @@ def test_sends_that_copy_nothing_are_not_judged():
     assert text.startswith("Nothing to advise: 99.9 % of its bytes go by sendfile or splice") and "Next:" not in text
     only.classes[0].sends = only.classes[0].bytes = 0
     assert "sendfile, splice\n" in "\n".join(lines(only, None, [])) + "\n"
+
+
+def test_copies_that_can_be_ended_come_before_sizes():
+    known = copies(900.0, "packet_tap")
+    assert said(program(zerocopy=((100_000, 5),), copied=0.9, facts=[known])) == (
+        "900 of 1,000 zero-copy sends (90 %) were copied (tcpdump or another packet tap, eth0). Find the listener "
+        "(ss -0pl) and end it.")
+    known.causes = [facts.Row(facts.BY_NAME[name], device, sends=500.0) for name, device in (
+        ("loopback", "lo"), ("no_scatter_gather", "eth0"))]
+    known.copied = 1000.0
+    assert "ethtool -K eth0 sg on" in said(program(zerocopy=((100_000, 5),), copied=1.0, facts=[known]))
+
+
+def test_the_reason_for_no_verdict_is_not_that_of_other_sends():
+    unknown = facts.Facts(interface="io_uring", requests=500.0, completions=500.0, copied=None)
+    works = facts.Facts(requests=500.0, completions=500.0)
+    assert "by SEND_ZC were copied is not known here" in said(
+        program(zerocopy=((100_000, 5),), copied=None, facts=[works, unknown]), known=[])
 
 
 def test_sends_that_fail_have_their_errors():

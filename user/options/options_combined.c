@@ -21,6 +21,7 @@ static const char *needs_hooks(const struct options *o)
 	       : o->packets		     ? "--packets"
 	       : o->profile		     ? "--profile"
 	       : o->call_counters	     ? "--call-counters"
+	       : o->fail_on		     ? "--fail-on"
 					     : NULL;
 }
 
