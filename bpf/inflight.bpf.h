@@ -439,6 +439,7 @@ GLOBAL int zsock__watch(__u64 sock, __u32 id)
 	 * once.
 	 */
 	fresh.generation = ++generations;
+	fresh.ports = both_ports((struct sock *)sock);
 	/* If there is no room, the socket's sends are untracked. */
 	if (!bpf_map_update_elem(&sockets, &sock, &fresh, BPF_NOEXIST))
 		__sync_fetch_and_add(&sockets_kept, 1);
@@ -447,13 +448,13 @@ GLOBAL int zsock__watch(__u64 sock, __u32 id)
 
 /*
  * Is the entry that of an earlier socket with the same address? A new socket gives its first send
- * the id 0.
+ * the id 0; so does a socket whose only send failed, but that has the same ports.
  */
 static __always_inline bool zsock__is_earlier(const struct zsock *s, struct sock *sk, __u32 id)
 {
 	if (s->closed)
 		return !id || socket_state_of(sk) != STATE_UNCONNECTED;
-	return !id && !ids_guessed && s->next > 1;
+	return !id && !ids_guessed && (s->next > 1 || s->ports != both_ports(sk));
 }
 
 /*

@@ -105,3 +105,8 @@ static __always_inline __u16 peer_port(struct sock *sk)
 {
 	return bpf_ntohs(READ(sk, __sk_common.skc_dport));
 }
+
+static __always_inline __u32 both_ports(struct sock *sk)
+{
+	return (__u32)own_port(sk) << 16 | peer_port(sk);
+}

@@ -29,20 +29,20 @@ union note {
 };
 
 struct zsock {
-	__u64 sock;	   /* address of the struct sock */
-	__u64 tail;	   /* the error queue's tail as it was last counted: TAIL() */
-	__u32 first;	   /* first send id of the window */
-	__u32 next;	   /* one past the window's last id */
-	__u32 earlier_to;  /* completions of earlier sends are counted up to this id */
-	__s32 waiting;	   /* sends of the window that have not completed */
-	__u32 closed;	   /* the entry is removed when no send is waiting */
-	__u32 generation;  /* distinguishes it from another socket at the same address */
-	__u32 under_way;   /* sends with a guessed id that have not returned */
-	__u32 shared;	   /* several sends were guessed at once: no guess is exact any more */
-	__u32 is_shared;   /* other processes' sends took ids, too */
-	__u32 shared_from; /* from this id on, shared_ids has the window's */
-	__u32 notified_to; /* one past the ids of the queue's tail when it was last reported */
-	__u32 reserved;
+	__u64 sock;		/* address of the struct sock */
+	__u64 tail;		/* the error queue's tail as it was last counted: TAIL() */
+	__u32 first;		/* first send id of the window */
+	__u32 next;		/* one past the window's last id */
+	__u32 earlier_to;	/* completions of earlier sends are counted up to this id */
+	__s32 waiting;		/* sends of the window that have not completed */
+	__u32 closed;		/* the entry is removed when no send is waiting */
+	__u32 generation;	/* distinguishes it from another socket at the same address */
+	__u32 under_way;	/* sends with a guessed id that have not returned */
+	__u32 shared;		/* several sends were guessed at once: no guess is exact any more */
+	__u32 is_shared;	/* other processes' sends took ids, too */
+	__u32 shared_from;	/* from this id on, shared_ids has the window's */
+	__u32 notified_to;	/* one past the ids of the queue's tail when it was last reported */
+	__u32 ports;		/* of the socket when its first id was given: both_ports() */
 	struct group_key owner; /* group that completions are charged to: see groups.bpf.h */
 	__u64 device;		/* of its route when owner was set */
 	union note note;	/* of the ubuf up to whose sends the queue's tail is counted */

@@ -178,6 +178,8 @@ static void test_programs_at_once(void **state)
 }
 
 #define SOCKETS_IN_TURN 3
+/* A seed by which a socket's only send was lost: no program saw it complete, nor the socket end. */
+#define FAILED_ONCE 20930
 
 /*
  * The kernel skips any program, at random, and sockets follow each other at one address. Each send
@@ -189,11 +191,12 @@ static void test_skipped_programs(void **state)
 	const struct totals *t;
 	struct as_read read;
 	struct zsock *s;
-	__u64 seed, sends = 0, lost = 0;
+	__u64 seed, sends = 0, lost = 0, i;
 	__u32 turn;
 
 	for (plan.cpus = 1; plan.cpus <= 2; plan.cpus++)
-		for (seed = 1; seed <= seeds; seed++) {
+		for (i = 0; i <= seeds; i++) {
+			seed = i ? i : FAILED_ONCE;
 			forget();
 			memset(&pinned, 0, sizeof(pinned));
 			for (turn = sends = 0; turn < SOCKETS_IN_TURN; turn++) {

@@ -393,7 +393,8 @@ static inline struct as_read kernel__complete(const struct plan_of_sends *plan, 
 {
 	struct state k = {.left = plan->count,
 			  .sent = plan->before,
-			  .random = seed * 0x9e3779b97f4a7c15ULL | 1};
+			  .random = seed * 0x9e3779b97f4a7c15ULL | 1,
+			  .sk.__sk_common.skc_num = (__u16)seed};
 	__u32 turns = 0;
 
 	load_programs(plan);
