@@ -294,8 +294,7 @@ struct pinned_peak {
 };
 ABI_SIZE(pinned_peak, 4 * 8);
 
-/* What refused zero-copy sends needed, and the limits that they met. 0: none was refused for that.
- */
+/* What refused zero-copy sends needed, and the limits. 0: no send was refused for that. */
 struct refusal_limits {
 	__u64 pages;	    /* the most pages that a send would have pinned */
 	__u64 pages_locked; /* those that its user had pinned then */

@@ -229,7 +229,7 @@ def _others(program, said):
 
 
 def _change(program, path, found, answers):
-    """What to do next."""
+    """Returns what to do next; "" if there is nothing to do."""
     if not program.total("all_bytes") or _copied(program, path) or _is_by_sendfile(program):
         return ""
     if not _is_measured(answers) or _is_elsewhere(program, path):

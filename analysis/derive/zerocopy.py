@@ -236,7 +236,7 @@ def error_queue(run):
 
 
 def limits(run):
-    """What the limits were that refused sends, and what these sends needed."""
+    """Returns the limits that refused sends, and what these sends needed."""
     met = run.maps.get("refusal_limits") or {}
     return {"memlock": {"pages": met["pages"], "pages_locked": met["pages_locked"],
                         "pages_limit": met["pages_limit"]} if met.get("pages") else None,

@@ -3,7 +3,7 @@
 
 from typing import NamedTuple, Optional
 
-from tables.causes import REFUSALS
+from tables.causes import REFUSAL_BY_NAME
 from tables.findings import (BY_CODE, LATE_SHARE, LOST_SHARE, NOT_REFUSED, OTHERS_SHARE, PENDING_SHARE, SENDS,
                              SEVERITIES)
 
@@ -12,14 +12,14 @@ from .facts import IO_URING, MSG_ZEROCOPY
 
 # A finding with one of these codes means that there is no verdict on copies, unless its severity is caveat.
 NO_VERDICT = {"copies_unknown", "lost", "pending"}
-_REFUSED = {refusal.name for refusal in REFUSALS} - NOT_REFUSED
+_REFUSED = set(REFUSAL_BY_NAME) - NOT_REFUSED
 _RANK = {name: rank for rank, name in enumerate(SEVERITIES)}
 # The remedy where no setting prevents the copies.
 WITHOUT = {MSG_ZEROCOPY: "Send without MSG_ZEROCOPY on this path.",
            IO_URING: "Send by IORING_OP_SEND (SENDMSG for SENDMSG_ZC) on this path."}
 
 
-# Fewer sends say nothing of how a program reads its error queue: it may be about to.
+# With fewer completed sends, a program that has not read its error queue may still do so.
 QUEUE_SENDS = 50
 # Remedies of limits that a single send exceeds: of pages that its process may pin, and of optmem.
 TOO_SMALL = "Raise net.core.optmem_max."
@@ -164,7 +164,7 @@ RULES = (_refusals, _ignored, _copies, _queue)
 
 
 def _other_protocols(others):
-    """Of a few bytes, such as those of a log, nothing is said."""
+    """A few bytes, such as those of a log, are no finding."""
     sends, sent = sum(others.sends.values()), sum(others.bytes.values())
     if others.zerocopy > 0 or sent > OTHERS_SHARE * (sent + others.tcp_bytes):
         counts = {f"{name}_bytes": round(count) for name, count in others.bytes.items() if others.sends[name] > 0}

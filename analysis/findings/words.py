@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Findings in sentences, which begin with a small letter and end without a point."""
 
-from tables.causes import REFUSALS
+from tables.causes import REFUSAL_BY_NAME
 from tables.findings import LOST_SHARE, SENDS
 from text import units
 
 from .facts import BY_NAME, IO_URING, PROTOCOLS, UNSEEN
 
-CAUSES_MAX = 3  # so many causes have their number in a sentence
-_REFUSALS = {f"refused_{refusal.name}": refusal for refusal in REFUSALS}
+CAUSES_MAX = 3  # a sentence has the numbers of at most this many causes
+_REFUSALS = {f"refused_{name}": refusal for name, refusal in REFUSAL_BY_NAME.items()}
 
 
 def _sends(finding, count):
@@ -197,8 +197,8 @@ def _brief(first):
 
 
 def paragraphs(findings, brief=False):
-    """Returns a pair (what is wrong, what to do) for each finding; those of copies by one interface share a pair.
-    brief: leave out numbers and caveats, so that configurations with the same findings have the same texts.
+    """Returns a pair (what is wrong, what to do) for each finding. Findings of copies by one interface share a pair.
+    brief: leave out numbers and caveats. Configurations with the same findings then have the same texts.
     """
     said, copied = [], {}
     for finding in findings:

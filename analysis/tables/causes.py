@@ -181,3 +181,4 @@ REFUSALS = (
             "Wait until the socket is writable (poll)."),
     Refusal("OTHER", "failed", None, "the send failed", "See its error."),
 )
+REFUSAL_BY_NAME = {refusal.name: refusal for refusal in REFUSALS}

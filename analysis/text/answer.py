@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The answer: which variant is faster, why, and what to do."""
 
+import collections
+
 from judge import BETTER, INCONCLUSIVE, MARGIN, PRACTICAL, SAME, WORSE
 
 from findings import rules, words
@@ -101,16 +103,13 @@ def needed(cells):
             if any(one["n"] for one in open_) else "")
 
 
-def whys(asked):
-    """Returns what is wrong and what to do, each once. asked: the cells that have findings."""
-    if len(asked) == 1:
-        return words.paragraphs(rules.of_records(asked[0].records))
-    alike = {}
-    for cell in asked:
-        for paragraph in words.paragraphs(rules.of_records(cell.records), brief=True):
-            alike.setdefault(paragraph, []).append(cell)
-    return [(why if len(some) == len(asked) else f"{why} in {len(some)} of {len(asked)} configurations", do)
-            for (why, do), some in alike.items()]
+def whys(found):
+    """Returns what is wrong and what to do, each once. found: the findings of each cell that has some."""
+    if len(found) == 1:
+        return words.paragraphs(found[0])
+    alike = collections.Counter(paragraph for findings in found for paragraph in words.paragraphs(findings, brief=True))
+    return [(why if cells == len(found) else f"{why} in {cells} of {len(found)} configurations", do)
+            for (why, do), cells in alike.items()]
 
 
 def advice(asked):
@@ -125,10 +124,10 @@ def advice(asked):
 def answer(cells):
     """One paragraph."""
     said = [sentence(one) for one in results(cells)]
-    asked = [cell for cell in cells if rules.of_records(cell.records)]
-    found = whys(asked) if asked else []
+    asked = {cell: findings for cell in cells if (findings := rules.of_records(cell.records))}
+    found = whys(list(asked.values()))
     if found and not any(do for _, do in found):
-        found[0] = found[0][0], advice(asked)
+        found[0] = found[0][0], advice(list(asked))
     for number, (why, do) in enumerate(found):
         said.append(f"Why: {why}." if any(said) and not number else sentence(why))
         if do:

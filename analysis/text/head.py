@@ -18,7 +18,7 @@ def losses(cells):
     """What was lost: above all else."""
     calls, completions = cells.sum("lost/calls"), cells.sum("lost/completions")
     flags = total(cell.lost_flags for cell in cells)
-    # Where the kernel does not count them, a warning and the verdict say so.
+    # If the kernel does not count them, a warning and a finding report that.
     skipped = total(cell.skipped_looks or 0.0 for cell in cells)
     if calls + completions > 0:
         yield (f"dropped events: {units.counted(calls, 'call')} and {units.counted(completions, 'completion')} "

@@ -5,7 +5,6 @@ from findings import facts
 from tables.limits import LIMITS
 
 from . import units
-
 from .head import UNSEEN
 from .record import frozen, number, rows, string
 

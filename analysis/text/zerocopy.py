@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Zero-copy sends: how many were copied, and who says so; then what they cost after they returned, in
-the order that it comes due.
+"""The section on zero-copy sends: how many were copied, by which count; then what they cost after they
+returned, in the order of these costs.
 """
 
 from findings import facts
-from tables.causes import REFUSALS
+from tables.causes import REFUSAL_BY_NAME
 
 from . import units
 from .head import unseen
 from .record import at, rows, same, string, value
-
-REFUSAL_BY_NAME = {refusal.name: refusal for refusal in REFUSALS}
 
 
 def labelled(label, text):
