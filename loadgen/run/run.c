@@ -182,7 +182,6 @@ static int execute_phase(struct run *run, uint64_t deadline_ns, uint64_t message
 /* Everything up to the first PARKED. A failure here leaves nothing else to report. */
 static int warm_up(struct run *run, struct failure *f)
 {
-	uint64_t deadline = 0;
 	int err = run->ops->connect(run, f);
 
 	if (!err)
@@ -190,8 +189,10 @@ static int warm_up(struct run *run, struct failure *f)
 	control__catch_signals(run->control);
 	failure__adopt(f, &run->barrier.failure);
 	if (!err && !f->status && run->load->warmup_s > 0 && !run->stopped) {
-		deadline = now_ns() + (uint64_t)(run->load->warmup_s * 1e9);
-		err = execute_phase(run, deadline, UINT64_MAX, f);
+		run->start_ns = now_ns();
+		err = execute_phase(run,
+				    run->start_ns + (uint64_t)(run->load->warmup_s * 1e9),
+				    UINT64_MAX, f);
 		if (run->given_up)
 			failure__set(f, STATUS_FAILED, -ETIMEDOUT, "%s of the warm-up",
 				     run->given_up);
@@ -206,7 +207,7 @@ static int window(struct run *run, struct result *r, struct failure *f)
 	pid_t elsewhere = load->link ? run->other.pid : 0;
 	bool sends = run->ops->sends, known;
 	struct cpu_time own, theirs, now;
-	uint64_t start, deadline = PHASE_FOREVER;
+	uint64_t deadline = PHASE_FOREVER;
 	int err;
 
 	netstat__read(&r->netstat_before, elsewhere);
@@ -214,9 +215,9 @@ static int window(struct run *run, struct result *r, struct failure *f)
 		run->ops->open(run);
 	known = !child__cpu_time(&run->other, &theirs);
 	own = cpu_time__own();
-	start = now_ns();
+	run->start_ns = now_ns();
 	if (!load->messages)
-		deadline = start + (uint64_t)(load->duration_s * 1e9);
+		deadline = run->start_ns + (uint64_t)(load->duration_s * 1e9);
 	if (run->stopped)
 		deadline = 0;
 	err = execute_phase(run, deadline, load->messages ? load->messages : UINT64_MAX,
@@ -235,7 +236,7 @@ static int window(struct run *run, struct result *r, struct failure *f)
 		*(sends ? &r->receiver : &r->sender) = since(theirs, now);
 	r->sender_known = sends || known;
 	r->receiver_known = !sends || known;
-	r->elapsed_s = (double)(run->ops->count(run, r) - start) / 1e9;
+	r->elapsed_s = (double)(run->ops->count(run, r) - run->start_ns) / 1e9;
 	if (run->given_up && run->ops->delivered)
 		failure__set(
 			&r->failure, STATUS_FAILED, -ETIMEDOUT,

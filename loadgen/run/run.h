@@ -20,6 +20,7 @@ struct run {
 	struct child other;	/* the receiver, or the server */
 	struct barrier barrier; /* of our threads */
 	struct cpus cpus;
+	uint64_t start_ns;    /* of the phase: the warm-up, or the window */
 	bool stopped;	      /* the run was asked to end */
 	const char *given_up; /* why the run did not wait for all sent data; NULL: it did */
 	void *state;	      /* the workload's own */

@@ -328,6 +328,7 @@ static int connect_workers(struct run *run, struct failure *f)
 static void begin(struct run *run, uint64_t deadline_ns, uint64_t messages)
 {
 	for_each_worker (w, run) {
+		w->sender.start_ns = run->start_ns;
 		atomic_store(&w->sender.deadline_ns, deadline_ns);
 		w->sender.remaining = messages;
 		atomic_store(&w->delivered, false);

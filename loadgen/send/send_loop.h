@@ -23,7 +23,7 @@ uint64_t pacing__due(uint64_t number, uint64_t rate);
 /* How many are due in so many ns. Pure. */
 uint64_t pacing__count(uint64_t ns, uint64_t rate);
 
-void pacing__begin(struct pacing *p, uint64_t rate);
+void pacing__begin(struct pacing *p, uint64_t begin_ns, uint64_t rate);
 
 /*
  * Waits until the next message is due, not at all if it is late. Returns false if the deadline
@@ -65,14 +65,15 @@ static always_inline int send_loop(struct sender *s, send_one_fn send_one, enum 
 }
 
 /*
- * Latency counts from the time when a message was due, so that a stall delays all that wait for it.
+ * A message's latency counts from the time when it was due, so that a stall delays all that wait
+ * for it. The first is due when the phase starts: a thread that wakes up late is such a stall.
  */
 static always_inline int send_loop_paced(struct sender *s, send_one_fn send_one)
 {
 	struct pacing pace;
 	int err = 0;
 
-	pacing__begin(&pace, s->rate);
+	pacing__begin(&pace, s->start_ns, s->rate);
 	while (!err && s->remaining && pacing__await(&pace, &s->deadline_ns)) {
 		err = send_one(s, s->mode);
 		if (!err)

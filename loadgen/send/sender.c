@@ -62,10 +62,10 @@ uint64_t pacing__count(uint64_t ns, uint64_t rate)
 	return ns ? (uint64_t)(((unsigned __int128)ns * rate - 1) / SECOND_NS) + 1 : 0;
 }
 
-void pacing__begin(struct pacing *p, uint64_t rate)
+void pacing__begin(struct pacing *p, uint64_t begin_ns, uint64_t rate)
 {
 	prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);
-	*p = (struct pacing){.begin_ns = now_ns(), .rate = rate};
+	*p = (struct pacing){.begin_ns = begin_ns, .rate = rate};
 }
 
 static void sleep_until(uint64_t ns)

@@ -55,6 +55,7 @@ enum send_mode {
 
 struct sender {
 	_Alignas(128) _Atomic uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0 ends the phase now */
+	uint64_t start_ns;			    /* of the phase, as deadline_ns is its end */
 	uint64_t remaining;			    /* messages */
 	int fd;
 	uint32_t connection;	       /* its identity: the local port */

@@ -323,7 +323,7 @@ def test_a_place_that_cannot_be():
 @pytest.mark.parametrize("variant", ["onecopy", "zerocopy"])
 def test_a_rate_is_kept(variant):
     app = load("--variant", variant, "--rate", 500, "--threads", 2, "--duration", 1)
-    assert app["rate"]["due"] == pytest.approx(1000, abs=4)
+    assert app["rate"]["due"] == 1000
     assert app["messages"] + app["rate"]["unsent"] == app["rate"]["due"]
     assert app["messages"] > 500  # a busy machine's too
     assert 1 <= app["elapsed_s"] < 3
@@ -331,7 +331,7 @@ def test_a_rate_is_kept(variant):
 
 def test_a_rate_that_cannot_be_kept_is_told():
     app = load("--variant", "onecopy", "--rate", 1000000000, "--size", "64K", "--duration", "0.3")
-    assert app["rate"]["due"] == pytest.approx(3e8, rel=0.01)
+    assert app["rate"]["due"] == 300000000
     assert app["rate"]["unsent"] == app["rate"]["due"] - app["messages"] > 0
 
 
