@@ -190,8 +190,7 @@ static int warm_up(struct run *run, struct failure *f)
 	failure__adopt(f, &run->barrier.failure);
 	if (!err && !f->status && run->load->warmup_s > 0 && !run->stopped) {
 		run->start_ns = now_ns();
-		err = execute_phase(run,
-				    run->start_ns + (uint64_t)(run->load->warmup_s * 1e9),
+		err = execute_phase(run, run->start_ns + (uint64_t)(run->load->warmup_s * 1e9),
 				    UINT64_MAX, f);
 		if (run->given_up)
 			failure__set(f, STATUS_FAILED, -ETIMEDOUT, "%s of the warm-up",
