@@ -661,3 +661,20 @@ static __noinline __u64 freeing_caller(void *ctx)
  */
 PROGRAM("raw_tp/consume_skb", BPF_PROG, notification_freed_in_stack,
 	if (is_notification_skb(skb)) freed_at(skb, freeing_caller(ctx)), struct sk_buff *skb)
+
+/*
+ * Where the kernel hides its addresses, nothing shows who frees a notification, which has no data.
+ * The application may have read it before the program of its report looked for it in the queue.
+ */
+static __noinline void notification_freed_by_any(struct sk_buff *skb)
+{
+	struct sock_extended_err ee;
+	struct zsock *s = dequeued_from(skb, &ee);
+
+	if (s)
+		notification_seen(s, &ee, false, false);
+}
+
+PROGRAM("raw_tp/consume_skb", BPF_PROG, notification_gone,
+	if (sockets_watched() && !READ(skb, len)) notification_freed_by_any(skb),
+	struct sk_buff *skb)
