@@ -5,6 +5,7 @@
 #include "user/kernel/types.h"
 #include "user/system/files.h"
 
+#include <assert.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <linux/bpf.h>
@@ -31,6 +32,7 @@ static const char *const variable_names[] = {"ptype_all", "net_hotdata"};
 
 /* Functions and types on which features depend, in addition to those of the hook table. */
 static const struct kernel_type other_types[] = {
+	{.name = "bpf_for_each_map_elem", .kind = TYPE_FUNCTION},
 	{.name = "bpf_rdonly_cast", .kind = TYPE_FUNCTION},
 	{.name = "bpf_mem_alloc", .kind = TYPE_STRUCT},
 	{.name = "fprobe", .kind = TYPE_STRUCT},
@@ -388,14 +390,21 @@ static int tracepoint_args(const struct features *f, const char *name)
 	return t ? t->args : -1;
 }
 
+/* Does the kernel have it? Only what other_types lists was looked for. */
+static bool has_type(const struct features *f, const char *name, enum type_kind kind)
+{
+	assert(find_type(f, name, kind));
+	return type_id(f, name, kind);
+}
+
 bool features__function(const struct features *f, const char *name)
 {
-	return type_id(f, name, TYPE_FUNCTION);
+	return has_type(f, name, TYPE_FUNCTION);
 }
 
 bool features__type(const struct features *f, const char *name)
 {
-	return type_id(f, name, TYPE_STRUCT);
+	return has_type(f, name, TYPE_STRUCT);
 }
 
 size_t features__codes(const struct features *f, const char *name, struct address_range ranges[2])
