@@ -77,6 +77,7 @@ struct totals {
 	__u64 unflagged_bytes; /* their bytes, where the hook knows them */
 	__u64 receiver_copies; /* copies from skbs to user space, in the receiver */
 	__u64 receiver_bytes;
+	__u64 enabled_unused;  /* plain sends seen on sockets with SO_ZEROCOPY: see plain_ended() */
 	__u64 refused_optmem;  /* zero-copy sends that failed with ENOBUFS for lack of optmem */
 	__u64 refused_memlock; /* the same for lack of lockable memory */
 	__u64 unreturned; /* sends without a return: their thread began another send, or ended */
@@ -89,6 +90,8 @@ struct totals {
 	__u64 lost_notifications;  /* no room for a notification: its completion is not counted */
 	__u64 lost_completions;	   /* sends that completed unseen: see zsock__end() */
 	__u64 ubufs_done;	   /* shared ubufs that completed: notification ranges */
+	__u64 queues;		   /* sockets with completed sends that no longer exist */
+	__u64 queues_unread;	   /* of these, sockets whose error queue was never read */
 	__u64 notifications_read;  /* notifications that applications read from error queues */
 	__u64 reported;		   /* sends that these notifications reported */
 	__u64 errqueue_copied;	   /* sends that they reported as copied */
@@ -110,7 +113,18 @@ struct totals {
 	/* completions without a flag, a seen copy, or data that were seen to leave the machine */
 	__u64 unexplained;
 };
-ABI_SIZE(totals, 43 * 8);
+ABI_SIZE(totals, 46 * 8);
+
+/* Error queues of sockets that exist. */
+struct error_queues {
+	__u64 sockets; /* with completed sends */
+	__u64 unread;  /* of these, sockets with at least UNREAD_SENDS whose queue was never read */
+	__u64 counted; /* 0: this kernel cannot count them */
+};
+ABI_SIZE(error_queues, 24);
+
+/* With fewer completed sends, an application may still read the error queue. */
+#define UNREAD_SENDS 50
 
 /* Keys by which sends can be grouped; a set of bits. */
 enum group_by { BY_PROCESS = 1, BY_DEVICE = 2, BY_PORT = 4, BY_ADDRESS = 8 };
@@ -380,6 +394,7 @@ struct thread {
 	__u64 returned; /* socket of the last send that returned: see length_over_tcp() */
 	__u16 role;	/* enum role */
 	__u8 has_sent;	/* the thread has sent in this window */
+	__u8 looks;	/* plain sends whose socket was looked at: see plain_ended() */
 	struct {
 		__u8 tracked;	    /* the id is known */
 		__u8 guessed;	    /* the id is a guess */

@@ -241,7 +241,7 @@ static __always_inline __u32 completed(struct zsock *s, const struct completion 
 		*(volatile __u64 *)&s->tail = c->tail;
 	__sync_fetch_and_add(&s->waiting, -counted);
 	if (s->closed && s->waiting <= 0)
-		zsock__remove(c->send.sock, true);
+		zsock__remove(c->send.sock, s, true);
 	return counted;
 }
 
@@ -426,15 +426,19 @@ static __always_inline void socket_destroyed(__u64 sock)
 	/* Atomic: with completed(), one of the two must see what the other did. */
 	__sync_fetch_and_add(&s->closed, 1);
 	if (s->waiting <= 0)
-		zsock__remove(sock, true);
+		zsock__remove(sock, s, true);
 }
 
 TWICE(PROTO_SOCKET_GONE, socket_gone, PAIR_SOCKET, sock, socket_destroyed(sock), __u64 sock)
 
 static long zsock__check(void *map, __u64 *sock, struct zsock *s, void *unused)
 {
-	if (is_freed(*sock))
+	if (is_freed(*sock)) {
 		zsock__end(*sock);
+	} else if (completed_sends(s)) {
+		open_queues.sockets++;
+		open_queues.unread += !s->queue_read && completed_sends(s) >= UNREAD_SENDS;
+	}
 	return 0;
 }
 
@@ -443,6 +447,7 @@ static long zsock__check(void *map, __u64 *sock, struct zsock *s, void *unused)
  * the programs that see a socket end. If the socket is freed, no send of it is in flight.
  */
 PROGRAM(PROTO_SOCKET_GONE, BPF_PROG, sockets_checked,
+	open_queues = (struct error_queues){.counted = 1};
 	bpf_for_each_map_elem(&sockets, zsock__check, NULL, 0))
 
 static __always_inline void count_reported(struct zsock *s, const struct sock_extended_err *ee)
@@ -451,6 +456,7 @@ static __always_inline void count_reported(struct zsock *s, const struct sock_ex
 
 	if (!sends)
 		return;
+	s->queue_read = 1;
 	timeline__of_ids(EVENT_READ, s->sock, ee->ee_info, ee->ee_data - ee->ee_info + 1, 0,
 			 ee->ee_code);
 	COUNT(notifications_read, 1);

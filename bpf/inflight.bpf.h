@@ -358,12 +358,25 @@ static __noinline bool note__replace_bits(const struct send_key *key, __u16 mask
 
 /* How entries of sockets are created and removed. */
 
-/* The socket is gone, and none of its sends is in flight. Other CPUs may remove it at once. */
-static __noinline void zsock__remove(__u64 sock, bool closed)
+/* How many of the window's sends have completed; on a socket that others use, too, perhaps more. */
+static __always_inline __u32 completed_sends(const struct zsock *s)
 {
+	return s->next - s->first - s->waiting;
+}
+
+/* The socket is gone, and none of its sends is in flight. Other CPUs may remove it at once. */
+static __noinline void zsock__remove(__u64 sock, const struct zsock *s, bool closed)
+{
+	bool counts = completed_sends(s), unread = !s->queue_read;
+
 	if (bpf_map_delete_elem(&sockets, &sock))
 		return;
 	bpf_map_delete_elem(&shared, &sock);
+	if (counts) {
+		COUNT(queues, 1);
+		if (unread)
+			COUNT(queues_unread, 1);
+	}
 	__sync_fetch_and_add(&sockets_kept, -1);
 	if (closed)
 		__sync_fetch_and_add(&sockets_closed, -1);
@@ -412,7 +425,7 @@ GLOBAL int zsock__end(__u64 sock)
 	for (i = ENDED_AT_ONCE; s->waiting > 0 && i <= ENDED_MOST; i += ENDED_AT_ONCE)
 		lost += sends__lose(sock, next - i);
 	COUNT(lost_completions, lost);
-	zsock__remove(sock, s->closed);
+	zsock__remove(sock, s, s->closed);
 	return 0;
 }
 

@@ -274,6 +274,25 @@ static __noinline void groups__count_plain(struct sock *sk, int ret, __u64 ns)
 	group__count_send(group__find(&groups, &groups_rest, &who, group_by, sk), ret, ns);
 }
 
+#define LOOKS_MOST 255
+
+static __noinline void look_for_zerocopy(struct thread *thread, struct sock *sk)
+{
+	thread->looks++;
+	if (zerocopy_enabled(sk))
+		COUNT(enabled_unused, 1);
+}
+
+/*
+ * A send without MSG_ZEROCOPY returned. If the socket has SO_ZEROCOPY, that has no effect. The
+ * first sends of a thread show it, because a program mostly sets it on all its sockets.
+ */
+static __always_inline void plain_ended(struct thread *thread, struct sock *sk)
+{
+	if (thread->looks != LOOKS_MOST)
+		look_for_zerocopy(thread, sk);
+}
+
 /* Returns false if send_end() must end the send. */
 static __always_inline bool plain_end(struct thread *thread, int ret)
 {
@@ -292,6 +311,7 @@ static __always_inline bool plain_end(struct thread *thread, int ret)
 	}
 	if (group_by)
 		groups__count_plain((struct sock *)thread->send.sock, ret, ns);
+	plain_ended(thread, (struct sock *)thread->send.sock);
 	thread->returned = thread->send.sock;
 	thread->send.sock = 0;
 	return true;
@@ -433,6 +453,8 @@ static __noinline void send_end(struct thread *thread, __s64 ret)
 		counters__end(thread);
 		timeline__end(thread, slot, ret);
 	}
+	if (!zerocopy)
+		plain_ended(thread, sk);
 	thread->send.sock = 0;
 	thread->returned = (__u64)sk;
 	if (zerocopy)

@@ -38,8 +38,9 @@ struct zsock {
 	__u32 closed;		/* the entry is removed when no send is waiting */
 	__u32 generation;	/* distinguishes it from another socket at the same address */
 	__u32 under_way;	/* sends with a guessed id that have not returned */
-	__u32 shared;		/* several sends were guessed at once: no guess is exact any more */
-	__u32 is_shared;	/* other processes' sends took ids, too */
+	__u8 shared;		/* several sends were guessed at once: no guess is exact any more */
+	__u8 is_shared;		/* other processes' sends took ids, too */
+	__u8 queue_read;	/* the application has read a notification */
 	__u32 shared_from;	/* from this id on, shared_ids has the window's */
 	__u32 notified_to;	/* one past the ids of the queue's tail when it was last reported */
 	__u32 ports;		/* of the socket when its first id was given: both_ports() */
@@ -62,6 +63,9 @@ static const struct shared_ids no_ids;
 
 /* Sockets in the map; those of them that are closed; all there ever were. */
 __u32 sockets_kept, sockets_closed, generations;
+
+/* Of sockets in the map, as sockets_checked last found them. */
+struct error_queues open_queues;
 
 /* False: no target's zero-copy send can be in flight. */
 static __always_inline bool sockets_watched(void)

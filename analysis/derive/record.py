@@ -78,7 +78,7 @@ def observed(run):
     return {"by": target["by"], "what": target["what"], "seconds": run["observed_s"],
             "in_flight": run["in_flight"],
             "exit_status": run["command_status"] if target["by"] == "command" else None,
-            "others": others(run)}
+            "others": others(run), "so_zerocopy_unused": run.totals.get("enabled_unused", 0)}
 
 
 def tcp(run):

@@ -208,6 +208,18 @@ def pinned(run):
             "pages_max": peak["pages"]}
 
 
+def queues(run):
+    """Returns the number of sockets with completed sends, and of those whose error queue was never read."""
+    existing = run.maps.get("open_queues")
+    if not existing:  # a raw line that was kept before
+        return None, None
+    if not existing["counted"]:
+        run.missing("zerocopy.notifications.sockets", "this kernel cannot run a program for each socket (Linux 5.13)")
+        return None, None
+    totals = run.totals
+    return totals["queues"] + existing["sockets"], totals["queues_unread"] + existing["unread"]
+
+
 def notifications(run):
     """The completion hook counts ranges of sends, the error queue's what is read about them."""
     totals, counted = run.totals, run.hooked("completion")
@@ -215,12 +227,14 @@ def notifications(run):
 
     def if_read(value):
         return value if read else None
+    sockets, unread = queues(run) if read and counted else (None, None)
     return {"ranges": totals["ubufs_done"] if counted else None,
             "sends_per_range": ratio(totals["completions"], totals["ubufs_done"] if counted else 0),
             "read": if_read(totals["notifications_read"]), "reported": if_read(totals["reported"]),
             "reported_copied": if_read(totals["errqueue_copied"]),
             "unread": difference(totals["completions"], totals["reported"])
             if read and counted else None,
+            "sockets": sockets, "sockets_unread": unread,
             "sends_per_notification": ratio(totals["reported"], totals["notifications_read"] if read else 0)}
 
 

@@ -60,6 +60,8 @@ class Facts:
     causes = ()  # Rows, most sends first
     # Sends that an observed program has read of in its error queue, and sends that it has not. None for a load.
     queue_reported = queue_unread = None
+    # Sockets with completed sends, and those of them whose error queue was never read. None: they are not counted.
+    sockets = sockets_unread = None
     ended = False  # a command was observed, and has ended since
     lost = 0.0  # sends that were not followed
     lost_else = 0.0  # calls that were not counted, and flags that were not seen
@@ -165,8 +167,9 @@ def _of_interface(records, interface):
         setattr(found, name, summed(records, f"{block}/{key}"))
     found.limits = limits(records)
     if all(at(record, "observed") is not None for record in records):
-        found.queue_reported, found.queue_unread = (summed(records, f"{block}/notifications/{key}")
-                                                    for key in ("reported", "unread"))
+        for name, key in (("queue_reported", "reported"), ("queue_unread", "unread"), ("sockets", "sockets"),
+                          ("sockets_unread", "sockets_unread")):
+            setattr(found, name, summed(records, f"{block}/notifications/{key}"))
     found.causes = causes(records)
     found.ended = any(at(record, "observed/exit_status") is not None for record in records)
     found.lost = summed(records, "lost/completions")
@@ -182,12 +185,13 @@ def of_records(records):
 
 
 class Others(NamedTuple):
-    """Sends by protocols that are not analysed, beside those by TCP. sends, bytes: by protocol."""
+    """Sends without MSG_ZEROCOPY, and sends by protocols that are not analysed. sends, bytes: by such a protocol."""
     sends: dict
     bytes: dict
     zerocopy: float  # of these sends
     tcp_sends: float
     tcp_bytes: float
+    unused: float = 0.0  # sends by TCP that were seen not to use the SO_ZEROCOPY of their socket
 
 
 def others(records):
@@ -196,4 +200,5 @@ def others(records):
                    for what in ("sends", "bytes"))
     calls = [call for record in records for call in rows(record, "calls")]
     return Others(sends, sent, summed(records, "observed/others/zerocopy_requests", 0.0),
-                  total(value(call, "sends") for call in calls), total(value(call, "bytes") for call in calls))
+                  total(value(call, "sends") for call in calls), total(value(call, "bytes") for call in calls),
+                  summed(records, "observed/so_zerocopy_unused", 0.0))

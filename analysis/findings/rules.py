@@ -5,7 +5,7 @@ from typing import NamedTuple, Optional
 
 from tables.causes import REFUSAL_BY_NAME
 from tables.findings import (BY_CODE, LATE_SHARE, LOST_SHARE, NOT_REFUSED, OTHERS_SHARE, PENDING_SHARE, SENDS,
-                             SEVERITIES)
+                             SEVERITIES, UNREAD_SHARE)
 
 from . import facts
 from .facts import IO_URING, MSG_ZEROCOPY
@@ -19,7 +19,8 @@ WITHOUT = {MSG_ZEROCOPY: "Send without MSG_ZEROCOPY on this path.",
            IO_URING: "Send by IORING_OP_SEND (SENDMSG for SENDMSG_ZC) on this path."}
 
 
-# With fewer completed sends, a program that has not read its error queue may still do so.
+# With fewer completed sends, a program that has not read its error queue may still do so. The kernel side applies
+# the same number to each socket (UNREAD_SENDS).
 QUEUE_SENDS = 50
 # Remedies of limits that a single send exceeds: of pages that its process may pin, and of optmem.
 TOO_SMALL = "Raise net.core.optmem_max."
@@ -27,8 +28,9 @@ NEVER_FITS = "Raise the limit (ulimit -l), or send so much at once without MSG_Z
 
 
 class Finding(NamedTuple):
-    """It concerns `count` of `total` sends. evidence: numbers by name; None: not known. removable: a setting, or a
-    change of the program, ends it; None if that is not known, or if there is nothing to end.
+    """It concerns `count` of `total` sends; of queue_never_read, sockets where these are counted. evidence: numbers
+    by name; None: not known. removable: a setting, or a change of the program, ends it; None if that is not known, or
+    if there is nothing to end.
     """
     code: str
     severity: str
@@ -73,15 +75,23 @@ def _is_pending(f):
     return (f.outstanding or 0) > PENDING_SHARE * f.accepted
 
 
+def _never_read(f, refused):
+    """Returns (count, total, evidence): of sockets or, where they are not counted, of all sends or none."""
+    never = not f.queue_reported
+    if f.sockets is None:
+        return f.completions if never and (refused or f.completions >= QUEUE_SENDS) else 0, f.completions, {}
+    unread = f.sockets if never and refused else f.sockets_unread
+    return unread if unread > UNREAD_SHARE * f.sockets else 0, f.sockets, {"completions": round(f.completions)}
+
+
 def _queue(f):
     """A program may wait before it reads while sends are pending, unless optmem refuses sends meanwhile."""
     refused = any(cause == "optmem" for cause, _, _ in f.refused)
-    if f.queue_reported is None or not f.completions:
+    if f.queue_reported is None or not f.completions or (_is_pending(f) and not refused):
         return
-    if not refused and (_is_pending(f) or f.completions < QUEUE_SENDS):
-        return
-    if not f.queue_reported:
-        yield _found("queue_never_read", f, f.completions, f.completions)
+    count, total, evidence = _never_read(f, refused)
+    if count:
+        yield _found("queue_never_read", f, count, total, evidence=evidence)
     elif not f.ended and f.queue_unread is not None and f.queue_unread > LATE_SHARE * f.completions:
         yield _found("queue_read_late", f, f.queue_unread, f.completions)
 
@@ -175,10 +185,17 @@ def _other_protocols(others):
         yield found._replace(interface=None)
 
 
+def _never_passed(all_facts, others):
+    """The flag of one send shows that the program knows of it: it may send small data without."""
+    if others.unused > 0 and not all_facts:
+        yield _found("flag_never_passed", facts.Facts(), others.tcp_sends, others.tcp_sends)
+
+
 def of_facts(all_facts, others=None):
     """Returns the findings, worst first. others: facts.Others."""
     found = [finding for f in all_facts for rule in RULES for finding in rule(f)]
-    found += _other_protocols(others) if others else ()
+    if others:
+        found += [*_never_passed(all_facts, others), *_other_protocols(others)]
     return sorted(found, key=lambda finding: _RANK[finding.severity])
 
 

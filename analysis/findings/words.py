@@ -103,7 +103,11 @@ def _lost(finding):
 
 def _queue(finding):
     if finding.code == "queue_never_read":
-        return f"the error queue was never read, though {_sends(finding, finding.count)} completed"
+        sends = finding.evidence.get("completions", finding.count)
+        if finding.count == finding.total:
+            return f"the error queue was never read, though {_sends(finding, sends)} completed"
+        return (f"the error queue was never read on {units.whole(finding.count)} of "
+                f"{units.counted(finding.total, 'socket')}")
     return f"the error queue is read too late: {_share(finding).rpartition(' ')[0]} had completed unread"
 
 
@@ -141,6 +145,8 @@ def _other_protocols(finding):
 _OF = {
     "ignored": lambda f: f"{_share(f)} ignored, and the data copied: the socket lacks SO_ZEROCOPY",
     "ignored_empty": lambda f: f"{_share(f)} ignored: zero length",
+    "flag_never_passed": lambda f: (f"SO_ZEROCOPY has no effect: none of {units.counted(f.total, 'send')} passes "
+                                    "MSG_ZEROCOPY"),
     "unexplained": lambda f: (f"{units.whole(f.count)} of {_sends(f, f.total)} reached no NIC with the sender's own "
                               "pages: these were copied by something that has no hook here (on older kernels native "
                               "XDP), or not sent"),
@@ -168,9 +174,9 @@ def sentence(found):
 
 
 _BRIEF = {
+    "flag_never_passed": "SO_ZEROCOPY has no effect: no send passes MSG_ZEROCOPY",
     "ignored_empty": "zero-copy sends without data were ignored",
     "unexplained": "some zero-copy sends reached no NIC with the sender's own pages",
-    "queue_never_read": "the error queue was never read",
     "queue_read_late": "the error queue is read too late",
     "copies_unknown": "no verdict on copies: how many sends were copied is not known here",
     "lost": f"no verdict on copies: over {100 * LOST_SHARE:.0f} % of the sends could not be followed",
@@ -191,6 +197,8 @@ def _brief(first):
         if met.get("pages", 0) > met.get("pages_limit", 0):
             meaning = "a send needs more pages than RLIMIT_MEMLOCK allows in all"
         return f"{_no_share(first)} refused: {meaning}"
+    if first.code == "queue_never_read":
+        return f"the error queue was never read{' on some sockets' if first.count < first.total else ''}"
     if first.code == "ignored":
         return f"{_no_share(first)} ignored: the socket lacks SO_ZEROCOPY"
     return _BRIEF[first.code]

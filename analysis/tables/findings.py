@@ -18,6 +18,8 @@ LOST_SHARE = 0.01
 PENDING_SHARE = 0.1
 # The error queue is read too late if more than this share of the completed sends is unread.
 LATE_SHARE = 0.1
+# Error queues were never read if these are more than this share of the sockets: connections also break.
+UNREAD_SHARE = 0.01
 # Sends by protocols that are not analysed are a finding if more than this share of the bytes is theirs.
 OTHERS_SHARE = 0.05
 # A full send buffer and a broken connection are no findings: both also happen to plain sends.
@@ -52,6 +54,10 @@ CODES = (
          "The kernel accepted MSG_ZEROCOPY on a socket without SO_ZEROCOPY, and copied the data.",
          "`zerocopy.ignored` less `ignored_empty`", "Set SO_ZEROCOPY on the socket before it sends.",
          "SendpathZerocopyIgnored"),
+    Code("flag_never_passed", "no_effect",
+         "Sockets have SO_ZEROCOPY, but no send passes MSG_ZEROCOPY, without which it has no effect.",
+         "`observed.so_zerocopy_unused` above 0, and no zero-copy requests",
+         "Pass MSG_ZEROCOPY to the sends that shall be zero-copy."),
     *_copied(),
     Code("copied_unknown", "cost", "The kernel copied data, and no hook saw why.",
          "`zerocopy.copied` where `causes` is empty",
@@ -61,9 +67,10 @@ CODES = (
          "hooked copied them (on older kernels native XDP), or they were never sent.",
          "`zerocopy.unexplained`"),
     Code("queue_never_read", "cost",
-         "The program never read the error queue, so it cannot know when its memory may be used again. Unread "
-         "notifications take option memory, without which sends are refused.",
-         "`zerocopy.notifications.reported` is 0, unless `pending` applies",
+         "The program never read the error queue of sockets, so it cannot know when its memory may be used again. "
+         "Unread notifications take option memory, without which sends are refused.",
+         f"`zerocopy.notifications.sockets_unread` above {100 * UNREAD_SHARE:.0f} % of `sockets`; where these are null, "
+         "`reported` is 0; not where `pending` applies",
          "Read the error queue (recvmsg with MSG_ERRQUEUE); otherwise sends fail with ENOBUFS in the end."),
     Code("queue_read_late", "cost",
          "Notifications waited in the error queue when the window closed. They take option memory, and the program "

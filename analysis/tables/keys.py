@@ -227,6 +227,8 @@ OBSERVED = null(block(
     Key("seconds", number(), "how long the window was open"),
     Key("in_flight", COUNT, "sends still under way when it closed; they count nowhere else"),
     Key("exit_status", null(integer()), "exit status of an observed command"),
+    Key("so_zerocopy_unused", COUNT, "sends without MSG_ZEROCOPY on sockets with SO_ZEROCOPY, of the first 255 "
+        "sends without it of each thread", required=False),
     Key("others", null(block(
         Key("mptcp_sends", COUNT, "sends by MPTCP"),
         Key("mptcp_bytes", COUNT, "bytes of these sends"),
@@ -492,6 +494,9 @@ ZEROCOPY = null(block(
         Key("reported_copied", null(COUNT), "of these, reported as copied"),
         Key("unread", null(integer()), "completed, and not read when the window closed: "
             "`completions - reported`"),
+        Key("sockets", null(COUNT), "sockets with completed sends", required=False),
+        Key("sockets_unread", null(COUNT), "of these, sockets whose error queue the application never read; one that "
+            "still exists counts from 50 completed sends on", required=False),
         Key("sends_per_notification", null(number(1)), "mean, of the notifications that were read")),
         "how the application learned of completions"),
     Key("error_queue", null(block(

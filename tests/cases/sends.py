@@ -6,6 +6,7 @@ does not work. Prints its own counts as JSON.
 import collections
 import ctypes
 import errno
+import fcntl
 import json
 import mmap
 import os
@@ -13,6 +14,7 @@ import select
 import socket
 import struct
 import sys
+import termios
 import threading
 import time
 
@@ -71,6 +73,11 @@ def read_queue(sender):
             reported += high - low + 1
 
 
+def unsent(sender):
+    """Returns the bytes that the peer has not acknowledged."""
+    return struct.unpack("i", fcntl.ioctl(sender, termios.TIOCOUTQ, bytes(4)))[0]
+
+
 def drained(sender, sends):
     left, poll = sends, select.poll()
     poll.register(sender, 0)
@@ -125,6 +132,24 @@ def optmem_and_full():
     sender.setblocking(False)
     while ANSWERS["ENOBUFS"] < 50:
         send(sender, bytes(5000))
+
+
+def two_queues():
+    """Reads the error queue of one of two sockets."""
+    first, second = connected(), connected()
+    for _ in range(120):
+        send(first, bytes(20_000))
+        send(second, bytes(20_000))
+    drained(first, 120)
+    while unsent(second):
+        time.sleep(0.001)
+
+
+def never_passed():
+    """Sets SO_ZEROCOPY, and sends without MSG_ZEROCOPY."""
+    sender = connected()
+    for _ in range(40):
+        send(sender, bytes(20_000), 0)
 
 
 def stalled():

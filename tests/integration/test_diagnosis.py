@@ -62,6 +62,8 @@ def told(record, report, advice):
     (["optmem_and_full"], namespace(20000), ["refused_optmem"], "net.core.optmem_max"),
     (["unmapped"], [], ["refused_no_pages"], "without zero-copy"),
     (["large"], as_nobody(65536), ["refused_memlock"], "ulimit -l"),
+    (["two_queues"], [], [COPIED, "queue_never_read"], "without MSG_ZEROCOPY"),
+    (["never_passed"], [], ["flag_never_passed"], "Pass MSG_ZEROCOPY"),
     (["by_sendfile"], [], [], "sendfile"),
 ], ids=lambda one: one[0] if isinstance(one, list) and one and one[0].isidentifier() else "")
 def test_a_program_has_its_findings(case, prefix, codes, remedy, tmp_path):

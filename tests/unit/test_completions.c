@@ -222,15 +222,21 @@ static void test_skipped_programs(void **state)
 static void test_sockets_in_turn(void **state)
 {
 	struct plan_of_sends plan = {.cpus = 2, .has_reader = true, .ends = true, .closed = true};
-	__u64 seed, sends;
+	__u64 seed, sends, sent, queues, unread;
+	struct as_read read;
 	__u32 turn;
 
 	for (seed = 1; seed <= seeds; seed++) {
 		forget();
-		for (turn = sends = 0; turn < SOCKETS_IN_TURN; turn++) {
-			sends += plan_runs(&plan, 0, seed + turn, SOME_COPIED).sends;
-			kernel__complete(&plan, seed + turn);
+		for (turn = sends = queues = unread = 0; turn < SOCKETS_IN_TURN; turn++) {
+			sent = plan_runs(&plan, 0, seed + turn, SOME_COPIED).sends;
+			read = kernel__complete(&plan, seed + turn);
+			sends += sent;
+			queues += !!sent;
+			unread += sent && !read.notifications_read;
 		}
+		assert_int_equal(totals_of_all()->queues, queues);
+		assert_int_equal(totals_of_all()->queues_unread, unread);
 		assert_int_equal(totals_of_all()->completions, sends);
 		assert_int_equal(totals_of_all()->lost_completions, 0);
 		assert_int_equal(sockets_kept, 0);

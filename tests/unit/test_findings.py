@@ -49,6 +49,8 @@ def test_zero_copy_works_only_where_nothing_speaks_against_it(name):
     ("one refused of many", ["refused_optmem", "pending"]), ("memory without pages", ["refused_no_pages"]),
     ("40 of 40 copied", ["copied_loopback"]), ("too many waiting", ["pending"]),
     ("never read", ["copied_loopback", "queue_never_read"]), ("read late", ["queue_read_late", "works"]),
+    ("never read on one socket", ["copied_loopback", "queue_never_read"]),
+    ("never read on few sockets", ["copied_loopback"]),
     ("read in time", ["works"]), ("unread when it ended", ["works"]),
     ("by io_uring, copied", ["copied_loopback"]), ("by io_uring, not known", ["copies_unknown"])])
 def test_codes(name, expected):
@@ -83,8 +85,18 @@ def test_each_code_has_facts_that_lead_to_it():
     """But causes and refusals, which are rows of one rule each, and what is not of one interface."""
     found = {code for name in FACTS for code in codes(name)}
     assert {code for code in BY_CODE if not re.match("copied_|refused_", code)} == {
-        code for code in found if not re.match("copied_|refused_", code)} | {"other_protocol"}
+        code for code in found if not re.match("copied_|refused_", code)} | {"other_protocol", "flag_never_passed"}
     assert [finding.code for finding in rules.of_facts([], others_of(udp=100))] == ["other_protocol"]
+
+
+def test_a_flag_that_is_never_passed():
+    others = others_of(tcp=400.0)._replace(unused=40.0)
+    (finding,) = rules.of_facts([], others)
+    assert (finding.code, finding.count, finding.total) == ("flag_never_passed", 40, 40)
+    assert "none of 40 sends passes MSG_ZEROCOPY" in words.sentence([finding])
+    # A program that passes it to some of its sends knows of it.
+    assert "flag_never_passed" not in [one.code for one in rules.of_facts([FACTS["all copied"]], others)]
+    assert not rules.of_facts([], others_of(tcp=400.0))
 
 
 def others_of(tcp=0.0, zerocopy=0.0, **sent):

@@ -300,13 +300,16 @@ unsigned int tracer__sockets_most(const struct tracer *t)
 	return bpf_map__max_entries(t->skel->maps.sockets);
 }
 
-/* Ends the entries of sockets whose end no program saw, where the kernel can run this program. */
+/*
+ * Ends the entries of sockets whose end no program saw, and counts the error queues of the others,
+ * where the kernel can run this program.
+ */
 static void check_sockets(struct tracer *t)
 {
 	int program = bpf_program__fd(t->skel->progs.sockets_checked);
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
 
-	if (program >= 0 && t->skel->bss->sockets_kept)
+	if (program >= 0)
 		bpf_prog_test_run_opts(program, &opts);
 }
 

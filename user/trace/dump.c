@@ -27,7 +27,8 @@ static const struct dumped {
 	{"peers", DUMP_PAIRS},
 };
 
-static const char *const variables[] = {"pinned", "groups_rest", "peers_rest", "refusal_limits"};
+static const char *const variables[] = {"pinned", "groups_rest", "peers_rest", "refusal_limits",
+					"open_queues"};
 
 struct writer {
 	const struct btf *btf;
