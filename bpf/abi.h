@@ -250,8 +250,9 @@ struct cause_counter {
 	/* Flagged completions whose data left by a NIC: only a mirror's copy came in here. */
 	__u64 mirrored;
 	__u64 tapped; /* the same on a device with an open packet socket: a tap's copy */
+	__u64 uring;  /* copied sends by io_uring, which no member above counts */
 };
-ABI_SIZE(cause_counter, 56);
+ABI_SIZE(cause_counter, 64);
 
 #define CAUSE_COUNTERS_MAX	256
 #define CAUSE_COUNTER_NONE	0 /* flagged, but no hook saw the data copied */

@@ -3,6 +3,7 @@
 #include "functions.bpf.h"
 #include "rx_pending.bpf.h"
 #include "taps.bpf.h"
+#include "uring.bpf.h"
 
 #include "classify.h"
 
@@ -99,12 +100,19 @@ static __noinline void copy__classify(const struct copy_key *key, struct net_dev
 static __noinline int copied(void *ctx, struct sk_buff *skb, enum copier copier, __u64 bytes,
 			     __u64 caller)
 {
+	struct notification *by_uring = NULL;
 	struct copy_cause *known, of;
 	struct copy_key key = {};
 	struct net_device *dev;
 	struct sighting seen;
 
-	if (!sighted(skb, &seen) || (copier == COPIER_PULL && bytes != seen.bytes))
+	if (!sighted(skb, &seen)) {
+		by_uring = uring_sighted(skb);
+		if (!by_uring)
+			return 0;
+		seen.bytes = READ(skb, data_len);
+	}
+	if (copier == COPIER_PULL && bytes != seen.bytes)
 		return 0;
 	dev = READ(skb, dev);
 	bpf_get_stack(ctx, key.stack, sizeof(key.stack), 0);
@@ -117,6 +125,10 @@ static __noinline int copied(void *ctx, struct sk_buff *skb, enum copier copier,
 		of = *known;
 	else
 		copy__classify(&key, dev, &of);
+	if (by_uring) {
+		by_uring->counter = of.counter;
+		return 0;
+	}
 	cause_counter__add_skbs(of.counter, &seen, 1);
 	if ((of.cause & ~CAUSE_BY_TAP) == CAUSE_LOCAL_DELIVERY)
 		delivered(skb, &seen, &key.in, of.counter, of.cause & CAUSE_BY_TAP);
@@ -126,9 +138,9 @@ static __noinline int copied(void *ctx, struct sk_buff *skb, enum copier copier,
 }
 
 /* The programs of a function that copies the data of skb if `copies` is true; bytes is how many. */
-#define COPIER(name, function, copier, copies, bytes, ...)                                        \
-	ON_ENTRY(name, function,                                                                  \
-		 if (sockets_watched() && (copies)) copied(ctx, skb, copier, bytes, CALLER(ctx)), \
+#define COPIER(name, function, copier, copies, bytes, ...)                                         \
+	ON_ENTRY(name, function,                                                                   \
+		 if (zerocopy_watched() && (copies)) copied(ctx, skb, copier, bytes, CALLER(ctx)), \
 		 __VA_ARGS__)
 
 COPIER(ubufs, "skb_copy_ubufs", COPIER_UBUFS, true, 0, struct sk_buff *skb)
@@ -153,7 +165,7 @@ int cow_fentry(unsigned long long *ctx)
 {
 	__u64 skb = 0;
 
-	return sockets_watched() && !bpf_get_func_arg(ctx, 1, &skb)
+	return zerocopy_watched() && !bpf_get_func_arg(ctx, 1, &skb)
 		       ? cow(ctx, (struct sk_buff **)skb, 0)
 		       : 0;
 }
@@ -161,5 +173,5 @@ int cow_fentry(unsigned long long *ctx)
 SEC("kprobe/skb_pp_cow_data")
 int BPF_KPROBE(cow_kprobe, void *pool, struct sk_buff **skb)
 {
-	return sockets_watched() ? cow(ctx, skb, CALLER(ctx)) : 0;
+	return zerocopy_watched() ? cow(ctx, skb, CALLER(ctx)) : 0;
 }

@@ -6,6 +6,7 @@
  */
 #include "rx_pending.bpf.h"
 #include "taps.bpf.h"
+#include "uring.bpf.h"
 
 #define SKBTX_HW_TSTAMP		(1 << 0)
 #define SKBTX_ANY_SW_TSTAMP	(1 << 1 | 1 << 6) /* SW, SCHED */
@@ -95,6 +96,47 @@ static __noinline void assume(const struct sighting *seen, enum cause cause, str
 static __always_inline bool is_sent_by(struct sock *sk, struct sk_buff *skb)
 {
 	return route_device(sk) == READ(skb, dev);
+}
+
+/*
+ * assume() for data of a send by io_uring. No flag of a completion confirms it, so only what
+ * happens to every packet is assumed.
+ */
+static __noinline int uring_assume(struct sk_buff *skb, enum cause cause, struct net_device *dev,
+				   enum uring_copies copied)
+{
+	struct notification *n = uring_sighted(skb);
+
+	if (!n)
+		return 0;
+	n->counter = cause_counter__index_of(cause, dev);
+	n->copied = copied;
+	return 0;
+}
+
+/* A packet goes out. If it came in before, it was forwarded, on Linux 6.18 and later uncopied. */
+static __noinline int uring_sent(struct sk_buff *skb)
+{
+	struct net_device *dev = READ(skb, dev);
+	struct sock *sk = READ(skb, sk);
+	struct notification *n;
+
+	if (!(READ(dev, features) & NETIF_F_SG))
+		return uring_assume(skb, CAUSE_NO_SCATTER_GATHER, dev, SEEN_COPIED);
+	n = sk && is_sent_by(sk, skb) ? NULL : uring_sighted(skb);
+	if (n && n->copied == SEEN_RECEIVED)
+		n->copied = NOT_SEEN_COPIED;
+	return 0;
+}
+
+static __noinline int uring_received(struct sk_buff *skb, struct net_device *dev)
+{
+	if (is_loopback(dev))
+		return uring_assume(skb, CAUSE_LOOPBACK, dev, SEEN_COPIED);
+	/* A bridge forwards the packet, or hands it in again as received by the bridge itself. */
+	if (!(READ_BITFIELD(dev, priv_flags) & IFF_BRIDGE_PORT))
+		return uring_assume(skb, CAUSE_LOCAL_DELIVERY, dev, SEEN_RECEIVED);
+	return is_tapped(dev, false) ? uring_assume(skb, CAUSE_PACKET_TAP, dev, SEEN_COPIED) : 0;
 }
 
 /*
@@ -221,7 +263,7 @@ int BPF_PROG(packet_queued, struct sk_buff *skb)
 	if (counts_packets && gate == GATE_OPEN)
 		count_packet(skb);
 	packet_goes_on(EVENT_QUEUED, skb);
-	if (!(follows_path || infers_copies) || !sockets_watched())
+	if (!(follows_path || infers_copies) || !zerocopy_watched())
 		return 0;
 	sk = READ(skb, sk);
 	opening = sk && socket_state_of(sk) == STATE_CONNECTS;
@@ -231,7 +273,7 @@ int BPF_PROG(packet_queued, struct sk_buff *skb)
 	found = (infers_copies || opening) && sighted(skb, &seen);
 	forwarded((__u64)skb, infers_copies ? CAUSE_BIT_ASSUMED : 0, infers_copies && found);
 	if (!found)
-		return 0;
+		return infers_copies ? uring_sent(skb) : 0;
 	if (opening)
 		fast_open(skb, &seen);
 	if (infers_copies)
@@ -274,15 +316,24 @@ int BPF_PROG(packet_sent, struct sk_buff *skb, struct net_device *dev)
 	struct sighting seen;
 
 	packet_goes_on(EVENT_HANDED, skb);
-	if (!sockets_watched() || !skb_uarg(skb))
+	if (!zerocopy_watched() || !skb_uarg(skb))
 		return 0;
 	/* First what is read in the device: it mostly decides, without a look at the socket. */
 	leaves = sees_exit && READ(dev, dev.parent);
 	tapped = infers_copies && is_tapped(dev, true);
 	tun = infers_copies && is_tun(dev);
 	timestamped = infers_copies && is_timestamped(skb, dev);
-	if (!(leaves || tapped || tun || timestamped) || !sighted(skb, &seen))
+	if (!(leaves || tapped || tun || timestamped))
 		return 0;
+	if (!sighted(skb, &seen)) {
+		if (tapped || tun || timestamped)
+			uring_assume(skb,
+				     tapped ? CAUSE_PACKET_TAP
+				     : tun  ? CAUSE_TUN
+					    : CAUSE_TIMESTAMP,
+				     dev, SEEN_COPIED);
+		return 0;
+	}
 	if (tapped)
 		assume(&seen, CAUSE_PACKET_TAP, dev, CAUSE_BIT_ASSUMED);
 	if (tun)
@@ -303,9 +354,11 @@ int BPF_PROG(path_received, struct sk_buff *skb)
 	bool tapped;
 	__u16 bits;
 
-	if (!sockets_watched() || !sighted(skb, &seen))
+	if (!zerocopy_watched())
 		return 0;
 	dev = READ(skb, dev);
+	if (!sighted(skb, &seen))
+		return uring_received(skb, dev);
 	if (is_loopback(dev)) {
 		assume(&seen, CAUSE_LOOPBACK, dev, CAUSE_BIT_ASSUMED);
 		return 0;

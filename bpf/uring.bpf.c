@@ -7,6 +7,15 @@
 #include "uring.bpf.h"
 #include "functions.bpf.h"
 
+static __always_inline void count_copied(const struct notification *n)
+{
+	struct cause_counter *cause = cause_counter__get(n->counter);
+
+	COUNT(uring_copied, n->sends);
+	if (cause)
+		__sync_fetch_and_add(&cause->uring, n->sends);
+}
+
 /* A notification is posted once, in the context of its task or of a worker. */
 SEC("raw_tp/io_uring_complete")
 int BPF_PROG(uring_completed, void *ring, __u64 key)
@@ -25,15 +34,14 @@ int BPF_PROG(uring_completed, void *ring, __u64 key)
 	data = (void *)key;
 	/* As io_uring itself reports it: if no packet gave the pages back, none had them. */
 	if (bpf_core_field_exists(data->zc_report) && READ(data, zc_report)) {
-		if (READ(data, zc_copied) || !READ(data, zc_used))
-			n.copied = 1;
+		n.copied = READ(data, zc_copied) || !READ(data, zc_used);
 	} else if (!n.copied) {
 		COUNT(uring_unknown, n.sends);
 		groups__add(&n.owner, __builtin_offsetof(struct group, unknown), n.sends);
 	}
 	COUNT(uring_completions, n.sends);
 	if (n.copied)
-		COUNT(uring_copied, n.sends);
+		count_copied(&n);
 	groups__count_completions(&n.owner, n.sends, n.copied ? n.sends : 0);
 	return 0;
 }
@@ -41,17 +49,12 @@ int BPF_PROG(uring_completed, void *ring, __u64 key)
 static __always_inline void released(void *uarg, __u64 success)
 {
 	struct notification *n;
-	__u64 key, head;
 
 	if (!gate || !notifications_seen || success & 0xff)
 		return;
-	key = notification__of(uarg);
-	head = notification__head(key);
-	n = bpf_map_lookup_elem(&notifications, &head);
-	if (!n)
-		n = bpf_map_lookup_elem(&notifications, &key);
+	n = notification__find(uarg);
 	if (n)
-		n->copied = 1;
+		n->copied = SEEN_COPIED;
 }
 
 /* Only eight bits of a bool argument are defined. */

@@ -9,13 +9,22 @@
  */
 #pragma once
 
-#include "groups.bpf.h"
+#include "causes.bpf.h"
 
 /* A head in flight, by its address as a request. */
 struct notification {
 	struct group_key owner;
-	__u64 sends;  /* that the kernel accepted */
-	__u64 copied; /* is any of them known to be copied? */
+	__u64 sends;   /* that the kernel accepted */
+	__u32 copied;  /* enum uring_copies */
+	__u32 counter; /* of the cause */
+};
+
+/* What is known of a notification's data. */
+enum uring_copies {
+	NOT_SEEN_COPIED,
+	SEEN_COPIED,
+	/* A packet came in by a device: it is copied, unless it is forwarded. */
+	SEEN_RECEIVED,
 };
 
 GROWING_HASH(notifications, 65536, __u64, struct notification);
@@ -37,6 +46,28 @@ static __always_inline __u64 notification__head(__u64 key)
 	return key;
 }
 
+static __always_inline struct notification *notification__find(void *uarg)
+{
+	__u64 key = notification__of(uarg), head = notification__head(key);
+	struct notification *n = bpf_map_lookup_elem(&notifications, &head);
+
+	return n ? n : bpf_map_lookup_elem(&notifications, &key);
+}
+
+/* The notification of the send by io_uring whose data the skb carries, or NULL. */
+static __noinline struct notification *uring_sighted(struct sk_buff *skb)
+{
+	void *uarg = notifications_seen ? skb_uarg(skb) : NULL;
+
+	return uarg ? notification__find(uarg) : NULL;
+}
+
+/* False: no target's zero-copy send can be in flight. */
+static __always_inline bool zerocopy_watched(void)
+{
+	return gate && (*(volatile __u32 *)&sockets_kept || notifications_seen);
+}
+
 static __always_inline void notification__make(__u64 key, const struct notification *fresh)
 {
 	bpf_map_update_elem(&notifications, &key, fresh, BPF_NOEXIST);
@@ -48,14 +79,18 @@ static __always_inline void notification__make(__u64 key, const struct notificat
 static __noinline __u64 notification__begin_send(__u64 key, struct sock *sk,
 						 struct group_key *owner)
 {
+	struct net_device *device = route_device(sk);
 	struct notification fresh = {};
 
 	notifications_seen = 1;
-	key__of(owner, sk, route_device(sk), BY_ALL);
+	key__of(owner, sk, device, BY_ALL);
 	if (bpf_map_lookup_elem(&notifications, &key))
 		return key;
 	fresh.owner = *owner;
-	fresh.copied = route_copies(sk); /* without a call to the notification */
+	if (route_copies(sk)) { /* without a call to the notification */
+		fresh.copied = SEEN_COPIED;
+		fresh.counter = cause_counter__index_of(CAUSE_ROUTE, device);
+	}
 	groups__make_room(owner, sk);
 	notification__make(key, &fresh);
 	return key;
@@ -76,8 +111,10 @@ GLOBAL int notification__end(__u64 key, __s64 ret)
 		n = bpf_map_lookup_elem(&notifications, &head);
 		if (n) {
 			add(&n->sends, fresh.sends);
-			if (fresh.copied)
-				n->copied = 1;
+			if (fresh.copied) {
+				n->copied = fresh.copied;
+				n->counter = fresh.counter;
+			}
 		} else { /* the head began before the window */
 			notification__make(head, &fresh);
 		}

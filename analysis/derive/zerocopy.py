@@ -19,9 +19,10 @@ NAMES = [cause.name for cause in CAUSES]
 MIRROR, PACKET_TAP = map(NAMES.index, ("mirror", "packet_tap"))
 COPIERS = {"skb_copy_ubufs", "skb_segment", "__pskb_pull_tail", "skb_copy", "skb_pp_cow_data"}
 UNSEEN_COUNTER, FULL_COUNTER = 0, 1
-NO_COUNT = {"skbs": 0, "skbs_in_send": 0, "bytes": 0, "sends": 0, "unflagged": 0, "mirrored": 0, "tapped": 0}
-NO_REPORT = ("without fentry or kprobes it is known only where the program has io_uring report it "
-             "(IORING_SEND_ZC_REPORT_USAGE)")
+NO_COUNT = {"skbs": 0, "skbs_in_send": 0, "bytes": 0, "sends": 0, "unflagged": 0, "mirrored": 0, "tapped": 0,
+            "uring": 0}
+NO_REPORT = ("without fentry or kprobes it is known only where the path of the packets copies them all, or the "
+             "program has io_uring report it (IORING_SEND_ZC_REPORT_USAGE)")
 COMPLETED = ("completions", "completions_before", "outstanding", "copied", "flagged",
              "unflagged", "fallback_rate", "bytes_copied", "bytes_unflagged", "unexplained")
 
@@ -47,7 +48,7 @@ def requests(asked, why):
             "refused": why, "bytes": asked.bytes}
 
 
-def uring(run):
+def uring(run, causes):
     """None where there were no such sends."""
     totals, asked = run.totals, run.uring
     if not asked.requests:
@@ -61,6 +62,7 @@ def uring(run):
             "completions": completions if completed else None,
             "outstanding": difference(asked.accepted, completions) if completed else None,
             "copied": totals["uring_copied"] if copied else None,
+            "causes": cause_rows(run, causes, uring_cause_row) if completed else None,
             "fallback_rate": ratio(totals["uring_copied"], completions if copied else 0)}
 
 
@@ -151,22 +153,27 @@ def stack(run, cause, number):
     return names[begin:]
 
 
-def cause_row(run, key, found):
+def uring_cause_row(run, key, found):
     cause, netns, ifindex, number = key
     return {"cause": NAMES[cause], "netns": netns or None, "ifindex": ifindex or None, "device": found["device"],
-            "count": found["sends"] + found["unflagged"],
-            **{part: found[part] for part in ("unflagged", "skbs", "skbs_in_send", "bytes")},
-            "stack": stack(run, cause, number)}
+            "count": found["uring"], "stack": stack(run, cause, number)}
 
 
-def cause_rows(run, causes):
-    # What was copied is counted when it completes.
-    if not run.hooked("skb copy", "zerocopy.causes") or not run.hooked("completion", "zerocopy.causes"):
+def cause_row(run, key, found):
+    row = uring_cause_row(run, key, found)
+    counts = {part: found[part] for part in ("unflagged", "skbs", "skbs_in_send", "bytes")}
+    return {**row, "count": found["sends"] + found["unflagged"], **counts, "stack": row["stack"]}
+
+
+def cause_rows(run, causes, row_of):
+    """The caller knows that completions are seen: what was copied is counted then."""
+    if not run.hooked("skb copy", "zerocopy.causes"):
         return None
     other = {"device": None, **counter(run, FULL_COUNTER)}
-    other["sends"] += counter(run, UNSEEN_COUNTER)["sends"]
-    rows = sorted((cause_row(run, *cause) for cause in causes.items()), key=lambda row: -row["count"])
-    return [row for row in (*rows, cause_row(run, (0, 0, 0, 0), other)) if row["count"]]
+    for part in ("sends", "uring"):
+        other[part] += counter(run, UNSEEN_COUNTER)[part]
+    rows = sorted((row_of(run, *cause) for cause in causes.items()), key=lambda row: -row["count"])
+    return [row for row in (*rows, row_of(run, (0, 0, 0, 0), other)) if row["count"]]
 
 
 def skb_copies(run, causes):
@@ -280,8 +287,9 @@ def block(run):
     causes = all_causes(run)
     return {
         **requests(asked, refused(asked, totals["refused_optmem"], totals["refused_memlock"])),
-        **completions(run), **groups.peers(run), "io_uring": uring(run), **skb_copies(run, causes),
-        "causes": cause_rows(run, causes), **latency(run), "pinned": pinned(run), "limits": limits(run),
+        **completions(run), **groups.peers(run), "io_uring": uring(run, causes), **skb_copies(run, causes),
+        "causes": cause_rows(run, causes, cause_row) if run.hooked("completion", "zerocopy.causes") else None,
+        **latency(run), "pinned": pinned(run), "limits": limits(run),
         "notifications": notifications(run), "error_queue": error_queue(run),
         "wake_up_ns": run.span("wake_up").json("sock_def_error_report")
         if run.hooked("wake-up", "zerocopy.wake_up_ns") else None,

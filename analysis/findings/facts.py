@@ -94,29 +94,21 @@ def summed(records, path, otherwise=None):
     return None if None in found else total(found)
 
 
-def causes(records):
+def causes(records, block="zerocopy"):
     """Returns the Rows of these records, the one of most sends first."""
     found = {}
     for record in records:
-        for block in rows(record, "zerocopy/causes"):
+        for met in rows(record, f"{block}/causes"):
             # Functions as a reader follows them: what was called, from what.
-            stack = " < ".join(map(string, rows(block, "stack")))
-            cause = BY_NAME.get(string(block, "cause"), UNCLASSIFIED)
-            key = cause.name, value(block, "netns"), value(block, "ifindex"), stack
-            row = found.setdefault(key, Row(cause, string(block, "device"), key[1], stack))
-            row.sends += value(block, "count")
-            row.unflagged += value(block, "unflagged")
-            row.skbs += value(block, "skbs")
-            row.skbs_in_send += value(block, "skbs_in_send")
+            stack = " < ".join(map(string, rows(met, "stack")))
+            cause = BY_NAME.get(string(met, "cause"), UNCLASSIFIED)
+            key = cause.name, value(met, "netns"), value(met, "ifindex"), stack
+            row = found.setdefault(key, Row(cause, string(met, "device"), key[1], stack))
+            row.sends += value(met, "count")
+            row.unflagged += value(met, "unflagged")
+            row.skbs += value(met, "skbs")
+            row.skbs_in_send += value(met, "skbs_in_send")
     return sorted(found.values(), key=lambda row: -row.sends)
-
-
-def routed_causes(records, copied):
-    """The cause of io_uring's copies, which no program counts by cause: loopback, if all routes lead there."""
-    peers = [peer for record in records for peer in rows(record, "zerocopy/peers")]
-    if not copied or not peers or any(string(peer, "device") != "lo" for peer in peers):
-        return []
-    return [Row(BY_NAME["loopback"], "lo", value(peers[0], "netns"), sends=copied)]
 
 
 def refused(records, block):
@@ -160,8 +152,9 @@ def _of_interface(records, interface):
     known.update((name, summed(records, f"{block}/{name}")) for name in ("completions", "outstanding", "copied"))
     found = Facts(interface=interface, **known, refused=refused(records, block),
                   skipped_looks=skipped_looks(records), lost_copies=summed(records, "lost/stacks", 0.0))
+    found.causes = causes(records, block)
     if interface == IO_URING:
-        found.causes, found.unflagged = routed_causes(records, found.copied), None
+        found.unflagged = None
         return found
     for name, key in (("unflagged", "unflagged"), ("unexplained", "unexplained"), ("reported", "errqueue_copied")):
         setattr(found, name, summed(records, f"{block}/{key}"))
@@ -170,7 +163,6 @@ def _of_interface(records, interface):
         for name, key in (("queue_reported", "reported"), ("queue_unread", "unread"), ("sockets", "sockets"),
                           ("sockets_unread", "sockets_unread")):
             setattr(found, name, summed(records, f"{block}/notifications/{key}"))
-    found.causes = causes(records)
     found.ended = any(at(record, "observed/exit_status") is not None for record in records)
     found.lost = summed(records, "lost/completions")
     found.lost_else = summed(records, "lost/calls", 0.0) + lost_flags(records)

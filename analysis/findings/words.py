@@ -65,7 +65,7 @@ def _copied(found):
     copied = first._replace(count=first.evidence["copied"])
     text = f"{_share(copied)} copied"
     if first.code == "copied_unknown":
-        return f"{text}; {'causes are not counted for io_uring' if first.interface == IO_URING else 'why was not seen'}"
+        return f"{text}; why was not seen"
     every = _of_all(found)
     if len(every) > 1:
         causes = "; ".join(map(cause, every))

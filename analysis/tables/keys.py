@@ -401,6 +401,12 @@ COMPARISON = block(
     Key("discarded", list_of(TEXT), "why runs were left out as disturbed, one reason per repeat"),
 )
 
+_CAUSE = (
+    Key("cause", one_of(*(cause.name for cause in CAUSES)), "see [causes.md](causes.md)"),
+    _NETNS._replace(meaning="inode of the device's network namespace"),
+    _IFINDEX._replace(meaning="of the device"), _DEVICE)
+_STACK = Key("stack", null(list_of(TEXT)), "call stack of a copy that no known cause explains")
+
 ZEROCOPY = null(block(
     Key("requests", COUNT, "sends that carried MSG_ZEROCOPY"),
     Key("completions", null(COUNT), "sends whose completion the kernel made known"),
@@ -440,7 +446,9 @@ ZEROCOPY = null(block(
             "itself refused, for lack of locked memory"),
         Key("outstanding", null(COUNT), "not completed when the window closed"),
         Key("copied", null(COUNT), "null where only a program's own request "
-            "(IORING_SEND_ZC_REPORT_USAGE) shows it, and it made none"),
+            "(IORING_SEND_ZC_REPORT_USAGE) or the packet's path shows it, and neither did of some sends"),
+        Key("causes", null(list_of(block(*_CAUSE, Key("count", integer(1), "sends"), _STACK))),
+            "why they were copied: a row for each cause and device", required=False),
         Key("fallback_rate", null(SHARE), "`copied / completions`"),
         Key("bytes", COUNT, "payload of these sends"))),
         "sends by io_uring's zero-copy operations (SEND_ZC, SENDMSG_ZC): they have no send id, so "
@@ -449,17 +457,13 @@ ZEROCOPY = null(block(
     Key("skb_copies", null(COUNT), "packets whose data the kernel copied"),
     Key("skb_copy_bytes", null(COUNT), "bytes of these; data copied twice count twice"),
     Key("causes", null(list_of(block(
-        Key("cause", one_of(*(cause.name for cause in CAUSES)), "see [causes.md](causes.md)"),
-        _NETNS._replace(meaning="inode of the device's network namespace"),
-        _IFINDEX._replace(meaning="of the device"), _DEVICE,
-        Key("count", integer(1), "sends; one with two causes counts in both rows, so that the sum "
+        *_CAUSE, Key("count", integer(1), "sends; one with two causes counts in both rows, so that the sum "
             "can exceed `copied`"),
         Key("unflagged", COUNT, "of these, not flagged"),
         Key("skbs", COUNT, "packets copied"),
         Key("skbs_in_send", COUNT, "of these, copied inside a send by that socket, so in the "
             "sender's time; the others were copied by softirqs, or in the time of another thread"),
-        Key("bytes", COUNT, "copied"),
-        Key("stack", null(list_of(TEXT)), "call stack of a copy that no known cause explains")))),
+        Key("bytes", COUNT, "copied"), _STACK))),
         "why data were copied: a row for each cause and device"),
     Key("errqueue_copied", null(COUNT), "sends that were reported to the application as copied: the load "
         "generator's count or, for an observed program, what it read from the error queue; it "
