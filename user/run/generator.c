@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/run/generator.h"
 
+#include "user/system/child.h"
 #include "user/system/files.h"
 #include "user/system/privilege.h"
 
@@ -12,16 +13,14 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TICK_MS	    100
-#define FAREWELL_MS 3000
-#define STOPPED_S   10
-#define HEAD_SIZE   offsetof(struct control_message, text)
+#define TICK_MS	  100
+#define STOPPED_S 10
+#define HEAD_SIZE offsetof(struct control_message, text)
 
 struct generator {
 	pid_t pid; /* 0 once it is reaped */
@@ -252,25 +251,13 @@ int generator__finish(struct generator *g, json_object **result)
 				      "the load generator's result is not JSON");
 }
 
-/* It ends at end of file. If something keeps it from ending, it is killed. */
-static void end_child(pid_t pid)
-{
-	struct pollfd p = {.fd = pidfd_open(pid, 0), .events = POLLIN};
-
-	if (p.fd < 0 || poll(&p, 1, FAREWELL_MS) != 1)
-		kill(pid, SIGKILL);
-	if (p.fd >= 0)
-		close(p.fd);
-	waitpid(pid, NULL, 0);
-}
-
 void generator__free(struct generator *g)
 {
 	if (!g)
 		return;
 	if (g->control >= 0)
 		close(g->control);
-	if (g->pid)
-		end_child(g->pid);
+	if (g->pid) /* it ends at end of file */
+		child__reap(g->pid);
 	free(g);
 }

@@ -5,11 +5,14 @@
 #include "user/system/signals.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#define FAREWELL_MS 3000
 
 /*
  * In the child: waits for the word, then executes the command. The socket closes on exec, which
@@ -78,6 +81,19 @@ bool child__ended(struct child *c)
 int child__exit_status(const struct child *c)
 {
 	return WIFSIGNALED(c->status) ? 128 + WTERMSIG(c->status) : WEXITSTATUS(c->status);
+}
+
+int child__reap(pid_t pid)
+{
+	struct pollfd p = {.fd = pidfd_open(pid, 0), .events = POLLIN};
+	bool killed = p.fd < 0 || poll(&p, 1, FAREWELL_MS) != 1;
+	int err = killed && kill(pid, SIGKILL) ? -errno : 0;
+
+	if (p.fd >= 0)
+		close(p.fd);
+	if (!err)
+		waitpid(pid, NULL, 0);
+	return err ? err : killed;
 }
 
 void child__free(struct child *c)

@@ -22,6 +22,11 @@ bool child__ended(struct child *c);
 /* The exit status that a shell would show. */
 int child__exit_status(const struct child *c);
 /*
+ * Waits for the end of a process, and kills it after 3 seconds or at a signal. Returns 0; 1 if it
+ * was killed; or -errno if it may not be killed.
+ */
+int child__reap(pid_t pid);
+/*
  * Ends the process if it has not been let run, but never a running command. Closes its descriptors.
  */
 void child__free(struct child *c);
