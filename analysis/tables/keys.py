@@ -226,7 +226,8 @@ OBSERVED = null(block(
     Key("what", TEXT, "its command line, id, name or path"),
     Key("seconds", number(), "how long the window was open"),
     Key("in_flight", COUNT, "sends still under way when it closed; they count nowhere else"),
-    Key("exit_status", null(integer()), "exit status of an observed command"),
+    Key("exit_status", null(integer()), "exit status of an observed command; null: no command was observed, or "
+        "it was still running when `--duration` was over and sendpath ended it"),
     Key("so_zerocopy_unused", COUNT, "sends without MSG_ZEROCOPY on sockets with SO_ZEROCOPY, of the first 255 "
         "sends without it of each thread", required=False),
     Key("others", null(block(

@@ -11,6 +11,7 @@ import json
 import mmap
 import os
 import select
+import signal
 import socket
 import struct
 import sys
@@ -153,12 +154,13 @@ def never_passed():
 
 
 def stalled():
-    """The peer does not read."""
+    """The peer does not read, until SIGTERM ends the program."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
     sender = connected(reads=False, buffer=8 << 20)
     sender.setblocking(False)
     for _ in range(1000):
         send(sender, bytes(10_000))
-    time.sleep(4)
+    signal.sigwait([signal.SIGTERM])
 
 
 def unmapped():

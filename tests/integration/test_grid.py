@@ -184,10 +184,12 @@ def test_raw_lines_need_no_python(tmp_path):
 
 
 @needs_bpf
-def test_raw_lines_leave_a_command_its_status():
-    result = analyze("--raw", "--", "sh", "-c", "exit 7")
-    assert result.returncode == 7, result.stderr
-    assert json.loads(result.stdout)["command_status"] == 7
+@pytest.mark.parametrize("options, command, status", [
+    ((), "exit 7", 7), (("--duration", "0.5"), "exec sleep 1000", None)])
+def test_raw_lines_leave_a_command_its_status(options, command, status):
+    result = analyze("--raw", *options, "--", "sh", "-c", command)
+    assert result.returncode == (status or 0), result.stderr
+    assert json.loads(result.stdout)["command_status"] == status
 
 
 @pytest.mark.parametrize("more", [("--json", "x"), ("--interval", "1")])

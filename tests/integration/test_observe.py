@@ -178,6 +178,38 @@ def test_a_window_of_a_length_does_not_wait_for_what_was_left_behind(tmp_path, u
     assert 2 <= observed(result)["observed"]["seconds"] < PATIENCE_S
 
 
+# Each has the pipes of analyze, so run() returns only when the command has ended.
+@pytest.mark.parametrize("duration, command, status", [
+    ("0.5", ["sleep", "1000"], None),
+    ("600", ["sh", "-c", "exit 7"], 7)], ids=["ended", "ends earlier"])
+def test_a_command_is_ended_when_the_time_is_up(duration, command, status, untouched):
+    result = analyze("--json", "-", "--duration", duration, "--", *command)
+    assert result.returncode == (status or 0), result.stderr
+    record = observed(result)
+    assert record["observed"]["exit_status"] == status and record["complete"]
+    assert status or 0.5 <= record["observed"]["seconds"] < PATIENCE_S
+    assert "command" not in result.stderr, result.stderr
+
+
+def test_a_command_that_ignores_its_end_is_killed_after_the_report(untouched):
+    result = run(ANALYZE, "--duration", "2", "--interval", "1", "--", "sh", "-c", "trap '' TERM; exec sleep 1000")
+    assert result.returncode == 0, result.stderr
+    report, _, after = result.stderr.partition("no TCP sends were seen")
+    assert "\nobserved: command sh" in report
+    assert after.endswith("\nanalyze: the command did not end at SIGTERM and was killed\n")
+
+
+def test_a_command_that_may_not_be_ended_is_named(untouched):
+    """The analyzer of root keeps no capability to signal another user's processes."""
+    if not shutil.which("setpriv"):
+        pytest.skip("setpriv is not installed")
+    result = run(ANALYZE, "--duration", "2", "--", "setpriv", "--reuid=65534", "--clear-groups", "sh", "-c",
+                 "exec </dev/null >/dev/null 2>&1 sleep 1000")
+    assert result.returncode == 0, result.stderr
+    left = re.search(r"the command lives on as process (\d+): it cannot be ended", result.stderr)
+    os.kill(int(left[1]), signal.SIGKILL)
+
+
 def test_many_short_lived_children(untouched):
     """Each connects, sends once and ends; a guest of the lab has time for fewer."""
     children = min(1000, CALLS // 100)

@@ -332,7 +332,8 @@ static json_object *whole(const struct run_result *r, const struct measurement *
 	json__add_truth(o, "window", r->window);
 	json__add(o, "observed_s", json_object_new_double(r->observed_s));
 	json__add_count(o, "in_flight", r->in_flight);
-	json__add(o, "command_status", json_object_new_int(r->command_status));
+	json__add(o, "command_status",
+		  r->timed_out ? NULL : json_object_new_int(r->command_status));
 	json__add_truth(o, "interrupted", r->interrupted);
 	json__add_string(o, "error", r->failure.text);
 	json__add(o, "exit_status", json_object_new_int(r->failure.status));

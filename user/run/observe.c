@@ -244,15 +244,26 @@ static void wait_for_end(struct watch *w, const struct measurement *setup, struc
 	}
 }
 
-/* The command continues after the window, because its exit status is the program's. */
+/* The command has ended, but its pidfd is readable before a tracer has let go of it. */
 static void wait_for_command(struct watch *w, const struct measurement *setup)
 {
-	/* Its pidfd is readable before a tracer has let go of it. */
 	while (!child__ended(w->child)) {
 		if (poll(w->ends, w->count, TICK_MS) > 0)
 			look_at(w);
 		setup->tick(setup->tick_context);
 		pass_on(w, NULL);
+	}
+}
+
+/* A command that runs when the time is up is ended, and the report does not wait for that. */
+static void end_command(struct watch *w, const struct measurement *setup, struct run_result *r)
+{
+	r->timed_out = w->seconds > 0 && !ms_left(w) && !child__ended(w->child);
+	if (r->timed_out) {
+		child__end(w->child);
+	} else {
+		wait_for_command(w, setup);
+		r->command_status = child__exit_status(w->child);
 	}
 }
 
@@ -339,10 +350,8 @@ int run__observe(struct run_result *r, const struct measurement *setup)
 	if (!err)
 		err = window(r, setup, &w, tracer);
 	tracer__free(tracer);
-	if (r->window && w.child) {
-		wait_for_command(&w, setup);
-		r->command_status = child__exit_status(w.child);
-	}
+	if (r->window && w.child)
+		end_command(&w, setup, r);
 	/* Without --duration there is no time that could be cut short. */
 	r->interrupted = w.seconds > 0 && setup->tick(setup->tick_context);
 	free_watch(&w);

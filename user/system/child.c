@@ -4,9 +4,12 @@
 #include "user/system/privilege.h"
 #include "user/system/signals.h"
 
+#include "common/program.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -83,6 +86,12 @@ int child__exit_status(const struct child *c)
 	return WIFSIGNALED(c->status) ? 128 + WTERMSIG(c->status) : WEXITSTATUS(c->status);
 }
 
+void child__end(struct child *c)
+{
+	kill(c->pid, SIGTERM);
+	c->ending = true;
+}
+
 int child__reap(pid_t pid)
 {
 	struct pollfd p = {.fd = pidfd_open(pid, 0), .events = POLLIN};
@@ -96,6 +105,21 @@ int child__reap(pid_t pid)
 	return err ? err : killed;
 }
 
+/* A second signal to this process kills the command, too. */
+static void await_ending(const struct child *c)
+{
+	int err;
+
+	signals__end_too(c->pid);
+	err = child__reap(c->pid);
+	signals__end_too(0);
+	if (err < 0)
+		program__complain("the command lives on as process %d: it cannot be ended: %s",
+				  (int)c->pid, strerror(-err));
+	else if (err)
+		program__complain("the command did not end at SIGTERM and was killed");
+}
+
 void child__free(struct child *c)
 {
 	if (c->go >= 0) {
@@ -103,6 +127,8 @@ void child__free(struct child *c)
 		if (c->pid > 0 && !c->ended)
 			waitpid(c->pid, &c->status, 0);
 	}
+	if (c->ending && !child__ended(c))
+		await_ending(c);
 	if (c->pidfd >= 0)
 		close(c->pidfd);
 }

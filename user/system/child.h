@@ -8,7 +8,8 @@
 struct child {
 	pid_t pid;
 	int pidfd;
-	int go; /* a write lets it run; -1 when it runs */
+	int go;	     /* a write lets it run; -1 when it runs */
+	bool ending; /* child__end() was called */
 	bool ended;
 	int status; /* as from waitpid(), once ended */
 };
@@ -21,12 +22,15 @@ int child__run(struct child *c);
 bool child__ended(struct child *c);
 /* The exit status that a shell would show. */
 int child__exit_status(const struct child *c);
+/* Sends SIGTERM to the running command. child__free() awaits its end. */
+void child__end(struct child *c);
 /*
  * Waits for the end of a process, and kills it after 3 seconds or at a signal. Returns 0; 1 if it
  * was killed; or -errno if it may not be killed.
  */
 int child__reap(pid_t pid);
 /*
- * Ends the process if it has not been let run, but never a running command. Closes its descriptors.
+ * Ends the process if it has not been let run, or by child__reap() after child__end(), but no other
+ * running command. Closes its descriptors.
  */
 void child__free(struct child *c);
