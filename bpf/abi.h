@@ -60,6 +60,16 @@ struct call_slot {
 ABI_SIZE(call_slot,
 	 (5 + CALL_COUNTERS_MAX + SIZE_CLASSES * 2 + ERRNO_SLOTS) * 8 + 4 * 8 + HIST_BUCKETS * 8);
 
+/* io_uring's operations that send. */
+enum uring_operation { URING_NUMBERS, URING_OPERATIONS };
+
+/* Per CPU: requests of one operation that ended. */
+struct uring_requests {
+	__u64 ended;
+	__u64 errors[ERRNO_SLOTS]; /* as in call_slot */
+};
+ABI_SIZE(uring_requests, (1 + ERRNO_SLOTS) * 8);
+
 /*
  * Per CPU. Programs add atomically (COUNT), because an interrupt on the same CPU may add to the
  * same member.

@@ -2,10 +2,11 @@
 /*
  * Counts completions of io_uring's zero-copy sends when io_uring posts them. Copies are known from
  * the kernel's report to the notification or, without that hook, if the program asked io_uring to
- * report them.
+ * report them. The same program counts the ends of requests (requests.bpf.h).
  */
 #include "uring.bpf.h"
 #include "functions.bpf.h"
+#include "requests.bpf.h"
 
 static __always_inline void count_copied(const struct notification *n)
 {
@@ -23,6 +24,7 @@ int BPF_PROG(uring_completed, void *ring, __u64 key)
 	struct io_notif_data *data;
 	struct notification *found, n;
 
+	request__end((void *)key);
 	if (!gate || !notifications_seen)
 		return 0;
 	found = bpf_map_lookup_elem(&notifications, &key);

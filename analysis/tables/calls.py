@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The syscalls that sends come by. analysis/tables/generate.py makes C of it."""
+"""The syscalls and the operations of io_uring that sends come by. analysis/tables/generate.py makes C of it."""
 
 from typing import NamedTuple
 
@@ -24,3 +24,8 @@ CALLS = (
     # SEND_ZC and SENDMSG_ZC: completed by io_uring, not by an error queue.
     Call("IO_URING_ZC", "io_uring", False),
 )
+
+# The operations of io_uring that send: symbols of C (URING_...), and names in the run record. Requests of the last two
+# ask for zero-copy.
+URING_OPERATIONS = ("SEND", "SENDMSG", "SEND_ZC", "SENDMSG_ZC")
+URING_ZEROCOPY = URING_OPERATIONS[2:]

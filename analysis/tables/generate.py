@@ -7,7 +7,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from tables import memory  # noqa: E402 (the script's own folder is not in the path)
-from tables.calls import CALLS  # noqa: E402
+from tables.calls import CALLS, URING_OPERATIONS  # noqa: E402
 from tables.causes import CAUSES, REFUSALS, SITES  # noqa: E402
 from tables.metrics import FAMILIES, NEEDS, SOURCES  # noqa: E402
 from tables.options import ADVISE_PATH, ADVISE_PROGRAM, GRIDS, OLD_NAMES, OPTIONS, TOPICS  # noqa: E402
@@ -105,6 +105,7 @@ def header():
         "/* Made of analysis/tables: change these. */",
         "#pragma once\n",
         numbers("CALL", [c.symbol for c in CALLS]),
+        numbers("URING", URING_OPERATIONS),
         define("CALL_NAMES", [text(c.name) for c in CALLS]),
         numbers("CAUSE", [c.symbol for c in CAUSES]),
         define("CAUSE_NAMES", [text(c.name) for c in CAUSES]),

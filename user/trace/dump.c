@@ -24,7 +24,7 @@ static const struct dumped {
 	{"cause_infos", DUMP_PAIRS},  {"cause_counters", DUMP_ELEMENTS},
 	{"spans", DUMP_ELEMENTS},     {"pinned_peaks", DUMP_FIRST},
 	{"stage_slots", DUMP_SHARES}, {"groups", DUMP_PAIRS},
-	{"peers", DUMP_PAIRS},
+	{"peers", DUMP_PAIRS},	      {"uring_requests", DUMP_ELEMENTS},
 };
 
 static const char *const variables[] = {"pinned", "groups_rest", "peers_rest", "refusal_limits",

@@ -64,6 +64,7 @@ typedef u64 netdev_features_t;
 typedef __u16 u16;
 typedef unsigned int sk_buff_data_t;
 typedef struct refcount_struct refcount_t;
+typedef __u8 u8;
 typedef __s32 s32;
 
 struct thread_info {
@@ -321,6 +322,22 @@ struct io_notif_data {
 	bool zc_used;
 	bool zc_copied;
 } __attribute__((preserve_access_index));
+
+struct io_cqe {
+	__s32 res;
+} __attribute__((preserve_access_index));
+
+struct io_kiocb {
+	u8 opcode;
+	struct io_cqe cqe;
+} __attribute__((preserve_access_index));
+
+enum io_uring_op {
+	IORING_OP_SENDMSG = 9,
+	IORING_OP_SEND = 26,
+	IORING_OP_SEND_ZC = 47,
+	IORING_OP_SENDMSG_ZC = 48,
+};
 
 struct sock_extended_err {
 	__u32 ee_errno;
