@@ -8,7 +8,7 @@ import time
 from findings import rules
 from tables.renamed import FAILURE_SCHEMA, SCHEMA
 
-from . import calls, counters, groups, memory, noise, profile, timeline, warnings, zerocopy
+from . import calls, counters, groups, memory, noise, profile, requests, timeline, warnings, zerocopy
 from .run import Run, ratio
 
 RAW_SCHEMA = "sendpath.raw/3"
@@ -170,7 +170,7 @@ def run_of(raw):
     if run.app is None:
         run.missing("app", NO_LOAD if run.observed else raw["error"])
     record["noise"] = noise.block(run, record)
-    record.update(calls=calls.block(run), by=groups.block(run), zerocopy=zerocopy.block(run),
+    record.update(calls=calls.block(run), io_uring=requests.block(run), by=groups.block(run), zerocopy=zerocopy.block(run),
                   receiver=receiver(run), counters=counters.block(run), memory=memory.block(run),
                   profile=profile.block(run))
     if "timeline" in raw:

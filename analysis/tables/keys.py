@@ -6,6 +6,7 @@ docs/run-record.md of it.
 """
 
 from . import protocol
+from .calls import URING_OPERATIONS
 from .causes import CAUSES, REFUSALS
 from .findings import CODES, SEVERITIES
 from .kinds import (COUNT, NAME, SHARE, TEXT, TRUTH, Key, Kind, block, integer, list_of,
@@ -348,6 +349,11 @@ CALLS = null(list_of(block(
                 "`--call-counters`"),
 )))
 
+IO_URING = null(list_of(block(
+    Key("operation", one_of(*URING_OPERATIONS), "of io_uring: IORING_OP_..."),
+    Key("requests", integer(1), "requests that ended with a result (CQE), one for each; cancelled ones, too"),
+    Key("errors", ERRORS, "of these, the requests that failed"))))
+
 BY = null(block(
     Key("dimensions", list_of(one_of("process", "device", "port"), minItems=1), "as asked for"),
     Key("groups", list_of(block(
@@ -444,7 +450,7 @@ ZEROCOPY = null(block(
         Key("ignored", COUNT, "accepted without zero-copy"),
         Key("ignored_empty", COUNT, "of these, sends without data"),
         Key("refused", REFUSED, "failed before anything was copied, by cause and errno, but not what io_uring "
-            "itself refused, for lack of locked memory"),
+            "itself refused: [`io_uring`](#io_uring-requests-to-send) has that"),
         Key("outstanding", null(COUNT), "not completed when the window closed"),
         Key("copied", null(COUNT), "null where only a program's own request "
             "(IORING_SEND_ZC_REPORT_USAGE) or the packet's path shows it, and neither did of some sends"),
@@ -699,6 +705,8 @@ RECORD = block(
     Key("app", APP, "the load generator's own counts; null where a program was observed"),
     Key("noise", NOISE, "what else the machine did in the window"),
     Key("calls", CALLS, "the sends: a row for each syscall and kind of send"),
+    Key("io_uring", IO_URING, "io_uring's requests to send, to sockets of any protocol: a row for each operation that "
+        "occurred; null where no hook sees them end", required=False),
     Key("by", BY, "with `--by`, else null: sends by group, see [Groups](#groups)"),
     Key("zerocopy", ZEROCOPY, "see [Zero-copy](#zero-copy); null where the load never asks for it"),
     Key("receiver", RECEIVER, "what the other end's kernel copied"),

@@ -12,7 +12,7 @@ from .record import frozen, number, rows, string
 NEVER_ASKS = "this load never asks for zero-copy"
 
 # Keys of "unmeasured", with those below them, that do not apply, or stand elsewhere.
-LEFT_OUT = ("app", "calls.cpu_ns", "load", "memory", "noise", "receiver.copy_ns", "tcp.skb_frags",
+LEFT_OUT = ("app", "calls.cpu_ns", "io_uring", "load", "memory", "noise", "receiver.copy_ns", "tcp.skb_frags",
             "tcp.skbs_per_send", "tcp.frags_per_skb", "zerocopy.skb_copies", "zerocopy.skb_copy_bytes",
             "zerocopy.wake_up_ns")
 # What others are for people. One that ends in a point stands for those below it.

@@ -70,6 +70,8 @@ def test_zero_copy_sends_stand_apart(options, address, mechanism):
     if missed_some(record):
         assert row["bytes"] <= own["bytes"]
         return
+    assert only(record["io_uring"]) == {
+        "operation": "SENDMSG_ZC" if "sendmsg-zc" in options else "SEND_ZC", "requests": own["sends"], "errors": {}}
     assert row["bytes"] == own["bytes"]
     assert uring["bytes"] == own["bytes"] and uring["ignored"] == 0
     assert uring["outstanding"] == 0
@@ -121,13 +123,14 @@ def test_a_route_without_scatter_gather_copies_at_once(mechanism):
 
 @pytest.mark.parametrize("mechanism", SEND_MECHANISMS)
 def test_sends_that_the_socket_takes_in_parts(mechanism):
-    """A part is a send, and all of them are completed by one notification."""
+    """A part is a send, and all of them are of one request, and completed by one notification."""
     own, record = observe("--size", 1 << 20, mechanism=mechanism, sends=20)
     uring, row = record["zerocopy"]["io_uring"], only(record["calls"])
     assert own["completions"] == 20
     assert_arithmetic(uring)
     if missed_some(record):
         return
+    assert only(record["io_uring"])["requests"] == 20
     assert row["bytes"] == uring["bytes"] == own["bytes"]
     assert uring["requests"] == row["sends"] >= 20
     assert uring["outstanding"] == 0
@@ -143,6 +146,8 @@ def test_sends_that_copy(options, mechanism):
     assert record["zerocopy"]["io_uring"] is None
     if missed_some(record):
         return
+    assert only(record["io_uring"]) == {
+        "operation": options[1].upper(), "requests": own["sends"], "errors": {}}
     assert row["bytes"] == own["bytes"]
     assert row["sends"] - sum(row["errors"].values()) >= own["sends"]
 

@@ -33,6 +33,9 @@ struct config {
 	unsigned int operation; /* IORING_OP_ */
 	bool report, poll, probe;
 	bool worker;	      /* a worker of io_uring sends */
+	bool local;	      /* over a Unix socket, to nobody who reads */
+	bool unmapped;	      /* from memory that cannot be read */
+	bool cancelled;	      /* each linked read fails, and no linked send is made */
 	bool option;	      /* SO_ZEROCOPY, and MSG_ZEROCOPY with each send */
 	unsigned long linked; /* sends to a read that another syscall lets go on; 0: none are */
 	const char *wake;     /* that syscall */
@@ -190,7 +193,7 @@ static void wake(const struct config *c, int fd)
 static void take(const struct io_uring_cqe *e)
 {
 	if (e->user_data != IS_SEND) {
-		if (e->res != sizeof(wake_up))
+		if (e->res != sizeof(wake_up) && e->res != -EBADF)
 			die("read");
 	} else if (e->flags & IORING_CQE_F_NOTIF) {
 		counts.completions++;
@@ -205,7 +208,10 @@ static void take(const struct io_uring_cqe *e)
 	}
 }
 
-/* Until so many results and, of those that say that one follows, notifications came. */
+/*
+ * Until so many results and, of those that say that one follows, notifications came. A cancelled
+ * send does not say so, but has a notification.
+ */
 static void reap(struct ring *r, unsigned long *results, unsigned long *owed, unsigned long left)
 {
 	unsigned int head;
@@ -221,7 +227,7 @@ static void reap(struct ring *r, unsigned long *results, unsigned long *owed, un
 		}
 		take(&r->cqes[head & *r->cq_mask]);
 		if (r->cqes[head & *r->cq_mask].flags & IORING_CQE_F_NOTIF)
-			--*owed;
+			*owed -= *owed > 0;
 		else
 			--*results;
 		if (r->cqes[head & *r->cq_mask].flags & IORING_CQE_F_MORE)
@@ -245,6 +251,15 @@ static int connect_to(const struct config *c)
 	if (c->option && setsockopt(fd, SOL_SOCKET, SO_ZEROCOPY, &one, sizeof(one)))
 		die("SO_ZEROCOPY");
 	return fd;
+}
+
+static int unix_socket(void)
+{
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
+		die("socketpair");
+	return ends[0];
 }
 
 /* Of MSG_ZEROCOPY the error queue tells, whoever sent. */
@@ -283,7 +298,10 @@ static void send_each(struct ring *r, const struct config *c, int fd)
 	reap(r, &results, &owed, 0);
 }
 
-/* A read of what is not there yet, and sends linked to it; then another syscall sets all off. */
+/*
+ * A read of what is not there yet, and sends linked to it; then another syscall sets all off. If
+ * they are to be cancelled, the read fails at once.
+ */
 static void send_linked(struct ring *r, const struct config *c, int fd)
 {
 	unsigned long i, sent, results, owed = 0;
@@ -293,26 +311,36 @@ static void send_linked(struct ring *r, const struct config *c, int fd)
 		die(c->wake);
 	for (sent = 0; sent < c->sends; sent += c->linked) {
 		results = 1 + c->linked;
-		queue_read(r, ends[0]);
+		queue_read(r, c->cancelled ? -1 : ends[0]);
 		for (i = 1; i <= c->linked; i++)
 			queue_send(r, c, fd, i < c->linked ? IOSQE_IO_LINK : 0);
 		submit(r, c, (unsigned int)results);
-		wake(c, ends[1]);
+		if (!c->cancelled)
+			wake(c, ends[1]);
 		reap(r, &results, &owed, 0);
 	}
 }
 
+static void *make_buffer(const struct config *c)
+{
+	void *buffer;
+
+	if (c->unmapped)
+		return mmap(NULL, c->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	buffer = malloc(c->size);
+	if (!buffer)
+		die("buffer");
+	return memset(buffer, 'u', c->size);
+}
+
 static int transmit(const struct config *c)
 {
-	int fd = connect_to(c);
+	int fd = c->local ? unix_socket() : connect_to(c);
 	struct ring ring;
 
 	if (!make_ring(&ring, c->poll))
 		die("io_uring_setup");
-	iov = (struct iovec){malloc(c->size), c->size};
-	if (!iov.iov_base)
-		die("buffer");
-	memset(iov.iov_base, 'u', c->size);
+	iov = (struct iovec){make_buffer(c), c->size};
 	(c->linked ? send_linked : send_each)(&ring, c, fd);
 	if (c->option)
 		drain(fd);
@@ -358,6 +386,10 @@ static const struct row rows[] = {
 	{"wake", 'k', "NAME", "that is: write (default), sendto, sendmsg or sendmmsg",
 	 .at = AT(wake)},
 	{"md5", '5', "ADDRESS", "sign what goes to it and comes from it (TCP-MD5)", .at = AT(md5)},
+	{"unix", 'u', NULL, "send over a Unix socket", .at = AT(local)},
+	{"unmapped", 'm', NULL, "send from memory that cannot be read", .at = AT(unmapped)},
+	{"cancelled", 'c', NULL, "with --linked: each read fails, and cancels its sends",
+	 .at = AT(cancelled)},
 	{"probe", 'P', NULL, "only see whether the kernel can do it", .at = AT(probe)},
 	{.name = NULL},
 };
