@@ -3,9 +3,10 @@
 
 from typing import NamedTuple
 
-from tables.causes import CAUSES, Cause
+from tables.calls import URING_ZEROCOPY
+from tables.causes import CAUSES, REFUSALS, Cause
 from tables.findings import NOT_REFUSED
-from text.record import at, number, rows, string, value
+from text.record import at, members, number, rows, string, value
 from text.spread import total
 
 BY_NAME = {cause.name: cause for cause in CAUSES}
@@ -47,12 +48,21 @@ def device(all_rows, row):
     return row.device
 
 
+class Results(NamedTuple):
+    """How requests of io_uring's zero-copy operations ended. refused: (cause, errno, requests). attempts: these and the
+    successful ones.
+    """
+    refused: tuple
+    attempts: float
+
+
 class Facts:
     """Numbers of sends by one interface. None means that a number is not known."""
 
     interface = MSG_ZEROCOPY
     requests = ignored = empty = 0.0  # empty: for lack of data, part of the ignored
     refused = ()  # (cause, errno, sends)
+    results = None  # Results: of io_uring
     limits = {}  # numbers of zerocopy.limits, by the name of the refusal
     completions = outstanding = copied = unflagged = 0.0
     unexplained = 0.0  # completed without a flag, but no hook saw their data leave the machine
@@ -77,6 +87,19 @@ class Facts:
     def attempts(self):
         """Requests, without those for which the send buffer had no room, or whose connection broke."""
         return self.requests - sum(sends for cause, _, sends in self.refused if cause in NOT_REFUSED)
+
+    @property
+    def refusals(self):
+        """Returns refused sends as in `refused`, and the attempts of which they are part. Where results of io_uring's
+        requests are known, they are the only source: a call of tcp_sendmsg that fails is seen in its request's result,
+        too, and a request that io_uring itself refuses makes no such call.
+        """
+        return self.results or Results(self.refused, self.attempts)
+
+    @property
+    def is_used(self):
+        """Did TCP receive zero-copy sends by this interface, or was a request refused?"""
+        return self.requests > 0 or any(sends > 0 for _, _, sends in self.refusals.refused)
 
     @property
     def accepted(self):
@@ -121,6 +144,19 @@ def refused(records, block):
     return tuple((*key, sends) for key, sends in found.items())
 
 
+def results(records):
+    """Returns the Results of these records; None if they are not known of one of them."""
+    if any(at(record, "io_uring") is None for record in records):
+        return None
+    found = [row for record in records for row in rows(record, "io_uring")
+             if string(row, "operation") in URING_ZEROCOPY]
+    failed = total(value(row, f"errors/{name}") for row in found for name in members(row, "errors"))
+    refused = [(refusal.name, refusal.uring.error, total(value(row, f"errors/{refusal.uring.error}") for row in found))
+               for refusal in REFUSALS if refusal.uring]
+    refused = tuple(row for row in refused if row[2] > 0)
+    return Results(refused, total(value(row, "requests") for row in found) - failed + sum(row[2] for row in refused))
+
+
 def limits(records):
     """Returns zerocopy.limits of the first record that has it, by the name of the refusal."""
     found = {}
@@ -155,6 +191,7 @@ def _of_interface(records, interface):
     found.causes = causes(records, block)
     if interface == IO_URING:
         found.unflagged = None
+        found.results = results(records)
         return found
     for name, key in (("unflagged", "unflagged"), ("unexplained", "unexplained"), ("reported", "errqueue_copied")):
         setattr(found, name, summed(records, f"{block}/{key}"))
@@ -173,7 +210,7 @@ def _of_interface(records, interface):
 def of_records(records):
     """Returns the Facts of each interface by which zero-copy was requested. records: of one configuration."""
     found = [_of_interface(records, interface) for interface in BLOCKS]
-    return [facts for facts in found if facts.requests > 0]
+    return [facts for facts in found if facts.is_used]
 
 
 class Others(NamedTuple):

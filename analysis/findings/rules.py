@@ -47,7 +47,7 @@ class Finding(NamedTuple):
 
 def _found(code, f, count, total, remedy=None, severity=None, **more):
     row = BY_CODE[code]
-    remedy = remedy or row.remedy or None
+    remedy = remedy or f.interface == IO_URING and row.uring_remedy or row.remedy or None
     more.setdefault("removable", True if remedy else None)
     # Counts of a record that anybody wrote may contradict each other.
     count, total = max(round(count), 0), max(round(total), round(count), 0)
@@ -56,12 +56,13 @@ def _found(code, f, count, total, remedy=None, severity=None, **more):
 
 def _refusals(f):
     """A full send buffer is no finding: it is normal for a non-blocking socket, and io_uring repeats such sends."""
-    for cause, errno, sends in sorted(f.refused, key=lambda row: -row[2]):
+    for cause, errno, sends in sorted(f.refusals.refused, key=lambda row: -row[2]):
         if cause in _REFUSED and sends > 0:
             met = f.limits.get(cause, {})
             remedy = (NEVER_FITS if met.get("pages", 0) > met.get("pages_limit", 0) else
                       TOO_SMALL if met.get("charged") == 0 else None)
-            yield _found(f"refused_{cause}", f, sends, f.attempts, remedy, evidence={"errno": errno, **met})
+            yield _found(f"refused_{cause}", f, sends, f.refusals.attempts, remedy,
+                         evidence={"errno": errno, **met})
 
 
 def _ignored(f):

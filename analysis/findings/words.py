@@ -111,8 +111,13 @@ def _queue(finding):
     return f"the error queue is read too late: {_share(finding).rpartition(' ')[0]} had completed unread"
 
 
+def _meaning(finding):
+    refusal = _REFUSALS[finding.code]
+    return refusal.uring.meaning if finding.interface == IO_URING and refusal.uring else refusal.meaning
+
+
 def _why_refused(finding):
-    met, meaning = finding.evidence, _REFUSALS[finding.code].meaning
+    met, meaning = finding.evidence, _meaning(finding)
     if met.get("pages", 0) > met.get("pages_limit", 0):
         return (f"one send needs {units.counted(met['pages'], 'page')}, and RLIMIT_MEMLOCK allows "
                 f"{units.whole(met['pages_limit'])} in all")
@@ -193,7 +198,7 @@ def _brief(first):
         share = _no_share(first._replace(count=first.evidence["copied"]))
         return f"{share} copied" + ("; why was not seen" if first.code == "copied_unknown" else f" ({cause(first)})")
     if first.code in _REFUSALS:
-        met, meaning = first.evidence, _REFUSALS[first.code].meaning
+        met, meaning = first.evidence, _meaning(first)
         if met.get("pages", 0) > met.get("pages_limit", 0):
             meaning = "a send needs more pages than RLIMIT_MEMLOCK allows in all"
         return f"{_no_share(first)} refused: {meaning}"

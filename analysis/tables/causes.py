@@ -149,14 +149,23 @@ SITES = (
 )
 
 
+class UringRefusal(NamedTuple):
+    """A refusal of a request by SEND_ZC or SENDMSG_ZC, most of them by io_uring before the socket is called."""
+    error: str    # its errno
+    meaning: str
+    remedy: str
+
+
 class Refusal(NamedTuple):
     symbol: str   # of C: REFUSAL_...
     name: str     # in the run record
     error: Optional[str]  # its errno; None: any other
     meaning: str
     remedy: str
+    uring: Optional[UringRefusal] = None  # None: io_uring's operations are not refused for this cause
 
 
+_NO_PAGES = "the data lie in memory that cannot be pinned, such as a device's, or that is not mapped"
 # For an errno that needs no further look, the first from ENOBUFS on.
 REFUSALS = (
     Refusal("OPTMEM", "optmem", "ENOBUFS",
@@ -164,7 +173,9 @@ REFUSALS = (
             "Read the error queue more often, or raise net.core.optmem_max."),
     Refusal("MEMLOCK", "memlock", "ENOBUFS",
             "the user has as many pages pinned as RLIMIT_MEMLOCK allows",
-            "Keep fewer bytes in flight, or raise the limit (ulimit -l)."),
+            "Keep fewer bytes in flight, or raise the limit (ulimit -l).",
+            UringRefusal("ENOMEM", "the user has as many pages pinned as RLIMIT_MEMLOCK allows, or the request needs more",
+                         "Raise the limit (ulimit -l), or send by IORING_OP_SEND.")),
     Refusal("ENOBUFS", "optmem_or_memlock", "ENOBUFS",
             "optmem or locked memory had no room, or io_uring's zero-copy data were last in the queue; both "
             "had room afterwards",
@@ -172,10 +183,13 @@ REFUSALS = (
             "MSG_ZEROCOPY, not by both."),
     Refusal("UNSUPPORTED", "not_supported", "EOPNOTSUPP",
             "kTLS, which the socket uses, does not accept MSG_ZEROCOPY",
-            "Send without it on this socket."),
+            "Send without it on this socket.",
+            UringRefusal("EOPNOTSUPP", "the socket is no plain TCP or UDP socket (but Unix, MPTCP, kTLS or sockmap)",
+                         "Send by IORING_OP_SEND (SENDMSG for SENDMSG_ZC) on this socket.")),
     Refusal("NO_PAGES", "no_pages", "EFAULT",
-            "the data lie in memory that cannot be pinned, such as a device's, or that is not mapped",
-            "Send data from such memory without zero-copy."),
+            _NO_PAGES,
+            "Send data from such memory without zero-copy.",
+            UringRefusal("EFAULT", _NO_PAGES, "Send data from such memory by IORING_OP_SEND.")),
     Refusal("FULL", "send_buffer_full", "EAGAIN",
             "the send buffer had no room",
             "Wait until the socket is writable (poll)."),

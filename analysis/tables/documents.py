@@ -79,10 +79,14 @@ def metrics():
 BAR = "\\|"  # in a cell of a table
 
 
+def _remedies(code):
+    text = f"{code.remedy} By io_uring: {code.uring_remedy}" if code.uring_remedy else code.remedy
+    return (text or "-").replace("|", BAR)
+
+
 def findings():
     return _table(("code", "severity", "meaning", "computed from", "what to do", "alert"), [
-        f"| `{code.name}` | {code.severity} | {code.meaning} | {code.computed} | "
-        f"{(code.remedy or '-').replace('|', BAR)} | "
+        f"| `{code.name}` | {code.severity} | {code.meaning} | {code.computed} | {_remedies(code)} | "
         f"{f'`{code.alert}`' if code.alert else '-'} |" for code in CODES])
 
 

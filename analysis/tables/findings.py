@@ -33,13 +33,20 @@ class Code(NamedTuple):
     computed: str      # from which keys of the record
     remedy: str = ""   # "": there is none, or nothing to do
     alert: str = ""    # of deploy/prometheus/sendpath.rules.yml, whose label `code` is the name
+    uring_remedy: str = ""  # for io_uring's own operations; "": the same
 
 
 def _refused():
     for refusal in REFUSALS:
         if refusal.name not in NOT_REFUSED:
-            yield Code(f"refused_{refusal.name}", "failure", f"Sends failed with {refusal.error}: {refusal.meaning}.",
-                       f"`zerocopy.refused` with `cause` `{refusal.name}`", refusal.remedy, "SendpathZerocopyRefused")
+            meaning = f"Sends failed with {refusal.error}: {refusal.meaning}."
+            computed = f"`zerocopy.refused` with `cause` `{refusal.name}`"
+            if refusal.uring and refusal.uring.meaning != refusal.meaning:
+                meaning += f" By io_uring, they failed with {refusal.uring.error}: {refusal.uring.meaning}."
+            if refusal.uring:
+                computed += f"; by io_uring, `{refusal.uring.error}` in `io_uring[].errors` of SEND_ZC and SENDMSG_ZC"
+            yield Code(f"refused_{refusal.name}", "failure", meaning, computed, refusal.remedy, "SendpathZerocopyRefused",
+                       refusal.uring.remedy if refusal.uring else "")
 
 
 def _copied():

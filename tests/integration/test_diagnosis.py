@@ -114,6 +114,60 @@ def test_of_sends_by_io_uring_the_same_is_told(options, tmp_path):
     assert finding["device"] == "lo"
 
 
+def by_uring(tmp_path, *options, prefix=(), sends=30):
+    with Receiver() as receiver:
+        return observed(tmp_path, [*prefix, PROGRAMS / "uring", "--address", receiver.address, "--port", receiver.port,
+                                   "--sends", sends, *options])
+
+
+@needs_uring
+@pytest.mark.parametrize("options, prefix, operation, code, errno, remedy", [
+    (["--size", 131072], as_nobody(65536), "SEND_ZC", "memlock", "ENOMEM", "ulimit -l"),
+    (["--size", 131072, "--by", "sendmsg-zc", "--worker"], as_nobody(65536), "SENDMSG_ZC", "memlock", "ENOMEM",
+     "ulimit -l"),
+    (["--unix"], [], "SEND_ZC", "not_supported", "EOPNOTSUPP", "IORING_OP_SEND"),
+    # TCP refuses these.
+    (["--unmapped"], [], "SEND_ZC", "no_pages", "EFAULT", "IORING_OP_SEND")])
+def test_a_request_that_io_uring_refuses_is_counted_once(options, prefix, operation, code, errno, remedy, tmp_path):
+    own, record, report, advice = by_uring(tmp_path, *options, prefix=prefix)
+    if operation == "SENDMSG_ZC" and own["sends"] == 30:
+        pytest.skip("this kernel charges nothing to RLIMIT_MEMLOCK for SENDMSG_ZC")
+    assert own["failed"] == 30
+    assert record["io_uring"] == [{"operation": operation, "requests": 30, "errors": {errno: 30}}]
+    (finding,) = record["findings"]
+    assert (finding["code"], finding["interface"], finding["count"], finding["total"]) == (
+        f"refused_{code}", "io_uring", 30, 30)
+    assert finding["evidence"]["errno"] == errno
+    assert told(record, report, advice) == [f"refused_{code}"]
+    assert remedy in report and remedy in advice and "MSG_ZEROCOPY" not in finding["remedy"]
+
+
+@needs_uring
+def test_requests_that_fit_the_limit_are_not_among_the_refused(tmp_path):
+    with Receiver() as small, Receiver() as large:
+        script = (f"{PROGRAMS}/uring --port {small.port} --sends 20 --size 100 > /dev/null; "
+                  f"{PROGRAMS}/uring --port {large.port} --sends 10 --size 131072")
+        own, record, report, advice = observed(tmp_path, [*as_nobody(65536), "/bin/sh", "-c", script])
+    assert own["failed"] == 10 and record["zerocopy"]["io_uring"]["requests"] == 20
+    first, *others = record["findings"]
+    assert (first["code"], first["count"], first["total"]) == ("refused_memlock", 10, 30)
+    assert others and "10 of 30 sends by SEND_ZC (33.3 %) were refused" in report
+    told(record, report, advice)
+
+
+@needs_uring
+@pytest.mark.parametrize("options, failed, errors", [
+    (["--report"], 0, {}), (["--linked", 5, "--cancelled"], 30, {"ECANCELED": 30}),
+    (["--by", "send", "--unix", "--size", 100], 0, {}), (["--by", "send", "--unmapped"], 30, {"EFAULT": 30})],
+                         ids=lambda one: " ".join(map(str, one)) if isinstance(one, list) else "")
+def test_no_other_request_is_refused(options, failed, errors, tmp_path):
+    own, record, report, advice = by_uring(tmp_path, *options)
+    assert own["failed"] == failed
+    (row,) = record["io_uring"]
+    assert (row["requests"], row["errors"]) == (30, errors)
+    assert not [code for code in told(record, report, advice) if code.startswith("refused_")]
+
+
 @needs_uring
 def test_both_interfaces_have_their_own_findings(tmp_path):
     script = tmp_path / "both.sh"

@@ -23,7 +23,7 @@ from text.answer import sentence  # noqa: E402
 
 def codes(name):
     f = FACTS[name]
-    return [finding.code for finding in rules.of_facts([f] if f.requests else [])]
+    return [finding.code for finding in rules.of_facts([f] if f.is_used else [])]
 
 
 def test_findings_are_as_kept():
@@ -52,7 +52,10 @@ def test_zero_copy_works_only_where_nothing_speaks_against_it(name):
     ("never read on one socket", ["copied_loopback", "queue_never_read"]),
     ("never read on few sockets", ["copied_loopback"]),
     ("read in time", ["works"]), ("unread when it ended", ["works"]),
-    ("by io_uring, copied", ["copied_loopback"]), ("by io_uring, not known", ["copies_unknown"])])
+    ("by io_uring, copied", ["copied_loopback"]), ("by io_uring, not known", ["copies_unknown"]),
+    ("by io_uring, all refused", ["refused_memlock"]), ("by io_uring, most refused", ["refused_memlock", "unseen"]),
+    ("by io_uring, on a Unix socket", ["refused_not_supported"]),
+    ("by io_uring, refused by TCP, too", ["refused_no_pages"]), ("by io_uring, none refused", ["works"])])
 def test_codes(name, expected):
     assert codes(name) == expected
 
@@ -65,6 +68,17 @@ def test_the_order_of_two_causes_does_not_matter():
 def test_what_comes_by_io_uring_is_not_told_to_leave_out_a_flag():
     (finding,) = rules.of_facts([FACTS["by io_uring, copied"]])
     assert "IORING_OP_SEND" in finding.remedy and "MSG_ZEROCOPY" not in finding.remedy
+
+
+@pytest.mark.parametrize("rows, expected", [
+    (None, None), ([], ((), 0.0)),
+    ([{"operation": "SEND", "requests": 9, "errors": {"EFAULT": 9}}], ((), 0.0)),
+    ([{"operation": "SEND_ZC", "requests": 200, "errors": {"ENOMEM": 190, "ECANCELED": 3, "EAGAIN": 2}},
+      {"operation": "SENDMSG_ZC", "requests": 10, "errors": {"EOPNOTSUPP": 10}}],
+     ((("memlock", "ENOMEM", 190.0), ("not_supported", "EOPNOTSUPP", 10.0)), 205.0))])
+def test_results_of_io_uring_are_those_of_zero_copy(rows, expected):
+    assert facts.results([{"io_uring": rows}]) == expected
+    assert facts.results([{"io_uring": rows}, {}]) is None
 
 
 def test_causes_are_safe_to_print():
@@ -132,6 +146,8 @@ def any_facts(draw):
                                                  "copied", "queue_reported", "queue_unread", "skipped_looks")})
     known.update(refused=draw(REFUSED), causes=draw(ROWS), ended=draw(st.booleans()), empty=0.0,
                  interface=draw(st.sampled_from(list(facts.BLOCKS))), requests=draw(SENDS))
+    if draw(st.booleans()):
+        known["results"] = facts.Results(tuple(draw(REFUSED)), draw(SENDS))
     if draw(st.booleans()):
         known["requests"] = sum((known["ignored"], known["completions"] or 0, known["outstanding"] or 0,
                                  *(sends for _, _, sends in known["refused"])))
