@@ -57,8 +57,11 @@ static __always_inline struct notification *notification__find(void *uarg)
 /* The notification of the send by io_uring whose data the skb carries, or NULL. */
 static __noinline struct notification *uring_sighted(struct sk_buff *skb)
 {
-	void *uarg = notifications_seen ? skb_uarg(skb) : NULL;
+	void *uarg = NULL;
 
+	/* The programs are loaded on kernels without this type, too. */
+	if (bpf_core_type_exists(struct io_notif_data) && notifications_seen)
+		uarg = skb_uarg(skb);
 	return uarg ? notification__find(uarg) : NULL;
 }
 

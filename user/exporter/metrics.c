@@ -177,10 +177,10 @@ static void write_refused(const struct writer *w, const char *interface, enum re
 {
 	const char *cause = refusal__get(refusal)->name;
 
-	if (count)
-		write_sample(w, &count, LABELS(interface, cause, call_error_name(error)));
+	write_sample(w, &count, LABELS(interface, cause, call_error_name(error)));
 }
 
+/* For causes of MSG_ZEROCOPY with an alert, series begin at 0: increase() needs an earlier value. */
 static void write_refusal(const struct writer *w)
 {
 	const struct totals *t = &w->counts->totals;
@@ -192,9 +192,11 @@ static void write_refusal(const struct writer *w)
 	write_refused(w, MSG_ZEROCOPY_NAME, REFUSAL_OPTMEM, ENOBUFS, t->refused_optmem);
 	write_refused(w, MSG_ZEROCOPY_NAME, REFUSAL_MEMLOCK, ENOBUFS, t->refused_memlock);
 	for (unsigned int i = 0; i < ERRNO_SLOTS; i++)
-		write_refused(w, MSG_ZEROCOPY_NAME, refusal__of((int)i), i, msg.errors[i]);
+		if (msg.errors[i] || i == EFAULT)
+			write_refused(w, MSG_ZEROCOPY_NAME, refusal__of((int)i), i, msg.errors[i]);
 	for (unsigned int i = 0; i < ERRNO_SLOTS; i++)
-		write_refused(w, IO_URING_NAME, refusal__of((int)i), i, uring.errors[i]);
+		if (uring.errors[i])
+			write_refused(w, IO_URING_NAME, refusal__of((int)i), i, uring.errors[i]);
 }
 
 /* A cause on a device, in all network namespaces and with all stacks. */
