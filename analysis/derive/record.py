@@ -171,8 +171,8 @@ def run_of(raw):
         run.missing("app", NO_LOAD if run.observed else raw["error"])
     record["noise"] = noise.block(run, record)
     record.update(calls=calls.block(run), io_uring=requests.block(run), by=groups.block(run),
-                  zerocopy=zerocopy.block(run), receiver=receiver(run), counters=counters.block(run), memory=memory.block(run),
-                  profile=profile.block(run))
+                  zerocopy=zerocopy.block(run), receiver=receiver(run), counters=counters.block(run),
+                  memory=memory.block(run), profile=profile.block(run))
     if "timeline" in raw:
         record["timeline"] = timeline.block(run)
     record["lost"] = counters.lost(run)
