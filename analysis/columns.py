@@ -159,6 +159,8 @@ ZEROCOPY = (
     Column("fallback_rate", REAL, "", "zc_copied / zc_completions, 0 to 1", at("zerocopy.copied_share")),
     Column("fallback_causes", TEXT, "", "causes of copies: cause@device:sends, joined by ;",
            at("zerocopy.causes_text")),
+    Column("findings", TEXT, "", "codes of the record's findings, worst first, joined by ;: [findings.md](findings.md)",
+           at("finding_codes")),
     Column("completion_span", TEXT, "", "what the time to completion covers", at("zerocopy.completion_ns.span")),
     *percentiles("completion", "zerocopy.completion_ns", "the time from the beginning of a send to its completion"),
     Column("pinned_bytes_max", WHOLE, "bytes", "most memory pinned at once", at("zerocopy.pinned.bytes_max")),

@@ -16,7 +16,7 @@ from analysis.stats.interval import Estimate, median
 # What may differ between two sets and is listed.
 SETTINGS = ("host", "kernel", "arch", "cpus", "cpu_model", "virtual", "debug_kernel", "governor",
             "pmu", "tier", "tool_version", "device", "peer", "rcvlowat_bytes", "pinned",
-            "message_span", "send_span", "memory_source", "warnings")
+            "message_span", "send_span", "memory_source", "findings", "warnings")
 # Where each set has one of these only, they are settings too: loopback against a network.
 EITHER = ("link", "address_family", "socket_options", "memory_options", "duration_s")
 

@@ -191,6 +191,10 @@ class Counter(Struct):
     value: Count = None
 
 
+class Found(Struct):
+    code: str
+
+
 class Warned(Struct):
     code: str
     text: Text = None
@@ -223,8 +227,13 @@ class Run(Head, dict=True, kw_only=True):
     counters: list[Counter] | None = None
     lost: _read(keys.LOST) | None = None
     overhead: _read(keys.OVERHEAD) | None = None
+    findings: list[Found] | None = None
     warnings: list[Warned] | None = None
     unmeasured: list[_read(keys.UNMEASURED)] | None = None
+
+    @property
+    def finding_codes(self):
+        return ";".join(finding.code for finding in self.findings or ())
 
     @property
     def codes(self):

@@ -81,6 +81,12 @@ def test_settings_and_devices_that_changed_are_named():
     assert compare.compare(runs(), b).changes == []
 
 
+def test_findings_that_only_one_has_are_a_change():
+    a, b = (runs().with_columns(findings=pl.lit(codes)) for codes in ("works", "copied_packet_tap;queue_never_read"))
+    (change,) = compare.compare(a, b).changes
+    assert (change.setting, change.a, change.b) == ("findings", ("works",), ("copied_packet_tap;queue_never_read",))
+
+
 def test_messages_in_flight_that_follow_the_size_are_a_setting():
     a = runs().with_columns(inflight=pl.lit(32, pl.Int64))
     b = runs().with_columns(inflight=1048576 // pl.col("message_bytes") + 32)
