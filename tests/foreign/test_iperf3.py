@@ -11,22 +11,39 @@ from witness import PATIENCE_S, Bpftrace, Child, agree, free_port, need, needs_b
 
 pytestmark = needs_bpf
 COOKIE = 37
+HELLO = 4  # bytes of the datagram that begins a test by UDP
+
+
+def measured(witness, folder, *options):
+    """Returns a name for the client with its options, and the end of what it told."""
+    need("iperf3")
+    port = free_port()
+    with Child(["iperf3", "-s", "-1", "-B", "127.0.0.1", "-p", str(port), "--forceflush"],
+               stdout=subprocess.PIPE, text=True) as server:
+        assert "---" in server.stdout.readline()
+        witness.run("iperf3", "-c", "127.0.0.1", "-p", port, "-J", "--logfile", folder / "told", *options)
+        server.communicate(timeout=PATIENCE_S)
+    program = " ".join(["iperf3", version("iperf3", "--version"), *options])
+    return program, json.loads((folder / "told").read_text())["end"]
 
 
 @pytest.mark.parametrize("options", [[], ["-P", "3"], ["-Z"]], ids=["write", "three", "sendfile"])
 def test_iperf3(options, tmp_path):
-    need("iperf3")
-    program = " ".join(["iperf3", version("iperf3", "--version"), *options])
-    port, witness = free_port(), Bpftrace(tmp_path)
-    with Child(["iperf3", "-s", "-1", "-B", "127.0.0.1", "-p", str(port), "--forceflush"],
-               stdout=subprocess.PIPE, text=True) as server:
-        assert "---" in server.stdout.readline()
-        witness.run("iperf3", "-c", "127.0.0.1", "-p", port, "-n", "200M", "-J", "--logfile",
-                    tmp_path / "told", *options)
-        server.communicate(timeout=PATIENCE_S)
+    witness = Bpftrace(tmp_path)
+    program, told = measured(witness, tmp_path, "-n", "200M", *options)
     witness.agrees(program)
     *data, control = sorted((s.bytes for s in witness.sockets().values()), reverse=True)
-    told = json.loads((tmp_path / "told").read_text())["end"]["sum_sent"]["bytes"]
     beside = control + COOKIE * len(data)
-    agree(program, f"its JSON, bytes, and {beside} of its protocol", told + beside,
+    agree(program, f"its JSON, bytes, and {beside} of its protocol", told["sum_sent"]["bytes"] + beside,
           sum(c["bytes"] for c in witness.record["calls"]))
+    assert witness.record["findings"] == []
+
+
+def test_its_data_go_by_udp(tmp_path):
+    """A few bytes by TCP, by which it speaks of the test, decide nothing."""
+    witness = Bpftrace(tmp_path)
+    program, told = measured(witness, tmp_path, "-u", "-Z", "-b", "1G", "-n", "20M")
+    agree(program, f"its JSON, bytes, and {HELLO} of its protocol", told["sum"]["bytes"] + HELLO,
+          witness.record["observed"]["others"]["udp_bytes"])
+    (finding,) = witness.record["findings"]
+    assert finding["code"] == "other_protocol" and finding["evidence"]["tcp_bytes"] < 1000

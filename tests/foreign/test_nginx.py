@@ -22,6 +22,7 @@ def under_load(witness, sendfile, folder):
     program = f"nginx {version('nginx', '-v')}, {'sendfile' if sendfile else 'writev'}"
     agree(program, "its access log, bytes", sum(server.logged()),
           sum(c["bytes"] for c in witness.read()["calls"]))
+    assert witness.record["findings"] == []
     answers = int(re.search(r"(\d+) requests in", result.stdout)[1])
     assert 0 < answers <= len(server.logged()) <= answers + CONNECTIONS
     return program
