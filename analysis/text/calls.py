@@ -11,6 +11,7 @@ from .record import at, count, flag, members, rows, safe_text, same, string, val
 from .spread import total
 
 INTERRUPTED = "ERESTARTSYS"
+FULL = "EAGAIN"  # of a non-blocking socket: no failure, but how it says that the send buffer is full
 SMALL_SHARE = 0.01  # of sends and of bytes: size classes with less are among the others
 
 
@@ -32,8 +33,12 @@ def interrupted(call):
     return value(call, f"errors/{INTERRUPTED}")
 
 
+def full(call):
+    return value(call, f"errors/{FULL}")
+
+
 def failed(call):
-    return total(map(value, members(call, "errors").values())) - interrupted(call)
+    return total(map(value, members(call, "errors").values())) - interrupted(call) - full(call)
 
 
 def failures(cells):
@@ -44,7 +49,10 @@ def failures(cells):
             if failed(call) > 0:
                 yield f"failed: {title}, {call_name(call)}: " + ", ".join(
                     f"{name} {units.whole(value(many))}" for name, many in errors
-                    if name != INTERRUPTED)
+                    if name not in (INTERRUPTED, FULL))
+            if full(call) > 0:
+                yield (f"send buffer full: {title}, {call_name(call)}: {units.counted(full(call), 'send')} "
+                       f"({FULL})")
             # Whether its handler has the kernel restart the call is settled afterwards.
             if interrupted(call) > 0:
                 yield (f"interrupted: {title}, {call_name(call)}: "
@@ -92,6 +100,8 @@ def observation(record):
         # That there were none can be said only of those that could have been seen.
         blind = unseen(record) is None and at(record, "observed/others") is None
         yield "no TCP sends were seen" + ("; sends by MPTCP are not seen here" if blind else "")
+    if waits := total(map(full, calls)):
+        yield f"{units.counted(waits, 'send')} found the send buffer full ({FULL})"
     yield from others(record)
     if under_way > 0:
         yield f"{units.counted(under_way, 'send')} still under way when the window closed"
