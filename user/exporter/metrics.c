@@ -180,7 +180,8 @@ static void write_refused(const struct writer *w, const char *interface, enum re
 	write_sample(w, &count, LABELS(interface, cause, call_error_name(error)));
 }
 
-/* For causes of MSG_ZEROCOPY with an alert, series begin at 0: increase() needs an earlier value. */
+/* For causes of MSG_ZEROCOPY with an alert, series begin at 0: increase() needs an earlier value.
+ */
 static void write_refusal(const struct writer *w)
 {
 	const struct totals *t = &w->counts->totals;
