@@ -180,8 +180,7 @@ static void write_refused(const struct writer *w, const char *interface, enum re
 	write_sample(w, &count, LABELS(interface, cause, call_error_name(error)));
 }
 
-/* For causes of MSG_ZEROCOPY with an alert, series begin at 0: increase() needs an earlier value.
- */
+/* The series of causes with an alert begin at 0: increase() needs an earlier value. */
 static void write_refusal(const struct writer *w)
 {
 	const struct totals *t = &w->counts->totals;
