@@ -36,8 +36,8 @@ NEEDS = {
 }
 
 # Why io_uring, or a process, may have no sample of copies.
-NO_REPORT = ("No sample where only io_uring's report shows copies, and a send by io_uring did not ask for it "
-             "(IORING_SEND_ZC_REPORT_USAGE).")
+NO_REPORT = ("No sample where copies of a send by io_uring are not known: its path does not copy every packet, and the "
+             "program did not ask io_uring to report them (IORING_SEND_ZC_REPORT_USAGE).")
 
 
 class Family(NamedTuple):

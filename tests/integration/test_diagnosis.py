@@ -90,7 +90,7 @@ def test_a_program_has_its_findings(case, prefix, codes, remedy, tmp_path):
 
 
 def test_while_sends_are_pending_there_is_no_verdict(tmp_path):
-    own, record, report, advice = observed(tmp_path, ["/usr/bin/python3", CASES, "stalled"], "--duration", "2")
+    own, record, report, advice = observed(tmp_path, ["/usr/bin/python3", CASES, "stalled"], "--duration", "4")
     (finding,) = record["findings"]
     assert finding["code"] == "pending" and finding["count"] == record["zerocopy"]["outstanding"] > own["sent"] / 2
     assert finding["total"] == own["sent"]
@@ -101,23 +101,21 @@ def test_while_sends_are_pending_there_is_no_verdict(tmp_path):
 needs_uring = pytest.mark.skipif(run(PROGRAMS / "uring", "--probe").returncode != 0, reason="no SEND_ZC here")
 
 
+def by_uring(tmp_path, *options, prefix=(), sends=30):
+    with Receiver() as receiver:
+        return observed(tmp_path, [*prefix, PROGRAMS / "uring", "--address", receiver.address, "--port", receiver.port,
+                                   "--sends", sends, *options])
+
+
 @needs_uring
 @pytest.mark.parametrize("options", [["--report"], []], ids=["reported", "by the path"])
 def test_of_sends_by_io_uring_the_same_is_told(options, tmp_path):
-    with Receiver() as receiver:
-        own, record, report, advice = observed(tmp_path, [
-            PROGRAMS / "uring", "--address", receiver.address, "--port", receiver.port, "--sends", 200, *options])
+    own, record, report, advice = by_uring(tmp_path, *options)
     found = told(record, report, advice)
     assert found == [COPIED] and "IORING_OP_SEND" in report and "IORING_OP_SEND" in advice
     (finding,) = record["findings"]
     assert finding["interface"] == "io_uring" and finding["count"] == finding["total"] == own["sends"]
     assert finding["device"] == "lo"
-
-
-def by_uring(tmp_path, *options, prefix=(), sends=30):
-    with Receiver() as receiver:
-        return observed(tmp_path, [*prefix, PROGRAMS / "uring", "--address", receiver.address, "--port", receiver.port,
-                                   "--sends", sends, *options])
 
 
 @needs_uring
@@ -185,7 +183,7 @@ def test_both_interfaces_have_their_own_findings(tmp_path):
 @pytest.mark.parametrize("options, program, status", [
     (["--fail-on", "ignored"], ["ignored"], 4), (["--fail-on", "refused_optmem,no_effect"], ["ignored"], 4),
     (["--fail-on", "failure,copied_loopback"], ["ignored"], 0), (["--fail-on", "ignored"], ["no_such_case"], 1),
-    (["--fail-on", "pending", "--duration", "2"], ["stalled"], 4)],
+    (["--fail-on", "pending", "--duration", "4"], ["stalled"], 4)],
                          ids=["code", "severity", "others", "its own status first", "ended when the time is up"])
 def test_the_exit_status_tells_of_findings(options, program, status):
     done = run(ANALYZE, *options, "--", "/usr/bin/python3", CASES, *program)
