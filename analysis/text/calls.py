@@ -11,7 +11,6 @@ from .record import at, count, flag, members, rows, safe_text, same, string, val
 from .spread import total
 
 INTERRUPTED = "ERESTARTSYS"
-FULL = "EAGAIN"  # of a non-blocking socket: no failure, but how it says that the send buffer is full
 SMALL_SHARE = 0.01  # of sends and of bytes: size classes with less are among the others
 
 
@@ -33,12 +32,8 @@ def interrupted(call):
     return value(call, f"errors/{INTERRUPTED}")
 
 
-def full(call):
-    return value(call, f"errors/{FULL}")
-
-
 def failed(call):
-    return total(map(value, members(call, "errors").values())) - interrupted(call) - full(call)
+    return total(map(value, members(call, "errors").values())) - interrupted(call)
 
 
 def failures(cells):
@@ -49,10 +44,7 @@ def failures(cells):
             if failed(call) > 0:
                 yield f"failed: {title}, {call_name(call)}: " + ", ".join(
                     f"{name} {units.whole(value(many))}" for name, many in errors
-                    if name not in (INTERRUPTED, FULL))
-            if full(call) > 0:
-                yield (f"send buffer full: {title}, {call_name(call)}: {units.counted(full(call), 'send')} "
-                       f"({FULL})")
+                    if name != INTERRUPTED)
             # Whether its handler has the kernel restart the call is settled afterwards.
             if interrupted(call) > 0:
                 yield (f"interrupted: {title}, {call_name(call)}: "
@@ -100,8 +92,10 @@ def observation(record):
         # That there were none can be said only of those that could have been seen.
         blind = unseen(record) is None and at(record, "observed/others") is None
         yield "no TCP sends were seen" + ("; sends by MPTCP are not seen here" if blind else "")
-    if waits := total(map(full, calls)):
-        yield f"{units.counted(waits, 'send')} found the send buffer full ({FULL})"
+    full = total(value(call, "errors/EAGAIN") for call in calls)
+    if full > 0:
+        yield (f"{units.whole(full)} of the failed sends found the send buffer full (EAGAIN), which is normal for "
+               "non-blocking sockets")
     yield from others(record)
     if under_way > 0:
         yield f"{units.counted(under_way, 'send')} still under way when the window closed"

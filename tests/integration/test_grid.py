@@ -67,7 +67,9 @@ def test_the_details_have_the_rest(untouched):
 
 
 def test_one_variant_is_a_screen(untouched):
-    assert len(analyze("--variant", "zerocopy", "--messages", "1000").stdout.splitlines()) <= 30
+    """But for warnings, of which a busy machine gets more."""
+    lines = unwrapped(analyze("--variant", "zerocopy", "--messages", "1000").stdout).splitlines()
+    assert len([line for line in lines if not line.startswith("warning: ")]) <= 24
 
 
 def test_many_configurations_are_a_table_and_a_line(untouched):
