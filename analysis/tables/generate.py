@@ -111,7 +111,8 @@ def header():
         define("CAUSE_NAMES", [text(c.name) for c in CAUSES]),
         define("CAUSE_SITES", [site(s) for s in SITES]),
         numbers("REFUSAL", [r.symbol for r in REFUSALS]),
-        define("REFUSAL_ROWS", [row(text(r.name), r.error or "0") for r in REFUSALS]),
+        define("REFUSAL_ROWS", [row(text(r.name), r.error or "0", r.uring.error if r.uring else "0")
+                                for r in REFUSALS]),
         numbers("EVENT", [event.name.upper() for event in EVENTS]),
         numbers("STAGE", [name.upper() for name in NUMBERS]),
         define("OPTION_NUMBERS", [f"{name} = {256 + i}" for i, name in

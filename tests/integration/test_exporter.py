@@ -204,7 +204,8 @@ def test_errors_and_refusals_are_counted():
     with Receiver() as receiver, Stepping(receiver, "--without-option") as sender, \
             Exporter("--pid", sender.process.pid) as exporter:
         # Before the first refusal, or increase() would miss it.
-        assert {(row.labels["cause"], row.value) for row in exporter.read().rows("sendpath_zerocopy_refused_total")} == {
+        assert {(row.labels["cause"], row.value) for row in exporter.read().rows(
+            "sendpath_zerocopy_refused_total", interface="msg_zerocopy")} == {
             ("optmem", 0), ("memlock", 0), ("no_pages", 0)}
         sender.tell("send 10")
         found = exporter.read()
@@ -263,6 +264,19 @@ def test_sends_by_io_uring_are_one_series(uring):
     for metric in "sends", "sent_bytes":
         assert found.sum(f"sendpath_{metric}_total", syscall="io_uring") == \
             found.sum(f"sendpath_process_{metric}_total", comm="uring") >= 2 * SENDS
+
+
+def test_requests_that_io_uring_refuses_are_counted(uring):
+    def refused(found):
+        return {row.labels["cause"]: row.value for row in found.rows(
+            "sendpath_zerocopy_refused_total", interface="io_uring")}
+
+    with Receiver() as receiver, Exporter("--comm", "uring") as exporter:
+        begun = refused(exporter.read())
+        sent = run("prlimit", "--memlock=65536:65536", "setpriv", "--reuid=65534", "--clear-groups", uring,
+                   *receiver.sender("--sends", 30, "--size", 131072)[1:])
+        assert json.loads(sent.stdout)["failed"] == 30
+        assert refused(exporter.read()) == {**begun, "memlock": 30} and set(begun.values()) == {0}
 
 
 @pytest.mark.skipif("tracepoint" not in SEND_MECHANISMS, reason="sends have no tracepoints here")

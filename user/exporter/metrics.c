@@ -180,6 +180,20 @@ static void write_refused(const struct writer *w, const char *interface, enum re
 	write_sample(w, &count, LABELS(interface, cause, call_error_name(error)));
 }
 
+/* The results of requests have the errors of io_uring itself, and those of its sends. */
+static void write_uring_refusals(const struct writer *w, struct call_sums *sends)
+{
+	for (enum refusal refusal = 0; refusal < REFUSALS; refusal++) {
+		int error = refusal__get(refusal)->uring_error;
+
+		if (!error)
+			continue;
+		write_refused(w, IO_URING_NAME, refusal, (unsigned int)error,
+			      w->counts->uring_errors[error]);
+		sends->errors[error] = 0;
+	}
+}
+
 /* The series of causes with an alert begin at 0: increase() needs an earlier value. */
 static void write_refusal(const struct writer *w)
 {
@@ -194,6 +208,8 @@ static void write_refusal(const struct writer *w)
 	for (unsigned int i = 0; i < ERRNO_SLOTS; i++)
 		if (msg.errors[i] || i == EFAULT)
 			write_refused(w, MSG_ZEROCOPY_NAME, refusal__of((int)i), i, msg.errors[i]);
+	if (w->plan->entries[HOOK_URING].option)
+		write_uring_refusals(w, &uring);
 	for (unsigned int i = 0; i < ERRNO_SLOTS; i++)
 		if (uring.errors[i])
 			write_refused(w, IO_URING_NAME, refusal__of((int)i), i, uring.errors[i]);

@@ -39,6 +39,7 @@ size_t causes__call_sites(struct call_site *call_sites, size_t max, cause_code c
 struct refusal_row {
 	const char *name; /* the name in the run record */
 	int error;	  /* an errno; 0: any other */
+	int uring_error;  /* of a request by SEND_ZC or SENDMSG_ZC; 0: none */
 };
 
 enum refusal { REFUSAL_NUMBERS, REFUSALS };

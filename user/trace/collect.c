@@ -229,6 +229,20 @@ static int read_causes(struct tracer *t, struct window_counts *out)
 	return err;
 }
 
+/* Errors of io_uring's requests to send zero-copy. */
+static int read_requests(struct tracer *t, struct window_counts *out)
+{
+	struct uring_requests one;
+	int err = 0;
+
+	for (__u32 operation = URING_SEND_ZC; operation < URING_OPERATIONS && !err; operation++) {
+		err = tracer__sum(t, "uring_requests", operation, &one);
+		for (size_t i = 0; i < ERRNO_SLOTS && !err; i++)
+			out->uring_errors[i] += one.errors[i];
+	}
+	return err;
+}
+
 static __u64 is_in_send(const struct thread *thread)
 {
 	return thread->tid && thread->send.sock && !thread->send.before;
@@ -329,6 +343,8 @@ int tracer__read(struct tracer *t, struct window_counts *out, enum counted what)
 	if (err || what != ALL_COUNTS)
 		return err;
 	err = read_causes(t, out);
+	if (!err)
+		err = read_requests(t, out);
 	for (__u32 span = 0; span < SPANS && !err; span++) {
 		err = tracer__sum(t, "spans", span, &out->spans[span]);
 		hist__settle(&out->spans[span]);

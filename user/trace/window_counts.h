@@ -32,8 +32,9 @@ struct window_counts {
 	struct hist spans[SPANS];
 	struct pinned pinned; /* when the window closed */
 	struct program_stats programs;
-	struct group groups_rest; /* sends for whose group of --by there was no room */
-	__u64 in_sends;		  /* threads in a send */
+	__u64 uring_errors[ERRNO_SLOTS]; /* of io_uring's zero-copy requests, by errno */
+	struct group groups_rest;	 /* sends for whose group of --by there was no room */
+	__u64 in_sends;			 /* threads in a send */
 };
 
 /* Returned sends of all sizes, failed ones too. */
