@@ -58,7 +58,7 @@ static __always_inline void delivered(struct sk_buff *skb, const struct sighting
 {
 	__u16 bits = counter | (is_tapped(READ(skb, dev), false) ? CAUSE_BIT_TAPPED : 0);
 
-	rx_pending__remember(number_of(skb), seen, bits, by_tap);
+	rx_pending__remember(number_of(skb), seen, bits, by_tap, 0);
 	if (!sighting__goes_on(seen, key, 0))
 		note__add_bits(&seen->send, bits);
 }
@@ -100,15 +100,16 @@ static __noinline void copy__classify(const struct copy_key *key, struct net_dev
 static __noinline int copied(void *ctx, struct sk_buff *skb, enum copier copier, __u64 bytes,
 			     __u64 caller)
 {
-	struct notification *by_uring = NULL;
+	struct notification *n;
+	__u64 notification = 0;
 	struct copy_cause *known, of;
 	struct copy_key key = {};
 	struct net_device *dev;
 	struct sighting seen;
 
 	if (!sighted(skb, &seen)) {
-		by_uring = uring_sighted(skb);
-		if (!by_uring)
+		notification = uring_sighted(skb);
+		if (!notification)
 			return 0;
 		seen.bytes = READ(skb, data_len);
 	}
@@ -125,8 +126,13 @@ static __noinline int copied(void *ctx, struct sk_buff *skb, enum copier copier,
 		of = *known;
 	else
 		copy__classify(&key, dev, &of);
-	if (by_uring) {
-		by_uring->counter = of.counter;
+	if (notification) {
+		n = bpf_map_lookup_elem(&notifications, &notification);
+		if (n)
+			n->counter = of.counter;
+		if ((of.cause & ~CAUSE_BY_TAP) == CAUSE_LOCAL_DELIVERY)
+			rx_pending__remember(number_of(skb), NULL, of.counter,
+					     of.cause & CAUSE_BY_TAP, notification);
 		return 0;
 	}
 	cause_counter__add_skbs(of.counter, &seen, 1);

@@ -99,47 +99,6 @@ static __always_inline bool is_sent_by(struct sock *sk, struct sk_buff *skb)
 }
 
 /*
- * assume() for data of a send by io_uring. No flag of a completion confirms it, so only what
- * happens to every packet is assumed.
- */
-static __noinline int uring_assume(struct sk_buff *skb, enum cause cause, struct net_device *dev,
-				   enum uring_copies copied)
-{
-	struct notification *n = uring_sighted(skb);
-
-	if (!n)
-		return 0;
-	n->counter = cause_counter__index_of(cause, dev);
-	n->copied = copied;
-	return 0;
-}
-
-/* A packet goes out. If it came in before, it was forwarded, on Linux 6.18 and later uncopied. */
-static __noinline int uring_sent(struct sk_buff *skb)
-{
-	struct net_device *dev = READ(skb, dev);
-	struct sock *sk = READ(skb, sk);
-	struct notification *n;
-
-	if (!(READ(dev, features) & NETIF_F_SG))
-		return uring_assume(skb, CAUSE_NO_SCATTER_GATHER, dev, SEEN_COPIED);
-	n = sk && is_sent_by(sk, skb) ? NULL : uring_sighted(skb);
-	if (n && n->copied == SEEN_RECEIVED)
-		n->copied = NOT_SEEN_COPIED;
-	return 0;
-}
-
-static __noinline int uring_received(struct sk_buff *skb, struct net_device *dev)
-{
-	if (is_loopback(dev))
-		return uring_assume(skb, CAUSE_LOOPBACK, dev, SEEN_COPIED);
-	/* A bridge forwards the packet, or hands it in again as received by the bridge itself. */
-	if (!(READ_BITFIELD(dev, priv_flags) & IFF_BRIDGE_PORT))
-		return uring_assume(skb, CAUSE_LOCAL_DELIVERY, dev, SEEN_RECEIVED);
-	return is_tapped(dev, false) ? uring_assume(skb, CAUSE_PACKET_TAP, dev, SEEN_COPIED) : 0;
-}
-
-/*
  * Why a forwarded packet was copied when it came in. A router takes packets from their socket
  * (ip_rcv_core). A bridge does not, and copies nothing.
  */
@@ -150,6 +109,22 @@ static __always_inline enum cause cause_of_forwarded(const struct rx_pending *p,
 		return p->tapped || !how ? CAUSE_PACKET_TAP : CAUSE_UNCLASSIFIED;
 	return p->tapped && (forwards_uncopied || forwarded_uncopied || !how) ? CAUSE_PACKET_TAP
 									      : CAUSE_FORWARDED;
+}
+
+/* The same for data of a send by io_uring: a packet that still has their pages was not copied. */
+static __noinline int uring_forwarded(const struct rx_pending *p, struct sk_buff *skb, __u16 how)
+{
+	__u64 key = p->notification;
+	struct notification *n = bpf_map_lookup_elem(&notifications, &key);
+
+	if (!n || n->counter != p->counter)
+		return 0;
+	if (!uring_sighted(skb))
+		n->counter = cause_counter__index_of(cause_of_forwarded(p, READ(skb, sk), how),
+						     (void *)p->dev);
+	else if (n->copied == SEEN_RECEIVED)
+		n->copied = NOT_SEEN_COPIED;
+	return 0;
 }
 
 /*
@@ -165,6 +140,8 @@ GLOBAL int forwarded(__u64 packet, __u32 how, __u32 still_shared)
 
 	if (!p || (sk && is_sent_by(sk, skb)))
 		return 0;
+	if (p->notification)
+		return uring_forwarded(p, skb, how);
 	cause_counter__add_skbs(p->counter, &p->seen, -1);
 	note__replace_bits(&p->seen.send, ~0, p->bits, 0);
 	/* A router takes packets from their socket. */
@@ -273,11 +250,52 @@ int BPF_PROG(packet_queued, struct sk_buff *skb)
 	found = (infers_copies || opening) && sighted(skb, &seen);
 	forwarded((__u64)skb, infers_copies ? CAUSE_BIT_ASSUMED : 0, infers_copies && found);
 	if (!found)
-		return infers_copies ? uring_sent(skb) : 0;
+		return 0;
 	if (opening)
 		fast_open(skb, &seen);
 	if (infers_copies)
 		infer_device_copies(skb, &seen);
+	return 0;
+}
+
+/*
+ * assume() for data of a send by io_uring. No flag of a completion confirms it, so only what
+ * happens to every packet is assumed. Returns the cause's counter.
+ */
+static __noinline __u32 uring_assume(__u64 notification, enum cause cause, struct net_device *dev,
+				     enum uring_copies copied)
+{
+	struct notification *n = bpf_map_lookup_elem(&notifications, &notification);
+	__u32 counter;
+
+	if (!n)
+		return CAUSE_COUNTER_NONE;
+	counter = cause_counter__index_of(cause, dev);
+	notification__set_copied(n, copied, counter);
+	return counter;
+}
+
+static __noinline int uring_received(struct sk_buff *skb, struct net_device *dev)
+{
+	__u64 notification = uring_sighted(skb);
+	__u32 counter;
+	bool tapped;
+
+	if (!notification)
+		return 0;
+	if (is_loopback(dev)) {
+		uring_assume(notification, CAUSE_LOOPBACK, dev, SEEN_COPIED);
+		return 0;
+	}
+	tapped = is_tapped(dev, false);
+	/* A bridge forwards the packet, or hands it in again as received by the bridge itself. */
+	if (READ_BITFIELD(dev, priv_flags) & IFF_BRIDGE_PORT) {
+		if (tapped)
+			uring_assume(notification, CAUSE_PACKET_TAP, dev, SEEN_COPIED);
+		return 0;
+	}
+	counter = uring_assume(notification, CAUSE_LOCAL_DELIVERY, dev, SEEN_RECEIVED);
+	rx_pending__remember((__u64)skb, NULL, counter, tapped, notification);
 	return 0;
 }
 
@@ -327,7 +345,7 @@ int BPF_PROG(packet_sent, struct sk_buff *skb, struct net_device *dev)
 		return 0;
 	if (!sighted(skb, &seen)) {
 		if (tapped || tun || timestamped)
-			uring_assume(skb,
+			uring_assume(uring_sighted(skb),
 				     tapped ? CAUSE_PACKET_TAP
 				     : tun  ? CAUSE_TUN
 					    : CAUSE_TIMESTAMP,
@@ -373,7 +391,7 @@ int BPF_PROG(path_received, struct sk_buff *skb)
 	bits = cause_counter__index_of(CAUSE_LOCAL_DELIVERY, dev);
 	cause_counter__add_skbs(bits, &seen, 1);
 	bits |= CAUSE_BIT_ASSUMED | (tapped ? CAUSE_BIT_TAPPED : 0);
-	rx_pending__remember((__u64)skb, &seen, bits, tapped);
+	rx_pending__remember((__u64)skb, &seen, bits, tapped, 0);
 	cause_key__set_device(&key, dev);
 	if (!sighting__goes_on(&seen, &key, CAUSE_BIT_ASSUMED))
 		note__add_bits(&seen.send, bits);

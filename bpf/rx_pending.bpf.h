@@ -12,11 +12,12 @@
 /* The hash of an skb's address gives its slot; the next packet with this hash replaces it. */
 struct rx_pending {
 	__u64 skb;
-	__u64 dev;     /* that it came in by */
-	__u32 seq;     /* TCP's sequence number, because the address may be reused */
-	__u32 counter; /* of the assumed cause */
-	__u16 bits;    /* that its ubuf's note got for it */
-	bool tapped;   /* by then a tap had got a copy */
+	__u64 dev;	    /* that it came in by */
+	__u32 seq;	    /* TCP's sequence number, because the address may be reused */
+	__u32 counter;	    /* of the assumed cause */
+	__u16 bits;	    /* that its ubuf's note got for it */
+	bool tapped;	    /* by then a tap had got a copy */
+	__u64 notification; /* of a send by io_uring; 0: of another send, which was seen: */
 	struct sighting seen;
 };
 
@@ -38,8 +39,9 @@ static __always_inline __u32 tcp_seq(struct sk_buff *skb)
 	return READ(tcp, seq);
 }
 
+/* seen: NULL if the data are those of a send by io_uring, with this notification. */
 static __always_inline void rx_pending__remember(__u64 skb, const struct sighting *seen, __u16 bits,
-						 bool tapped)
+						 bool tapped, __u64 notification)
 {
 	struct rx_pending *p = rx_pending__slot(skb);
 
@@ -51,7 +53,9 @@ static __always_inline void rx_pending__remember(__u64 skb, const struct sightin
 	p->counter = bits & CAUSE_BITS_COUNTER;
 	p->bits = bits;
 	p->tapped = tapped;
-	p->seen = *seen;
+	p->notification = notification;
+	if (seen)
+		p->seen = *seen;
 }
 
 /* Returns the packet and forgets it; NULL: it was not remembered. */

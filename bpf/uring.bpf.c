@@ -51,10 +51,12 @@ int BPF_PROG(uring_completed, void *ring, __u64 key)
 static __always_inline void released(void *uarg, __u64 success)
 {
 	struct notification *n;
+	__u64 key;
 
 	if (!gate || !notifications_seen || success & 0xff)
 		return;
-	n = notification__find(uarg);
+	key = notification__key(uarg);
+	n = bpf_map_lookup_elem(&notifications, &key);
 	if (n)
 		n->copied = SEEN_COPIED;
 }

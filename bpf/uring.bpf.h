@@ -46,23 +46,35 @@ static __always_inline __u64 notification__head(__u64 key)
 	return key;
 }
 
-static __always_inline struct notification *notification__find(void *uarg)
+/* The key of the notification that counts the data of uarg, which may be that of no io_uring. */
+static __always_inline __u64 notification__key(void *uarg)
 {
 	__u64 key = notification__of(uarg), head = notification__head(key);
-	struct notification *n = bpf_map_lookup_elem(&notifications, &head);
 
-	return n ? n : bpf_map_lookup_elem(&notifications, &key);
+	if (bpf_map_lookup_elem(&notifications, &head))
+		return head;
+	return bpf_map_lookup_elem(&notifications, &key) ? key : 0;
 }
 
-/* The notification of the send by io_uring whose data the skb carries, or NULL. */
-static __noinline struct notification *uring_sighted(struct sk_buff *skb)
+/* The key of the notification of the send by io_uring whose data the skb carries; 0: none. */
+static __noinline __u64 uring_sighted(struct sk_buff *skb)
 {
 	void *uarg = NULL;
 
 	/* The programs are loaded on kernels without this type, too. */
 	if (bpf_core_type_exists(struct io_notif_data) && notifications_seen)
 		uarg = skb_uarg(skb);
-	return uarg ? notification__find(uarg) : NULL;
+	return uarg ? notification__key(uarg) : 0;
+}
+
+/* A copy that is certain stays so. */
+static __always_inline void notification__set_copied(struct notification *n,
+						     enum uring_copies copied, __u32 counter)
+{
+	if (n->copied == SEEN_COPIED)
+		return;
+	n->copied = copied;
+	n->counter = counter;
 }
 
 /* False: no target's zero-copy send can be in flight. */
@@ -114,10 +126,8 @@ GLOBAL int notification__end(__u64 key, __s64 ret)
 		n = bpf_map_lookup_elem(&notifications, &head);
 		if (n) {
 			add(&n->sends, fresh.sends);
-			if (fresh.copied) {
-				n->copied = fresh.copied;
-				n->counter = fresh.counter;
-			}
+			if (fresh.copied)
+				notification__set_copied(n, fresh.copied, fresh.counter);
 		} else { /* the head began before the window */
 			notification__make(head, &fresh);
 		}
