@@ -37,7 +37,7 @@ NEEDS = {
 
 # Why io_uring, or a process, may have no sample of copies.
 NO_REPORT = ("No sample where copies of a send by io_uring are not known: its path does not copy every packet, and the "
-             "program did not ask io_uring to report them (IORING_SEND_ZC_REPORT_USAGE).")
+             "program did not request a report of them (IORING_SEND_ZC_REPORT_USAGE).")
 
 
 class Family(NamedTuple):

@@ -206,7 +206,7 @@ static void write_refusal(const struct writer *w)
 	write_refused(w, MSG_ZEROCOPY_NAME, REFUSAL_OPTMEM, ENOBUFS, t->refused_optmem);
 	write_refused(w, MSG_ZEROCOPY_NAME, REFUSAL_MEMLOCK, ENOBUFS, t->refused_memlock);
 	for (unsigned int i = 0; i < ERRNO_SLOTS; i++)
-		if (msg.errors[i] || i == EFAULT)
+		if (msg.errors[i] || i == EFAULT || i == ENOBUFS || i == EOPNOTSUPP)
 			write_refused(w, MSG_ZEROCOPY_NAME, refusal__of((int)i), i, msg.errors[i]);
 	if (w->plan->entries[HOOK_URING].option)
 		write_uring_refusals(w, &uring);
