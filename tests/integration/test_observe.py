@@ -203,7 +203,7 @@ def test_a_command_that_may_not_be_ended_is_named(untouched):
     """The analyzer of root keeps no capability to signal another user's processes."""
     if not shutil.which("setpriv"):
         pytest.skip("setpriv is not installed")
-    result = run(ANALYZE, "--duration", "2", "--", "setpriv", "--reuid=65534", "--clear-groups", "sh", "-c",
+    result = run(ANALYZE, "--duration", "4", "--", "setpriv", "--reuid=65534", "--clear-groups", "sh", "-c",
                  "exec </dev/null >/dev/null 2>&1 sleep 1000")
     assert result.returncode == 0, result.stderr
     left = re.search(r"the command lives on as process (\d+): it cannot be ended", result.stderr)

@@ -184,9 +184,9 @@ static void say_living(const struct watch *w, const struct target *target, struc
 	char list[TARGET_PIDS_MAX * 12] = "";
 	size_t i, count;
 
-	if (!w->child || !w->child->ended)
+	if (!w->child || (!w->child->ended && (w->seconds <= 0 || ms_left(w))))
 		return;
-	/* It may have ended before the programs saw any end. */
+	/* It may have ended before the programs saw any end, or is ended after the window. */
 	tracer__remove_target(tracer, w->child->pid);
 	count = tracer__targets(tracer, pids, TARGET_PIDS_MAX);
 	for (i = 0; i < count && i < TARGET_PIDS_MAX; i++)

@@ -105,7 +105,7 @@ int child__reap(pid_t pid)
 	return err ? err : killed;
 }
 
-/* A second signal to this process kills the command, too. */
+/* A signal to this process kills the command at once. */
 static void await_ending(const struct child *c)
 {
 	int err;

@@ -30,7 +30,7 @@ void child__end(struct child *c);
  */
 int child__reap(pid_t pid);
 /*
- * Ends the process if it has not been let run, or by child__reap() after child__end(), but no other
- * running command. Closes its descriptors.
+ * Ends a process that was not let run. After child__end(), waits by child__reap(); any other
+ * command keeps running. Closes the descriptors.
  */
 void child__free(struct child *c);

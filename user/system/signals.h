@@ -20,5 +20,5 @@ int signals__caught(void);
 int signals__to_pass_on(void);
 /* Makes this the signal to pass on, once, unless one came. */
 void signals__pass_on(int sig);
-/* The second signal also ends this process; 0: none. */
+/* Sets a process that the second signal ends, too; 0: none. */
 void signals__end_too(pid_t pid);
