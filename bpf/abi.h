@@ -101,7 +101,7 @@ struct totals {
 	__u64 lost_completions;	   /* sends that completed unseen: see zsock__end() */
 	__u64 ubufs_done;	   /* shared ubufs that completed: notification ranges */
 	__u64 queues;		   /* sockets with completed sends that no longer exist */
-	__u64 queues_unread;	   /* of these, sockets whose error queue was never read */
+	__u64 queues_unread;	   /* of these, sockets whose queue was never read: never_read() */
 	__u64 notifications_read;  /* notifications that applications read from error queues */
 	__u64 reported;		   /* sends that these notifications reported */
 	__u64 errqueue_copied;	   /* sends that they reported as copied */
@@ -128,13 +128,10 @@ ABI_SIZE(totals, 46 * 8);
 /* Error queues of sockets that exist. */
 struct error_queues {
 	__u64 sockets; /* with completed sends */
-	__u64 unread;  /* of these, sockets with at least UNREAD_SENDS whose queue was never read */
+	__u64 unread;  /* of these, sockets with at least UNREAD_SENDS and a queue never read */
 	__u64 counted; /* 0: this kernel cannot count them */
 };
 ABI_SIZE(error_queues, 24);
-
-/* With fewer completed sends, an application may still read the error queue. */
-#define UNREAD_SENDS 50
 
 /* Keys by which sends can be grouped; a set of bits. */
 enum group_by { BY_PROCESS = 1, BY_DEVICE = 2, BY_PORT = 4, BY_ADDRESS = 8 };
@@ -405,7 +402,7 @@ struct thread {
 	__u64 returned; /* socket of the last send that returned: see length_over_tcp() */
 	__u16 role;	/* enum role */
 	__u8 has_sent;	/* the thread has sent in this window */
-	__u8 looks;	/* plain sends whose socket was looked at: see plain_ended() */
+	__u8 checks;	/* large plain sends whose socket was checked: see plain_ended() */
 	struct {
 		__u8 tracked;	    /* the id is known */
 		__u8 guessed;	    /* the id is a guess */

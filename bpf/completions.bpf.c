@@ -435,9 +435,9 @@ static long zsock__check(void *map, __u64 *sock, struct zsock *s, void *unused)
 {
 	if (is_freed(*sock)) {
 		zsock__end(*sock);
-	} else if (completed_sends(s)) {
+	} else if (completed_sends(s) > 0) {
 		open_queues.sockets++;
-		open_queues.unread += !s->queue_read && completed_sends(s) >= UNREAD_SENDS;
+		open_queues.unread += never_read(s);
 	}
 	return 0;
 }
@@ -669,8 +669,9 @@ PROGRAM("raw_tp/consume_skb", BPF_PROG, notification_freed_in_stack,
 	if (is_notification_skb(skb)) freed_at(skb, freeing_caller(ctx)), struct sk_buff *skb)
 
 /*
- * Where the kernel hides its addresses, nothing shows who frees a notification, which has no data.
- * The application may have read it before the program of its report looked for it in the queue.
+ * Where the kernel hides its addresses, nothing shows which function frees an skb. A notification
+ * is recognized by its socket and by its lack of data. The application may have read it before the
+ * program of its report looked for it in the queue.
  */
 static __noinline void notification_freed_by_any(struct sk_buff *skb)
 {

@@ -358,16 +358,25 @@ static __noinline bool note__replace_bits(const struct send_key *key, __u16 mask
 
 /* How entries of sockets are created and removed. */
 
-/* How many of the window's sends have completed; on a socket that others use, too, perhaps more. */
-static __always_inline __u32 completed_sends(const struct zsock *s)
+/*
+ * How many of the window's sends have completed; on a socket that others use, too, perhaps more.
+ * Negative for a moment while a send fails.
+ */
+static __always_inline __s32 completed_sends(const struct zsock *s)
 {
 	return s->next - s->first - s->waiting;
+}
+
+/* With fewer completed sends, the application may still have been about to read the queue. */
+static __always_inline bool never_read(const struct zsock *s)
+{
+	return !s->queue_read && completed_sends(s) >= UNREAD_SENDS;
 }
 
 /* The socket is gone, and none of its sends is in flight. Other CPUs may remove it at once. */
 static __noinline void zsock__remove(__u64 sock, const struct zsock *s, bool closed)
 {
-	bool counts = completed_sends(s), unread = !s->queue_read;
+	bool counts = completed_sends(s) > 0 && still_counts(), unread = never_read(s);
 
 	if (bpf_map_delete_elem(&sockets, &sock))
 		return;

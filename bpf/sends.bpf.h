@@ -274,23 +274,29 @@ static __noinline void groups__count_plain(struct sock *sk, int ret, __u64 ns)
 	group__count_send(group__find(&groups, &groups_rest, &who, group_by, sk), ret, ns);
 }
 
-#define LOOKS_MOST 255
+#define CHECKS_MAX  255
+#define LARGE_BYTES 16384
 
-static __noinline void look_for_zerocopy(struct thread *thread, struct sock *sk)
+static __noinline void check_zerocopy_enabled(struct thread *thread, struct sock *sk,
+					      enum call_kind kind)
 {
-	thread->looks++;
+	if (kind == CALL_SENDFILE || kind == CALL_SPLICE) /* these copy nothing */
+		return;
+	thread->checks++;
 	if (zerocopy_enabled(sk))
 		COUNT(enabled_unused, 1);
 }
 
 /*
- * A send without MSG_ZEROCOPY returned. If the socket has SO_ZEROCOPY, that has no effect. The
- * first sends of a thread show it, because a program mostly sets it on all its sockets.
+ * A send without MSG_ZEROCOPY returned. If it is large, and its socket has SO_ZEROCOPY, the program
+ * may have forgotten the flag. The first such sends of a thread show it, because a program mostly
+ * sets the option on all its sockets.
  */
-static __always_inline void plain_ended(struct thread *thread, struct sock *sk)
+static __always_inline void plain_ended(struct thread *thread, struct sock *sk, enum call_kind kind,
+					long ret)
 {
-	if (thread->looks != LOOKS_MOST)
-		look_for_zerocopy(thread, sk);
+	if (ret >= LARGE_BYTES && thread->checks != CHECKS_MAX)
+		check_zerocopy_enabled(thread, sk, kind);
 }
 
 /* Returns false if send_end() must end the send. */
@@ -311,7 +317,7 @@ static __always_inline bool plain_end(struct thread *thread, int ret)
 	}
 	if (group_by)
 		groups__count_plain((struct sock *)thread->send.sock, ret, ns);
-	plain_ended(thread, (struct sock *)thread->send.sock);
+	plain_ended(thread, (struct sock *)thread->send.sock, slot / 2, ret);
 	thread->returned = thread->send.sock;
 	thread->send.sock = 0;
 	return true;
@@ -454,7 +460,7 @@ static __noinline void send_end(struct thread *thread, __s64 ret)
 		timeline__end(thread, slot, ret);
 	}
 	if (!zerocopy)
-		plain_ended(thread, sk);
+		plain_ended(thread, sk, thread->send.kind, ret);
 	thread->send.sock = 0;
 	thread->returned = (__u64)sk;
 	if (zerocopy)

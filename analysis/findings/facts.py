@@ -230,4 +230,6 @@ def others(records):
     calls = [call for record in records for call in rows(record, "calls")]
     return Others(sends, sent, summed(records, "observed/others/zerocopy_requests", 0.0),
                   total(value(call, "sends") for call in calls), total(value(call, "bytes") for call in calls),
-                  summed(records, "observed/so_zerocopy_unused", 0.0))
+                  # Of all processes together, one would speak for the others.
+                  total(value(record, "observed/so_zerocopy_unused") for record in records
+                        if string(record, "observed/by") != "all"))

@@ -5,7 +5,7 @@ from typing import NamedTuple, Optional
 
 from tables.causes import REFUSAL_BY_NAME
 from tables.findings import (BY_CODE, LATE_SHARE, LOST_SHARE, NOT_REFUSED, OTHERS_SHARE, PENDING_SHARE, SENDS,
-                             SEVERITIES, UNREAD_SHARE)
+                             SEVERITIES, UNREAD_SENDS, UNREAD_SHARE)
 
 from . import facts
 from .facts import IO_URING, MSG_ZEROCOPY
@@ -19,9 +19,6 @@ WITHOUT = {MSG_ZEROCOPY: "Send without MSG_ZEROCOPY on this path.",
            IO_URING: "Send by IORING_OP_SEND (SENDMSG for SENDMSG_ZC) on this path."}
 
 
-# With fewer completed sends, a program that has not read its error queue may still do so. The kernel side applies
-# the same number to each socket (UNREAD_SENDS).
-QUEUE_SENDS = 50
 # Remedies of limits that a single send exceeds: of pages that its process may pin, and of optmem.
 TOO_SMALL = "Raise net.core.optmem_max."
 NEVER_FITS = "Raise the limit (ulimit -l), or send so much at once without MSG_ZEROCOPY."
@@ -47,7 +44,8 @@ class Finding(NamedTuple):
 
 def _found(code, f, count, total, remedy=None, severity=None, **more):
     row = BY_CODE[code]
-    remedy = remedy or f.interface == IO_URING and row.uring_remedy or row.remedy or None
+    own = row.uring_remedy if f.interface == IO_URING else ""
+    remedy = remedy or own or row.remedy or None
     more.setdefault("removable", True if remedy else None)
     # Counts of a record that anybody wrote may contradict each other.
     count, total = max(round(count), 0), max(round(total), round(count), 0)
@@ -78,11 +76,12 @@ def _is_pending(f):
 
 def _never_read(f, refused):
     """Returns (count, total, evidence): of sockets or, where they are not counted, of all sends or none."""
-    never = not f.queue_reported
+    never = not f.queue_reported and (refused or f.completions >= UNREAD_SENDS)
     if f.sockets is None:
-        return f.completions if never and (refused or f.completions >= QUEUE_SENDS) else 0, f.completions, {}
-    unread = f.sockets if never and refused else f.sockets_unread
-    return unread if unread > UNREAD_SHARE * f.sockets else 0, f.sockets, {"completions": round(f.completions)}
+        return f.completions if never else 0, f.completions, {}
+    unread = f.sockets if never else f.sockets_unread
+    evidence = {"completions": round(f.completions), "sockets": round(f.sockets)}
+    return unread if unread > UNREAD_SHARE * f.sockets else 0, f.sockets, evidence
 
 
 def _queue(f):
@@ -93,7 +92,8 @@ def _queue(f):
     count, total, evidence = _never_read(f, refused)
     if count:
         yield _found("queue_never_read", f, count, total, evidence=evidence)
-    elif not f.ended and f.queue_unread is not None and f.queue_unread > LATE_SHARE * f.completions:
+    elif (not f.ended and f.queue_unread is not None and f.completions >= UNREAD_SENDS and
+          f.queue_unread > LATE_SHARE * f.completions):
         yield _found("queue_read_late", f, f.queue_unread, f.completions)
 
 
@@ -189,7 +189,8 @@ def _other_protocols(others):
 def _never_passed(all_facts, others):
     """The flag of one send shows that the program knows of it: it may send small data without."""
     if others.unused > 0 and not all_facts:
-        yield _found("flag_never_passed", facts.Facts(), others.tcp_sends, others.tcp_sends)
+        yield _found("flag_never_passed", facts.Facts(), others.tcp_sends, others.tcp_sends,
+                     evidence={"large_sends": round(others.unused)})
 
 
 def of_facts(all_facts, others=None):

@@ -16,6 +16,9 @@ SENDS = 100  # of fewer completions without a copy, others may be copied
 # Lost or pending sends could change the answer if they are more than this share of all.
 LOST_SHARE = 0.01
 PENDING_SHARE = 0.1
+# With fewer completed sends, a program that has not read its error queue may still do so. The kernel side applies
+# this to each socket.
+UNREAD_SENDS = 50
 # The error queue is read too late if more than this share of the completed sends is unread.
 LATE_SHARE = 0.1
 # Error queues were never read if these are more than this share of the sockets: connections also break.
@@ -82,8 +85,8 @@ CODES = (
     Code("queue_read_late", "cost",
          "Notifications waited in the error queue when the window closed. They take option memory, and the program "
          "holds memory that it could use.",
-         f"`zerocopy.notifications.unread` above {100 * LATE_SHARE:.0f} % of `completions`, but not of a command, which "
-         "may have ended",
+         f"`zerocopy.notifications.unread` above {100 * LATE_SHARE:.0f} % of at least {UNREAD_SENDS} `completions`, but "
+         "not of a command that has ended",
          "Read the error queue after each round of the event loop."),
     Code("ignored_empty", "information", "Zero-copy sends without data need no zero-copy.", "`zerocopy.ignored_empty`"),
     Code("copies_unknown", "information", "How many sends were copied is not known here.",

@@ -9,6 +9,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from tables import memory  # noqa: E402 (the script's own folder is not in the path)
 from tables.calls import CALLS, URING_OPERATIONS  # noqa: E402
 from tables.causes import CAUSES, REFUSALS, SITES  # noqa: E402
+from tables.findings import UNREAD_SENDS  # noqa: E402
 from tables.metrics import FAMILIES, NEEDS, SOURCES  # noqa: E402
 from tables.options import ADVISE_PATH, ADVISE_PROGRAM, GRIDS, OLD_NAMES, OPTIONS, TOPICS  # noqa: E402
 from tables.protocol import COUNTERS  # noqa: E402
@@ -113,6 +114,7 @@ def header():
         numbers("REFUSAL", [r.symbol for r in REFUSALS]),
         define("REFUSAL_ROWS", [row(text(r.name), r.error or "0", r.uring.error if r.uring else "0")
                                 for r in REFUSALS]),
+        f"#define UNREAD_SENDS {UNREAD_SENDS}",
         numbers("EVENT", [event.name.upper() for event in EVENTS]),
         numbers("STAGE", [name.upper() for name in NUMBERS]),
         define("OPTION_NUMBERS", [f"{name} = {256 + i}" for i, name in

@@ -230,7 +230,7 @@ OBSERVED = null(block(
     Key("exit_status", null(integer()), "exit status of an observed command; null: no command was observed, or "
         "it was still running when `--duration` was over and sendpath ended it"),
     Key("so_zerocopy_unused", COUNT, "sends without MSG_ZEROCOPY on sockets with SO_ZEROCOPY, of the first 255 "
-        "sends without it of each thread", required=False),
+        "sends of at least 16 KiB without it of each thread, but those by sendfile and splice", required=False),
     Key("others", null(block(
         Key("mptcp_sends", COUNT, "sends by MPTCP"),
         Key("mptcp_bytes", COUNT, "bytes of these sends"),
@@ -382,8 +382,8 @@ FINDINGS = list_of(block(
     Key("severity", one_of(*SEVERITIES), "; ".join(f"`{name}`: {words}" for name, words in SEVERITIES.items())),
     Key("interface", one_of("msg_zerocopy", "io_uring", None), "of the sends: MSG_ZEROCOPY, or io_uring's own "
         "operations; null for other protocols"),
-    Key("count", COUNT, "sends that it concerns"),
-    Key("total", COUNT, "the number of sends that these are part of"),
+    Key("count", COUNT, "sends that it concerns; of `queue_never_read`, sockets if `evidence` has `sockets`"),
+    Key("total", COUNT, "the number of sends, or sockets, that these are part of"),
     Key("device", null(TEXT), "on which they were copied"),
     Key("netns", null(integer(1)), "inode of its network namespace"),
     Key("stack", null(TEXT), "functions of a copy that no known cause explains"),
@@ -452,8 +452,8 @@ ZEROCOPY = null(block(
         Key("refused", REFUSED, "failed before anything was copied, by cause and errno, but not what io_uring "
             "itself refused: [`io_uring`](#io_uring-requests-to-send) has that"),
         Key("outstanding", null(COUNT), "not completed when the window closed"),
-        Key("copied", null(COUNT), "null where only a program's own request "
-            "(IORING_SEND_ZC_REPORT_USAGE) or the packet's path shows it, and neither did of some sends"),
+        Key("copied", null(COUNT), "null if of some sends neither io_uring's report "
+            "(IORING_SEND_ZC_REPORT_USAGE) nor the packet's path showed whether they were copied"),
         Key("causes", null(list_of(block(*_CAUSE, Key("count", integer(1), "sends"), _STACK))),
             "why they were copied: a row for each cause and device", required=False),
         Key("fallback_rate", null(SHARE), "`copied / completions`"),

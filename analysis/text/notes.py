@@ -40,6 +40,7 @@ WORDS = {
     "zerocopy.unflagged": "unflagged copies",
     "zerocopy.error_queue": "time of error-queue reads",
     "zerocopy.notifications.read": "coalescing of notifications",
+    "zerocopy.notifications.sockets": "sockets whose error queue was never read",
     "zerocopy.pinned": "pinned memory",
 }
 # The options that would measure them.

@@ -69,6 +69,8 @@ def told(record, report, advice):
 def test_a_program_has_its_findings(case, prefix, codes, remedy, tmp_path):
     own, record, report, advice = observed(tmp_path, [*prefix, "/usr/bin/python3", CASES, *case])
     found = told(record, report, advice)
+    if case[0] == "two_queues" and record["zerocopy"]["notifications"]["sockets"] is None:
+        pytest.skip("before Linux 5.13 sockets are not counted")
     assert found[:len(codes)] == codes, (own, record["zerocopy"])
     assert remedy in advice and (not codes or remedy.lower() in report.lower()), (report, advice)
     refused = {name: count for name, count in own.items() if name not in ("sent", "EAGAIN")}
@@ -145,8 +147,8 @@ def test_a_request_that_io_uring_refuses_is_counted_once(options, prefix, operat
 def test_requests_that_fit_the_limit_are_not_among_the_refused(tmp_path):
     with Receiver() as small, Receiver() as large:
         script = (f"{PROGRAMS}/uring --port {small.port} --sends 20 --size 100 > /dev/null; "
-                  f"{PROGRAMS}/uring --port {large.port} --sends 10 --size 131072")
-        own, record, report, advice = observed(tmp_path, [*as_nobody(65536), "/bin/sh", "-c", script])
+                  f"{PROGRAMS}/uring --port {large.port} --sends 10 --size 1048576")
+        own, record, report, advice = observed(tmp_path, [*as_nobody(512 << 10), "/bin/sh", "-c", script])
     assert own["failed"] == 10 and record["zerocopy"]["io_uring"]["requests"] == 20
     first, *others = record["findings"]
     assert (first["code"], first["count"], first["total"]) == ("refused_memlock", 10, 30)
