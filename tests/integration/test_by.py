@@ -217,7 +217,7 @@ def test_copies_without_a_flag_count_in_groups_and_lines(mechanism, tmp_path, un
     if zerocopy["unflagged"] is None:  # a hook for these is not to be had
         assert_adds_up(record)
         return
-    assert zerocopy["unflagged"] > 0 and zerocopy["flagged"] < 300
+    assert zerocopy["unflagged"] > 0 and zerocopy["flagged"] < 300, zerocopy
     assert_adds_up(record)
     if not losses(record)["flags"]:
         assert zerocopy["copied"] == zerocopy["completions"] == 300
