@@ -200,6 +200,11 @@ class Warned(Struct):
     text: Text = None
 
 
+def _codes(found):
+    """Returns the codes of findings or warnings, which may be None, joined by ;."""
+    return ";".join(one.code for one in found or ())
+
+
 class Head(Struct):
     """What says whether the rest can be read."""
     schema: Any = None
@@ -233,11 +238,11 @@ class Run(Head, dict=True, kw_only=True):
 
     @property
     def finding_codes(self):
-        return ";".join(finding.code for finding in self.findings or ())
+        return _codes(self.findings)
 
     @property
     def codes(self):
-        return ";".join(warning.code for warning in self.warnings or ())
+        return _codes(self.warnings)
 
     @property
     def failure(self):

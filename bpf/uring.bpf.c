@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Counts completions of io_uring's zero-copy sends when io_uring posts them. Copies are known from
- * the kernel's report to the notification or, without that hook, if the program asked io_uring to
- * report them. The same program counts the ends of requests (requests.bpf.h).
+ * the kernel's report to the notification or, without that hook, by the path of the packets or if
+ * the program requested a report. The same program counts the ends of requests (requests.bpf.h).
  */
 #include "uring.bpf.h"
 #include "functions.bpf.h"
@@ -34,7 +34,7 @@ int BPF_PROG(uring_completed, void *ring, __u64 key)
 	if (bpf_map_delete_elem(&notifications, &key))
 		return 0;
 	data = (void *)key;
-	/* As io_uring itself reports it: if no packet gave the pages back, none had them. */
+	/* io_uring reports so, too: if no packet gave the pages back, no packet had them. */
 	if (bpf_core_field_exists(data->zc_report) && READ(data, zc_report)) {
 		n.copied = READ(data, zc_copied) || !READ(data, zc_used);
 	} else if (!n.copied) {

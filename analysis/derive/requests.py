@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""io_uring: requests to send, counted as they end. The unit is a request, as the program made it: the socket may accept
-one in parts, each of which is a send, and a request that fails early is no send at all.
+"""io_uring: requests to send, counted as they end. The unit is a request of the program. If the socket accepts it in
+parts, each part is a send; a request that fails early makes no send.
 """
 
 from tables.calls import URING_OPERATIONS

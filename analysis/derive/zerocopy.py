@@ -162,7 +162,7 @@ def uring_cause_row(run, key, found):
 def cause_row(run, key, found):
     row = uring_cause_row(run, key, found)
     counts = {part: found[part] for part in ("unflagged", "skbs", "skbs_in_send", "bytes")}
-    return {**row, "count": found["sends"] + found["unflagged"], **counts, "stack": row["stack"]}
+    return {**row, "count": found["sends"] + found["unflagged"], **counts}
 
 
 def cause_rows(run, causes, row_of):

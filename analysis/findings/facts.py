@@ -90,9 +90,9 @@ class Facts:
 
     @property
     def refusals(self):
-        """Returns refused sends as in `refused`, and the attempts of which they are part. Where results of io_uring's
-        requests are known, they are the only source: a call of tcp_sendmsg that fails is seen in its request's result,
-        too, and a request that io_uring itself refuses makes no such call.
+        """Returns the Results: refused sends as in `refused`, and the attempts that include them. The results of
+        io_uring's requests are the only source if they are known. They include the errors of tcp_sendmsg, and the
+        requests that io_uring refused without calling it.
         """
         return self.results or Results(self.refused, self.attempts)
 
@@ -230,6 +230,6 @@ def others(records):
     calls = [call for record in records for call in rows(record, "calls")]
     return Others(sends, sent, summed(records, "observed/others/zerocopy_requests", 0.0),
                   total(value(call, "sends") for call in calls), total(value(call, "bytes") for call in calls),
-                  # Of all processes together, one would speak for the others.
+                  # With --all, the sends of one process would decide for all processes.
                   total(value(record, "observed/so_zerocopy_unused") for record in records
                         if string(record, "observed/by") != "all"))

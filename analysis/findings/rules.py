@@ -75,7 +75,7 @@ def _is_pending(f):
 
 
 def _never_read(f, refused):
-    """Returns (count, total, evidence): of sockets or, where they are not counted, of all sends or none."""
+    """Returns (count, total, evidence). They count sockets; if these are not known, all sends or none."""
     never = not f.queue_reported and (refused or f.completions >= UNREAD_SENDS)
     if f.sockets is None:
         return f.completions if never else 0, f.completions, {}
@@ -187,7 +187,7 @@ def _other_protocols(others):
 
 
 def _never_passed(all_facts, others):
-    """The flag of one send shows that the program knows of it: it may send small data without."""
+    """A program that passes the flag to one send has not forgotten it, and may send small data without."""
     if others.unused > 0 and not all_facts:
         yield _found("flag_never_passed", facts.Facts(), others.tcp_sends, others.tcp_sends,
                      evidence={"large_sends": round(others.unused)})

@@ -48,8 +48,8 @@ def _refused():
                 meaning += f" By io_uring, they failed with {refusal.uring.error}: {refusal.uring.meaning}."
             if refusal.uring:
                 computed += f"; by io_uring, `{refusal.uring.error}` in `io_uring[].errors` of SEND_ZC and SENDMSG_ZC"
-            yield Code(f"refused_{refusal.name}", "failure", meaning, computed, refusal.remedy, "SendpathZerocopyRefused",
-                       refusal.uring.remedy if refusal.uring else "")
+            yield Code(f"refused_{refusal.name}", "failure", meaning, computed, refusal.remedy,
+                       "SendpathZerocopyRefused", refusal.uring.remedy if refusal.uring else "")
 
 
 def _copied():
@@ -79,8 +79,8 @@ CODES = (
     Code("queue_never_read", "cost",
          "The program never read the error queue of sockets, so it cannot know when its memory may be used again. "
          "Unread notifications take option memory, without which sends are refused.",
-         f"`zerocopy.notifications.sockets_unread` above {100 * UNREAD_SHARE:.0f} % of `sockets`; where these are null, "
-         "`reported` is 0; not where `pending` applies",
+         f"`zerocopy.notifications.sockets_unread` above {100 * UNREAD_SHARE:.0f} % of `sockets`, or "
+         f"`reported` is 0 of at least {UNREAD_SENDS} `completions`; not where `pending` applies",
          "Read the error queue (recvmsg with MSG_ERRQUEUE); otherwise sends fail with ENOBUFS in the end."),
     Code("queue_read_late", "cost",
          "Notifications waited in the error queue when the window closed. They take option memory, and the program "

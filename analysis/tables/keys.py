@@ -424,7 +424,8 @@ ZEROCOPY = null(block(
         "sum of `count`"),
     Key("outstanding", null(COUNT), "not completed when the window closed"),
     Key("completions_before", null(COUNT), "sends that began before the window, or that another "
-        "process made, and completed in the window, on sockets that also sent in it; no other sum includes them", required=False),
+        "process made, and completed in the window, on sockets that also sent in it; no other sum includes them",
+        required=False),
     Key("copied", null(COUNT), "`flagged` and `unflagged` together; where the latter is null, a lower bound"),
     Key("flagged", null(COUNT), "sends that completed with the kernel's flag "
         "(SO_EE_CODE_ZEROCOPY_COPIED), counted before notifications coalesce"),

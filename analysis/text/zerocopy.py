@@ -126,7 +126,8 @@ def refusals(cell):
         yield labelled("outstanding", f"{units.whole(outstanding)} without a completion when the "
                        "window closed")
     if before:
-        yield labelled("earlier", f"{units.whole(before)} more completed, of sends from before the window or of other processes")
+        yield labelled("earlier", f"{units.whole(before)} more completed, of sends from before the window or of other "
+                       "processes")
 
 
 def latency(cell):

@@ -194,6 +194,12 @@ static void write_uring_refusals(const struct writer *w, struct call_sums *sends
 	}
 }
 
+/* SendpathZerocopyRefused leaves out what also happens to plain sends. */
+static bool has_alert(enum refusal refusal)
+{
+	return refusal != REFUSAL_FULL && refusal != REFUSAL_OTHER;
+}
+
 /* The series of causes with an alert begin at 0: increase() needs an earlier value. */
 static void write_refusal(const struct writer *w)
 {
@@ -206,7 +212,7 @@ static void write_refusal(const struct writer *w)
 	write_refused(w, MSG_ZEROCOPY_NAME, REFUSAL_OPTMEM, ENOBUFS, t->refused_optmem);
 	write_refused(w, MSG_ZEROCOPY_NAME, REFUSAL_MEMLOCK, ENOBUFS, t->refused_memlock);
 	for (unsigned int i = 0; i < ERRNO_SLOTS; i++)
-		if (msg.errors[i] || i == EFAULT || i == ENOBUFS || i == EOPNOTSUPP)
+		if (msg.errors[i] || has_alert(refusal__of((int)i)))
 			write_refused(w, MSG_ZEROCOPY_NAME, refusal__of((int)i), i, msg.errors[i]);
 	if (w->plan->entries[HOOK_URING].option)
 		write_uring_refusals(w, &uring);

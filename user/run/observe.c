@@ -184,7 +184,7 @@ static void say_living(const struct watch *w, const struct target *target, struc
 	char list[TARGET_PIDS_MAX * 12] = "";
 	size_t i, count;
 
-	if (!w->child || (!w->child->ended && (w->seconds <= 0 || ms_left(w))))
+	if (!w->child || (!w->child->ended && ms_left(w)))
 		return;
 	/* It may have ended before the programs saw any end, or is ended after the window. */
 	tracer__remove_target(tracer, w->child->pid);
@@ -258,7 +258,7 @@ static void wait_for_command(struct watch *w, const struct measurement *setup)
 /* A command that runs when the time is up is ended, and the report does not wait for that. */
 static void end_command(struct watch *w, const struct measurement *setup, struct run_result *r)
 {
-	r->timed_out = w->seconds > 0 && !ms_left(w) && !child__ended(w->child);
+	r->timed_out = !ms_left(w) && !child__ended(w->child);
 	if (r->timed_out) {
 		child__end(w->child);
 	} else {
