@@ -192,11 +192,11 @@ $(LOADGEN_OBJS) $(BUILD)/loadgen/main.o: $(BUILD)/%.o: %.c | $(BUILD)/tables.h
 
 $(BUILD)/tables.h: $(wildcard analysis/tables/*.py)
 	$(call msg,TABLES,$@)
-	$(Q)mkdir -p $(@D) && $(PYTHON) -I -B -S analysis/tables/generate.py > $@
+	$(Q)mkdir -p $(@D) && $(PYTHON) -B -S -m analysis.tables.generate > $@
 
 # What docs/ has of the tables, and of the compiled programs.
 docs: $(BUILD)/bpf/sendpath.bpf.o
-	$(Q)$(PYTHON) -I -B -S analysis/tables/documents.py docs
+	$(Q)$(PYTHON) -B -S -m analysis.tables.documents docs
 	$(Q)$(PYTHON) -I -B -S docs/maps.py $< docs/zerocopy.md
 
 # The kept raw lines anew, here and in guests, with what derive makes of them: look at the difference.
@@ -205,7 +205,7 @@ fixtures: check-packages
 	$(Q)$(AS_ROOT) $(PYTHON) tests/fixtures/record.py
 
 # Python compiles a file at each start that it finds no bytecode of.
-FRONT := $(addprefix analysis/,advise derive findings front tables text faults.py files.py judge.py notes.py)
+FRONT := $(addprefix analysis/,__init__.py advise derive findings front tables text faults.py files.py judge.py notes.py)
 $(BUILD)/bytecode: $(wildcard $(addsuffix /*.py,$(FRONT)) $(FRONT))
 	$(Q)mkdir -p $(@D) && $(PYTHON) -m compileall -q $(FRONT) && touch $@
 

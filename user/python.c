@@ -42,12 +42,12 @@ static int find_part(const char *part, char *path, size_t size)
 }
 
 /* Runs as the user and without privilege, because anybody may have written what it reads. */
-static int hand_over(const char *script, bool needs_libraries, int argc, char **argv)
+static int hand_over(bool needs_libraries, int argc, char **argv)
 {
 	char program[PATH_MAX], python[PATH_MAX + 64] = SYSTEM_PYTHON, folder[PATH_MAX];
 	struct failure f = {};
 
-	if (find_part(script, program, sizeof(program)))
+	if (find_part("analysis/__main__.py", program, sizeof(program)))
 		return STATUS_SYSTEM;
 	if (!privilege__become_user(&f) && f.text[0])
 		program__complain("%s", f.text);
@@ -63,12 +63,12 @@ static int hand_over(const char *script, bool needs_libraries, int argc, char **
 
 int analysis(int argc, char **argv)
 {
-	return hand_over("analysis/__main__.py", true, argc, argv);
+	return hand_over(true, argc, argv);
 }
 
 int derive(int argc, char **argv)
 {
-	return hand_over("analysis/derive/__main__.py", false, argc - 1, argv + 1);
+	return hand_over(false, argc, argv);
 }
 
 int crosscheck(int argc, char **argv)
@@ -83,7 +83,7 @@ int crosscheck(int argc, char **argv)
 	if (length < 0 || find_part("analysis/crosscheck/crosscheck.py", program, sizeof(program)))
 		return STATUS_SYSTEM;
 	self[length] = 0;
-	err = front__check(program, &f);
+	err = front__check(&f);
 	if (failure__set(&f, STATUS_SYSTEM, err, "%s: %m", program))
 		return program__fail(f.status, "%s", f.text);
 	/* -B: otherwise root would write bytecode into a user's folder. */

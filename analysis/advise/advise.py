@@ -23,18 +23,17 @@ import sys
 import time
 import typing
 
-import files
-import notes
-from advise import path_text, program_text
-from advise.program import Program, watch
-from advise.runs import Engine, Load, Path
-from advise.search import Answer, Search, crossover
-from faults import USAGE, Fault
-from front.channel import Gone
-from front.output import let_signals_end
-from tables.advice import LONGEST, SCHEMA
-from tables.options import ADVISE_ANSWER, ADVISE_PATH, ADVISE_PROGRAM, ADVISE_WATCHED, add_options
-from text import units
+from analysis import files, notes
+from analysis.advise import path_text, program_text
+from analysis.advise.program import Program, watch
+from analysis.advise.runs import Engine, Load, Path
+from analysis.advise.search import Answer, Search, crossover
+from analysis.faults import USAGE, Fault
+from analysis.front.channel import Gone
+from analysis.front.output import let_signals_end
+from analysis.tables.advice import LONGEST, SCHEMA
+from analysis.tables.options import ADVISE_ANSWER, ADVISE_PATH, ADVISE_PROGRAM, ADVISE_WATCHED, add_options
+from analysis.text import units
 
 RUNS = 300  # that the budget is for, about; fewer, because starting one takes time too
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import textwrap
 
-from advise.search import Answer, crossover, deciding
-from judge import BETTER, WORSE
-from tables.advice import CALLS, METRICS, budget, changes, limits
-from text import units
-from text.units import size
+from analysis.advise.search import Answer, crossover, deciding
+from analysis.judge import BETTER, WORSE
+from analysis.tables.advice import CALLS, METRICS, budget, changes, limits
+from analysis.text import units
+from analysis.text.units import size
 
 WIDTH = 80
 COPIED_MOST = 0.99

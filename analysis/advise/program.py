@@ -6,10 +6,10 @@ from __future__ import annotations
 import dataclasses
 import os
 
-from findings import facts
-from findings.rules import Finding, copied_share
-from tables.options import ADVISE_PROGRAM
-from text.calls import INTERRUPTED
+from analysis.findings import facts
+from analysis.findings.rules import Finding, copied_share
+from analysis.tables.options import ADVISE_PROGRAM
+from analysis.text.calls import INTERRUPTED
 
 # These hand the kernel pages that it need not copy, as zero-copy sends do.
 WITHOUT_COPY = ("sendfile", "splice")

@@ -6,14 +6,14 @@ from __future__ import annotations
 import errno
 import os
 
-from advise import path_text
-from advise.search import crossover
-from advise.path_text import COPIED_MOST, paragraphs, percent, times
-from findings import words
-from findings.facts import IO_URING
-from findings.rules import NO_VERDICT
-from text.answer import sentence
-from text.units import counted, size
+from analysis.advise import path_text
+from analysis.advise.search import crossover
+from analysis.advise.path_text import COPIED_MOST, paragraphs, percent, times
+from analysis.findings import words
+from analysis.findings.facts import IO_URING
+from analysis.findings.rules import NO_VERDICT
+from analysis.text.answer import sentence
+from analysis.text.units import counted, size
 
 ROWS_MAX = 8
 SMALL = 0.01  # of sends and of bytes: less is among the others

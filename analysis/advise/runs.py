@@ -7,12 +7,12 @@ import dataclasses
 import random
 from typing import Optional
 
-from advise.search import Run
-from derive.record import record_of
-from faults import Fault
-from findings import facts, rules, words
-from front.host import completed
-from text.answer import sentence
+from analysis.advise.search import Run
+from analysis.derive.record import record_of
+from analysis.faults import Fault
+from analysis.findings import facts, rules, words
+from analysis.front.host import completed
+from analysis.text.answer import sentence
 
 VARIANTS = ("zerocopy", "twocopy", "onecopy")
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Optional
 
-import judge
-from tables.advice import CALLS, METRICS
+from analysis import judge
+from analysis.tables.advice import CALLS, METRICS
 
 SIZES = tuple(1 << n for n in range(10, 21))
 FIRST = (SIZES[-1], 32 << 10)

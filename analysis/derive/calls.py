@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """calls[]: a row for each syscall and kind of send that occurred, and its stages."""
 
-from tables.stages import NUMBERS, STAGES
+from analysis.tables.stages import NUMBERS, STAGES
 
 from .hist import Hist
 from .run import URING_SLOT, error_name

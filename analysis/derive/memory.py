@@ -4,7 +4,7 @@
 import math
 import re
 
-from tables.memory import EVENTS, LINE, QUANTITIES, SOURCES
+from analysis.tables.memory import EVENTS, LINE, QUANTITIES, SOURCES
 
 from .counters import rounded
 

@@ -5,7 +5,7 @@ on a run must not be compared with others.
 
 import re
 
-from tables.limits import LIMITS
+from analysis.tables.limits import LIMITS
 
 WAITS = "sender_waited", "receiver_waited", "pressure"
 OTHERS_CPUS = 0.1

@@ -5,10 +5,10 @@ were met.
 
 import re
 
-from tables.calls import CALLS
-from tables.profile import (CONTEXTS, ERROR_QUEUE, LOCK, MEASURING, NETWORK_SOFTIRQ, PREEMPTED, RECEIVE, RELEASE, SEND,
+from analysis.tables.calls import CALLS
+from analysis.tables.profile import (CONTEXTS, ERROR_QUEUE, LOCK, MEASURING, NETWORK_SOFTIRQ, PREEMPTED, RECEIVE, RELEASE, SEND,
                             SOFTIRQ, WAITED)
-from tables.stages import STAGES
+from analysis.tables.stages import STAGES
 
 KEPT = {context.name for context in CONTEXTS if context.functions}
 

@@ -5,8 +5,8 @@ import re
 import struct
 import time
 
-from findings import rules
-from tables.renamed import FAILURE_SCHEMA, SCHEMA
+from analysis.findings import rules
+from analysis.tables.renamed import FAILURE_SCHEMA, SCHEMA
 
 from . import calls, counters, groups, memory, noise, profile, requests, timeline, warnings, zerocopy
 from .run import Run, ratio

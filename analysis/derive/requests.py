@@ -3,7 +3,7 @@
 parts, each part is a send; a request that fails early makes no send.
 """
 
-from tables.calls import URING_OPERATIONS
+from analysis.tables.calls import URING_OPERATIONS
 
 from .run import error_name
 

@@ -5,8 +5,8 @@ import collections
 import errno
 import functools
 
-from tables.calls import CALLS
-from tables.sums import SUMS
+from analysis.tables.calls import CALLS
+from analysis.tables.sums import SUMS
 
 from .hist import COARSE, Hist
 

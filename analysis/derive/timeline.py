@@ -4,10 +4,10 @@
 from bisect import bisect_right
 from collections import Counter, namedtuple
 
-from tables.calls import CALLS
-from tables.causes import CAUSES
-from tables.stages import NUMBERS, OF_NAME
-from tables.timeline import EVENTS, SENDER, SOFTIRQ
+from analysis.tables.calls import CALLS
+from analysis.tables.causes import CAUSES
+from analysis.tables.stages import NUMBERS, OF_NAME
+from analysis.tables.timeline import EVENTS, SENDER, SOFTIRQ
 
 from . import groups
 

@@ -10,7 +10,7 @@ apart, with the same arithmetic.
 
 import errno
 
-from tables.causes import CAUSES, REFUSALS
+from analysis.tables.causes import CAUSES, REFUSALS
 
 from . import groups
 from .run import difference, error_name, ratio, sum_of

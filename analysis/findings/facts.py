@@ -3,11 +3,11 @@
 
 from typing import NamedTuple
 
-from tables.calls import URING_ZEROCOPY
-from tables.causes import CAUSES, REFUSALS, Cause
-from tables.findings import NOT_REFUSED
-from text.record import at, members, number, rows, string, value
-from text.spread import total
+from analysis.tables.calls import URING_ZEROCOPY
+from analysis.tables.causes import CAUSES, REFUSALS, Cause
+from analysis.tables.findings import NOT_REFUSED
+from analysis.text.record import at, members, number, rows, string, value
+from analysis.text.spread import total
 
 BY_NAME = {cause.name: cause for cause in CAUSES}
 UNCLASSIFIED = CAUSES[0]

@@ -3,9 +3,9 @@
 
 from typing import NamedTuple, Optional
 
-from tables.causes import REFUSAL_BY_NAME
-from tables.findings import (BY_CODE, LATE_SHARE, LOST_SHARE, NOT_REFUSED, OTHERS_SHARE, PENDING_SHARE, SENDS,
-                             SEVERITIES, UNREAD_SENDS, UNREAD_SHARE)
+from analysis.tables.causes import REFUSAL_BY_NAME
+from analysis.tables.findings import (BY_CODE, LATE_SHARE, LOST_SHARE, NOT_REFUSED, OTHERS_SHARE, PENDING_SHARE,
+                                      SENDS, SEVERITIES, UNREAD_SENDS, UNREAD_SHARE)
 
 from . import facts
 from .facts import IO_URING, MSG_ZEROCOPY

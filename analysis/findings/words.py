@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Findings in sentences, which begin with a small letter and end without a point."""
 
-from tables.causes import REFUSAL_BY_NAME
-from tables.findings import LOST_SHARE, SENDS
-from text import units
+from analysis.tables.causes import REFUSAL_BY_NAME
+from analysis.tables.findings import LOST_SHARE, SENDS
+from analysis.text import units
 
 from .facts import BY_NAME, IO_URING, PROTOCOLS, UNSEEN
 

@@ -5,7 +5,7 @@ import json
 import os
 import select
 
-from front.output import write_all
+from analysis.front.output import write_all
 
 TICK_MS = 200
 

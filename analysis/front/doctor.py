@@ -6,9 +6,9 @@ this adds what needs no privilege.
 import os
 import resource
 
-from front import host
-from text.record import safe_text
-from text.units import counted, size
+from analysis.front import host
+from analysis.text.record import safe_text
+from analysis.text.units import counted, size
 
 _INITIAL_PID_NAMESPACE = 0xEFFFFFFC  # PROC_PID_INIT_INO
 _BTF = {"yes": "yes", "no memory": "not read: no memory for it",

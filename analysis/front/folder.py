@@ -11,11 +11,11 @@ import re
 import stat
 import time
 
-from faults import USAGE, Fault
-from front.output import append, json_line, why
-from front.plan import SEED_MAX
-from tables.renamed import current
-from text.record import at, safe_text
+from analysis.faults import USAGE, Fault
+from analysis.front.output import append, json_line, why
+from analysis.front.plan import SEED_MAX
+from analysis.tables.renamed import current
+from analysis.text.record import at, safe_text
 
 PLAN = "plan.json"
 # What a record of a sweep has: path, types, required. What was not measured is absent or null.
@@ -232,7 +232,7 @@ class Folder:
 
     def _replace(self, name, value):
         """An old file stays until the new one is whole."""
-        from files import replace  # imported late: no other command needs it
+        from analysis.files import replace  # imported late: no other command needs it
         with self._trying_to(f"write {name}"):
             replace(f"{self.path}/{name}", lambda file: file.write(json_line(value)))
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Lines of --interval as they are printed, a header over each screen of them."""
 
-from derive.interval import HEADER, Lines
+from analysis.derive.interval import HEADER, Lines
 
 LINES_A_HEADER = 20
 

@@ -10,7 +10,7 @@ import select
 import signal
 import stat
 
-from text.record import safe_text
+from analysis.text.record import safe_text
 
 _WHY = {
     errno.EINVAL: "it is not a regular file; remove it, or choose another name",
@@ -106,7 +106,7 @@ class LineFile:
         """
         mine = self.fd is not None and self.path != "-" and not _is_kernels(self.path)
         if mine and stat.S_ISREG(os.fstat(self.fd).st_mode):
-            from files import replace  # imported late: most runs do not need it
+            from analysis.files import replace  # imported late: most runs do not need it
             with contextlib.suppress(PermissionError):
                 replace(self.path, lambda file: file.write(data))
                 return

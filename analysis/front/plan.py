@@ -3,8 +3,8 @@
 that follows from the seed, so that drift affects all equally.
 """
 
-from faults import USAGE, Fault
-from text.units import duration
+from analysis.faults import USAGE, Fault
+from analysis.text.units import duration
 
 SHARDS_MAX = 10000
 BUDGET_MAX = 10_000_000

@@ -4,7 +4,7 @@
 import os
 import time
 
-from front.output import say
+from analysis.front.output import say
 
 _BAR = 20
 

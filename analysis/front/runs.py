@@ -10,12 +10,12 @@ import importlib
 import os
 import time
 
-import judge
-from faults import FAILED, FOUND, SYSTEM, USAGE, Fault
-from front.output import LineFile, Stream, json_line, why
-from front.plan import budget_of, is_mine, order, seed_of, shard_of, without_twins
-from front.progress import Progress
-from tables.renamed import FAILURE_SCHEMA, SCHEMA
+from analysis import judge
+from analysis.faults import FAILED, FOUND, SYSTEM, USAGE, Fault
+from analysis.front.output import LineFile, Stream, json_line, why
+from analysis.front.plan import budget_of, is_mine, order, seed_of, shard_of, without_twins
+from analysis.front.progress import Progress
+from analysis.tables.renamed import FAILURE_SCHEMA, SCHEMA
 
 GUESS_S = 0.5  # of a run beside its window
 AGAIN_MAX = 3  # times that a disturbed run is made again
@@ -29,16 +29,16 @@ def _import_reports():
     """What records and reports are made with: of a first run, while the engine loads its programs."""
     global Cells, DETAILS, Live, REPORT, Run, SUMMARY, Timeline, command_line, completed, counted, folded, \
         lay_out, record_of, report
-    from derive.record import command_line, record_of
-    from derive.run import Run
-    from derive.timeline import Timeline
-    from front.host import completed
-    from front.live import Live
-    from text.cells import Cells
-    from text.layout import lay_out
-    from text.profile import folded
-    from text.report import DETAILS, REPORT, SUMMARY, report
-    from text.units import counted
+    from analysis.derive.record import command_line, record_of
+    from analysis.derive.run import Run
+    from analysis.derive.timeline import Timeline
+    from analysis.front.host import completed
+    from analysis.front.live import Live
+    from analysis.text.cells import Cells
+    from analysis.text.layout import lay_out
+    from analysis.text.profile import folded
+    from analysis.text.report import DETAILS, REPORT, SUMMARY, report
+    from analysis.text.units import counted
 
 
 def _random_seed():
@@ -49,7 +49,7 @@ def _codes(names):
     """The codes and severities of --fail-on. Raises Fault."""
     if names is None:
         return set()
-    from tables.findings import BY_CODE, SEVERITIES  # imported late: most runs do not need it
+    from analysis.tables.findings import BY_CODE, SEVERITIES  # imported late: most runs do not need it
     found = set(names.split(","))
     for name in found:
         if name not in BY_CODE and name not in SEVERITIES:
@@ -150,7 +150,7 @@ class Grid(_Runs):
                 return self._cannot_write(option, error, "; name a file that can be written" +
                                           (", or -" if option != "out" else ""))
         if "out" in self.files:
-            self.trace = importlib.import_module("front.trace")
+            self.trace = importlib.import_module("analysis.front.trace")
             self.trace.check(self.options["out"])
             self.tracks = self.trace.Tracks()
         return True
@@ -252,7 +252,7 @@ class Grid(_Runs):
 
     def _found(self):
         """The codes of --fail-on that the report has."""
-        from findings.rules import of_records
+        from analysis.findings.rules import of_records
         return {finding.code: None for cell in self.kept for finding in of_records(cell.records)
                 if not self.fail_on.isdisjoint((finding.code, finding.severity))}
 
@@ -280,7 +280,7 @@ class Sweep(_Runs):
     def __init__(self, channel, begin, complain):
         super().__init__(channel, begin, complain)
         _import_reports()
-        from front.folder import Folder  # imported late: a grid has none
+        from analysis.front.folder import Folder  # imported late: a grid has none
         self.shard, self.shards = shard_of(self.options["shard"])
         seed = seed_of(self.options["order_seed"])
         self.seed = _random_seed() if seed is None else seed

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """One command line's runs, from the engine's first line to the report."""
 
-from faults import Fault, printed
-from front.channel import Channel, Gone
-from front.output import Stream, complain, let_signals_end
-from front.runs import Grid, Sweep
+from analysis.faults import Fault, printed
+from analysis.front.channel import Channel, Gone
+from analysis.front.output import Stream, complain, let_signals_end
+from analysis.front.runs import Grid, Sweep
 
 
 def _advise(channel, words, say):
-    from advise.advise import advise  # the others need none of its modules
+    from analysis.advise.advise import advise  # the others need none of its modules
     return printed(lambda: advise(channel, words, say), say)
 
 
 def _doctor(channel, facts, say):
-    from front import doctor
+    from analysis.front import doctor
     out = Stream("stdout")
     out.write(doctor.text(facts))
     channel.say({"end": True})

@@ -10,9 +10,9 @@ import json
 import os
 import sys
 
-from faults import SYSTEM, Fault
-from text.record import safe_text
-from text.units import counted
+from analysis.faults import SYSTEM, Fault
+from analysis.text.record import safe_text
+from analysis.text.units import counted
 
 THREADS, CPUS, SOCKETS = "threads", "CPUs", "sockets"
 GROUPS = {THREADS: 1, CPUS: 2, SOCKETS: 3}

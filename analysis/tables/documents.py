@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""documents.py FOLDER: writes what docs/ has of the tables into that folder: the JSON schema of run
+"""python3 -m analysis.tables.documents FOLDER: writes what docs/ has of the tables into that folder: the JSON schema of run
 records, tables of pages and options of man pages, each between two comments that say which.
 """
 
@@ -9,13 +9,10 @@ import re
 import sys
 import textwrap
 
-_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(_ROOT, "analysis"))
-
-from tables import keys, options  # noqa: E402 (the script's own folder is not in the path)
-from tables.findings import CODES  # noqa: E402
-from tables.kinds import SHARED, schema_of, whole_schema  # noqa: E402
-from tables.metrics import FAMILIES  # noqa: E402
+from analysis.tables import keys, options
+from analysis.tables.findings import CODES
+from analysis.tables.kinds import SHARED, schema_of, whole_schema
+from analysis.tables.metrics import FAMILIES
 
 
 def _json(value, indent=""):
@@ -132,6 +129,7 @@ def manual(text):
 
 
 TABLES = {"spans": spans, "metrics": metrics, "findings": findings}
+_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MANUAL = [f"man/{name}" for name in sorted(os.listdir(os.path.join(_ROOT, "docs/man")))]
 PAGES = ["run-record.md", "fleet.md", "findings.md", *MANUAL]
 

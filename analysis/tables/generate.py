@@ -1,21 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Writes the tables as a C header to standard output: numbers for enums, rows for arrays."""
 
-import os
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-
-from tables import memory  # noqa: E402 (the script's own folder is not in the path)
-from tables.calls import CALLS, URING_OPERATIONS  # noqa: E402
-from tables.causes import CAUSES, REFUSALS, SITES  # noqa: E402
-from tables.findings import UNREAD_SENDS  # noqa: E402
-from tables.metrics import FAMILIES, NEEDS, SOURCES  # noqa: E402
-from tables.options import ADVISE_PATH, ADVISE_PROGRAM, GRIDS, OLD_NAMES, OPTIONS, TOPICS  # noqa: E402
-from tables.protocol import COUNTERS  # noqa: E402
-from tables.stages import NUMBERS  # noqa: E402
-from tables.sums import SUMS  # noqa: E402
-from tables.timeline import EVENTS  # noqa: E402
+from analysis.tables import memory
+from analysis.tables.calls import CALLS, URING_OPERATIONS
+from analysis.tables.causes import CAUSES, REFUSALS, SITES
+from analysis.tables.findings import UNREAD_SENDS
+from analysis.tables.metrics import FAMILIES, NEEDS, SOURCES
+from analysis.tables.options import ADVISE_PATH, ADVISE_PROGRAM, GRIDS, OLD_NAMES, OPTIONS, TOPICS
+from analysis.tables.protocol import COUNTERS
+from analysis.tables.stages import NUMBERS
+from analysis.tables.sums import SUMS
+from analysis.tables.timeline import EVENTS
 
 
 def text(value):

@@ -3,9 +3,9 @@
 
 import collections
 
-from judge import BETTER, INCONCLUSIVE, MARGIN, PRACTICAL, SAME, WORSE
+from analysis.judge import BETTER, INCONCLUSIVE, MARGIN, PRACTICAL, SAME, WORSE
 
-from findings import rules, words
+from analysis.findings import rules, words
 
 from . import units
 from .layout import BOLD

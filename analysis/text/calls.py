@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Sends by syscall and kind: of an observed program as tables, and which of them failed."""
 
-from findings.facts import PROTOCOLS
+from analysis.findings.facts import PROTOCOLS
 
 from . import table, units
 from .columns import count as counted_in, mean_time, point

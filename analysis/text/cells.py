@@ -3,8 +3,8 @@
 
 from itertools import chain
 
-import judge
-from findings import facts
+from analysis import judge
+from analysis.findings import facts
 
 from . import units
 from .hist import Hist, shared

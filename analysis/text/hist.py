@@ -7,7 +7,7 @@ from array import array
 from itertools import chain, repeat
 from sys import intern
 
-from derive.hist import FINE, Percentiles, bucket_of, low
+from analysis.derive.hist import FINE, Percentiles, bucket_of, low
 
 from .record import at, count, rows
 

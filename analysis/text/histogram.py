@@ -3,8 +3,8 @@
 syscall and kind of send.
 """
 
-from derive.hist import COARSE
-from tables.stages import OF_NAME
+from analysis.derive.hist import COARSE
+from analysis.tables.stages import OF_NAME
 
 from . import units
 from .calls import call_name, same_call

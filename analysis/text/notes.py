@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Warnings, and what was not measured: by reason, with the option that would measure it."""
 
-from findings import facts
-from tables.limits import LIMITS
+from analysis.findings import facts
+from analysis.tables.limits import LIMITS
 
 from . import units
 from .head import UNSEEN

@@ -3,8 +3,8 @@
 
 from math import ceil, sqrt
 
-from tables.profile import CONTEXTS, MEASURING, SAMPLES_LEAST
-from tables.stages import STAGES
+from analysis.tables.profile import CONTEXTS, MEASURING, SAMPLES_LEAST
+from analysis.tables.stages import STAGES
 
 from . import table, units
 from .record import at, count, rows, safe_text, string, value

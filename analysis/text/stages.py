@@ -3,7 +3,7 @@
 a table, with off-CPU time below it.
 """
 
-from tables.stages import STAGES
+from analysis.tables.stages import STAGES
 
 from . import table, units
 from .calls import call_name, same_call

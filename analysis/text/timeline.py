@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What happened to single sends: how many, what of them is missing, the median one and the slowest."""
 
-from derive.run import ERRNO_RESTART, error_name
+from analysis.derive.run import ERRNO_RESTART, error_name
 
 from . import units
 from .record import at, count, flag, number, rows, string, value

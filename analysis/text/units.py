@@ -3,7 +3,7 @@
 
 import re
 
-from derive.interval import percent  # noqa: F401 (of both kinds of text)
+from analysis.derive.interval import percent  # noqa: F401 (of both kinds of text)
 
 TEXT_MAX = 47  # what is longer is cut: such a number is no measured one
 

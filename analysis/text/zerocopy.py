@@ -3,8 +3,8 @@
 returned, in the order of these costs.
 """
 
-from findings import facts
-from tables.causes import REFUSAL_BY_NAME
+from analysis.findings import facts
+from analysis.tables.causes import REFUSAL_BY_NAME
 
 from . import units
 from .head import unseen

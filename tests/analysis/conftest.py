@@ -14,7 +14,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from analysis.__main__ import main  # noqa: E402 (it needs the path)
+from analysis.command_line import main  # noqa: E402 (it needs the path)
 from analysis.records import Record, parse  # noqa: E402
 
 # Written by the program itself, one of each kind.

@@ -177,7 +177,7 @@ def test_names_of_hosts_are_no_markup(only_figures):
 
 PEAK = """
 import resource, sys
-from analysis.__main__ import main
+from analysis.command_line import main
 status = main(sys.argv[1:])
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)
 sys.exit(status)

@@ -17,9 +17,8 @@ from analysis import compare, compare_text, judge, summary
 from analysis.figures.cells import sending
 from analysis.judge import BETTER, FEW, INCONCLUSIVE, NONE, SAME, WIDE, WORSE
 
-sys.path.append(str(simulate.ROOT / "analysis"))  # where the front finds its own
-from advise import search  # noqa: E402 (it needs the path)
-from text.cells import Cells  # noqa: E402
+from analysis.advise import search  # noqa: E402 (it needs the path)
+from analysis.text.cells import Cells  # noqa: E402
 
 DRAWS = 1000
 LOGS = st.lists(st.floats(-2, 2).map(lambda log: round(log, 6)), min_size=1, max_size=14)

@@ -13,11 +13,11 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "analysis"))
+sys.path.insert(0, str(ROOT))
 
 # pylint: disable=wrong-import-position
-from text.cells import Cells  # noqa: E402 (by the names that the front has)
-from text.profile import folded  # noqa: E402
+from analysis.text.cells import Cells  # noqa: E402 (by the names that the front has)
+from analysis.text.profile import folded  # noqa: E402
 
 CHROMIUM, NPM = shutil.which("chromium"), shutil.which("npm")
 SPEEDSCOPE = "speedscope@1.25.0"

@@ -16,13 +16,12 @@ from analysis import details
 from analysis.figures import save, timeline as figure
 from analysis.figures.base import BESIDE, NARROW, WIDE, Drawn, NotDrawn
 
-sys.path.insert(0, str(planted.__file__).rpartition("/tests/")[0] + "/analysis")
 
 # pylint: disable=wrong-import-position
-from derive.timeline import EVENTS, Timeline, block  # noqa: E402 (by the names that the front has)
-from front import trace  # noqa: E402
-from text.layout import lay_out  # noqa: E402
-from text.timeline import lines  # noqa: E402
+from analysis.derive.timeline import EVENTS, Timeline, block  # noqa: E402 (by the names that the front has)
+from analysis.front import trace  # noqa: E402
+from analysis.text.layout import lay_out  # noqa: E402
+from analysis.text.timeline import lines  # noqa: E402
 
 KINDS = [event.name for event in EVENTS]
 LOOPBACK = 7  # the counter of a cause

@@ -29,7 +29,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests/fixtures"))
 
 import texts  # noqa: E402 (not in the path before)
-from front.host import completed  # noqa: E402 (texts adds the path)
+from analysis.front.host import completed  # noqa: E402 (texts adds the path)
 
 BUILD = os.environ.get("SENDPATH_BIN", str(ROOT))
 ANALYZE = os.path.join(BUILD, "analyze")

@@ -7,11 +7,11 @@ import resource
 
 import pytest
 
-from advise.program import parse
-from advise.program_text import lines
+from analysis.advise.program import parse
+from analysis.advise.program_text import lines
 from conftest import ANALYZE, PROGRAMS, ROOT, Receiver, check, needs_bpf, run
-from findings import words
-from findings.rules import Finding
+from analysis.findings import words
+from analysis.findings.rules import Finding
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
 

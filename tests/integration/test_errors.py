@@ -393,7 +393,7 @@ def gone(*pids):
 
 def is_front(pid):
     """Is it the process that asks for runs and reports them?"""
-    return b"analysis/front/__main__.py" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+    return b"analysis/__main__.py\0front" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
 def children(pid):

@@ -187,16 +187,16 @@ def test_the_front_reports_what_it_has_when_the_engine_is_gone(home):
 # A front that does something else.
 FRONT = """
 import json, os, signal, sys
-sys.path.insert(0, {analysis!r})
-from derive import record
-from front.session import serve
+sys.path.insert(0, {root!r})
+from analysis.derive import record
+from analysis.front.session import serve
 {body}
-sys.exit(serve(sys.argv[1], 3))
+sys.exit(serve(sys.argv[2], 3))
 """
 
 
 def other_front(home, body):
-    (home / "analysis/front/__main__.py").write_text(FRONT.format(analysis=str(ROOT / "analysis"), body=body))
+    (home / "analysis/__main__.py").write_text(FRONT.format(root=str(ROOT), body=body))
 
 
 def test_a_signal_while_a_record_is_made_loses_none(home):
@@ -237,10 +237,10 @@ def test_python_is_needed(home):
     shutil.rmtree(home / "analysis")
     result = as_sudo(home, "--variant", "twocopy", "--messages", "10")
     assert result.returncode == 3
-    assert len(result.stderr.splitlines()) == 1 and "analysis/front" in result.stderr
+    assert len(result.stderr.splitlines()) == 1 and "analysis/__main__.py" in result.stderr
 
 
-@pytest.mark.parametrize("what", ["analysis/front/__main__.py", "analysis/text", "analysis", "."])
+@pytest.mark.parametrize("what", ["analysis/__main__.py", "analysis/text", "analysis", "."])
 @pytest.mark.parametrize("how", ["owner", "others", "group"])
 def test_root_starts_no_file_that_others_may_write(home, what, how):
     path = home / what

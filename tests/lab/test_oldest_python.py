@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 TREE = Path(__file__).resolve().parent.parent.parent
-ANALYSIS = TREE / "analysis"
 KEPT = sorted((TREE / "tests/fixtures/raw").glob("*.json"))
 PACKAGES = "python3.9-minimal", "libpython3.9-minimal", "libpython3.9-stdlib", "libssl1.1"
 FLAGS = "-B", "-S", "-X", "utf8"
@@ -18,8 +17,8 @@ FLAGS = "-B", "-S", "-X", "utf8"
 IMPORT = """
 import sys, typing
 sys.path.insert(0, sys.argv[1])
-import front.session, advise.advise
-from advise import advise, runs, search
+import analysis.front.session, analysis.advise.advise
+from analysis.advise import advise, runs, search
 for hint in search.Answer, runs.Path:
     typing.get_type_hints(hint)
 print(sys.version_info[:2])
@@ -46,7 +45,7 @@ def python():
 
 
 def test_it_imports_all_of_the_front(python):
-    done = python("-c", IMPORT, ANALYSIS)
+    done = python("-c", IMPORT, TREE)
     assert (done.returncode, done.stdout) == (0, "(3, 9)\n"), done.stderr
 
 
@@ -54,7 +53,7 @@ def test_kept_raw_lines_come_to_the_same(python, tmp_path):
     lines = tmp_path / "raw"
     lines.write_text("".join(json.dumps(json.loads(path.read_text())["raw"]) + "\n" for path in KEPT))
     for more in ("--json", "-"), ("--details",):
-        words = ANALYSIS / "derive/__main__.py", lines, *more
+        words = TREE / "analysis/__main__.py", "derive", lines, *more
         oldest = python(*words)
         assert oldest.returncode == 0, oldest.stderr
         here = subprocess.run([sys.executable, "-I", *FLAGS, *words], text=True, capture_output=True,

@@ -16,14 +16,14 @@ import pytest
 from hypothesis import given, strategies as st
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "analysis"))
+sys.path.insert(0, str(ROOT))
 
-from derive import hist  # noqa: E402
-from derive.record import BadRaw, record_of  # noqa: E402
-from derive.run import error_name  # noqa: E402
+from analysis.derive import hist  # noqa: E402
+from analysis.derive.record import BadRaw, record_of  # noqa: E402
+from analysis.derive.run import error_name  # noqa: E402
 
 KEPT = sorted((ROOT / "tests/fixtures/raw").glob("*.json"))
-COMMAND = [sys.executable, "-I", "-B", "-S", str(ROOT / "analysis/derive/__main__.py"), "-", "--json", "-"]
+COMMAND = [sys.executable, "-I", "-B", "-S", str(ROOT / "analysis/__main__.py"), "derive", "-", "--json", "-"]
 
 
 def kept(path):

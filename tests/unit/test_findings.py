@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, strategies as st
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "analysis"), str(ROOT / "tests/fixtures")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests/fixtures")]
 
 import findings_of  # noqa: E402 (not in the path before)
 import texts  # noqa: E402
-from findings import facts, rules, words  # noqa: E402
+from analysis.findings import facts, rules, words  # noqa: E402
 from findings_of import FACTS, NAMED  # noqa: E402
-from tables.causes import REFUSALS  # noqa: E402
-from tables.findings import BY_CODE, SEVERITIES  # noqa: E402
-from text.answer import sentence  # noqa: E402
+from analysis.tables.causes import REFUSALS  # noqa: E402
+from analysis.tables.findings import BY_CODE, SEVERITIES  # noqa: E402
+from analysis.text.answer import sentence  # noqa: E402
 
 
 def codes(name):

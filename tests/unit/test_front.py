@@ -14,15 +14,15 @@ import pytest
 from hypothesis import given, strategies as st
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "analysis"))
+sys.path.insert(0, str(ROOT))
 
-from faults import Fault  # noqa: E402
-from front import doctor  # noqa: E402
-from front.channel import Channel, Gone  # noqa: E402
-from front.folder import SEED_MAX, Folder, difference, sound_record  # noqa: E402
-from front.output import LineFile, why  # noqa: E402
-from front.plan import is_mine, order, without_twins  # noqa: E402
-from front.progress import duration_text  # noqa: E402
+from analysis.faults import Fault  # noqa: E402
+from analysis.front import doctor  # noqa: E402
+from analysis.front.channel import Channel, Gone  # noqa: E402
+from analysis.front.folder import SEED_MAX, Folder, difference, sound_record  # noqa: E402
+from analysis.front.output import LineFile, why  # noqa: E402
+from analysis.front.plan import is_mine, order, without_twins  # noqa: E402
+from analysis.front.progress import duration_text  # noqa: E402
 
 
 # Another implementation's order.
@@ -198,11 +198,11 @@ def test_json_lines_begin_on_a_line_of_their_own(tmp_path):
 def test_a_full_disk_leaves_what_was_there(tmp_path, write):
     path = tmp_path / "out"
     path.write_bytes(b"{}\n")
-    code = ("import sys; sys.path.insert(0, sys.argv[1])\nfrom front.output import LineFile\n"
+    code = ("import sys; sys.path.insert(0, sys.argv[1])\nfrom analysis.front.output import LineFile\n"
             f"try:\n    LineFile(sys.argv[2]).{write}(b'x' * 100000)\nexcept OSError as e: print(e.errno)")
     for file, size in ((path, 3), (tmp_path / "fresh", None)):
         done = subprocess.run(["bash", "-c", 'ulimit -f 8; exec "$@"', "-", sys.executable, "-c", code,
-                               str(ROOT / "analysis"), str(file)], stdout=subprocess.PIPE, check=True)
+                               str(ROOT), str(file)], stdout=subprocess.PIPE, check=True)
         assert int(done.stdout) == errno.EFBIG
         assert (file.stat().st_size if file.exists() else None) == size
 

@@ -11,8 +11,8 @@ ANALYSIS = ROOT / "analysis"
 # Prints the files of all modules, and where Python's own are.
 IMPORT = """
 import sys, sysconfig
-sys.path.insert(0, {analysis!r})
-import front.session, advise.advise
+sys.path.insert(0, {root!r})
+import analysis.front.session, analysis.advise.advise
 import json
 print(json.dumps([[getattr(module, "__file__", None) for module in list(sys.modules.values())],
                   [sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")]]))
@@ -21,7 +21,7 @@ print(json.dumps([[getattr(module, "__file__", None) for module in list(sys.modu
 
 def imported():
     """Paths in analysis/, and those that are neither there nor Python's own."""
-    said = subprocess.run([sys.executable, "-I", "-B", "-S", "-c", IMPORT.format(analysis=str(ANALYSIS))],
+    said = subprocess.run([sys.executable, "-I", "-B", "-S", "-c", IMPORT.format(root=str(ROOT))],
                           stdout=subprocess.PIPE, check=True, timeout=60).stdout
     files, folders = json.loads(said)
     files = [pathlib.Path(file).resolve() for file in files if file]

@@ -8,11 +8,11 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "analysis"))
+sys.path.insert(0, str(ROOT))
 
-from derive import hist, interval  # noqa: E402
-from front import live  # noqa: E402
-from tables.calls import CALLS  # noqa: E402
+from analysis.derive import hist, interval  # noqa: E402
+from analysis.front import live  # noqa: E402
+from analysis.tables.calls import CALLS  # noqa: E402
 
 SLOTS = {name: 2 * number for number, (_, name, *_) in enumerate(CALLS)}
 URING = 2 * len(CALLS) - 1

@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "analysis"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from derive.memory import counts, source_of  # noqa: E402 (it needs the path)
-from tables.memory import EVENTS, KINDS, QUANTITIES, SOURCES  # noqa: E402
+from analysis.derive.memory import counts, source_of  # noqa: E402 (it needs the path)
+from analysis.tables.memory import EVENTS, KINDS, QUANTITIES, SOURCES  # noqa: E402
 
 MIB = 1 << 20
 IMC = ["uncore_imc/cas_count_read/", "uncore_imc/cas_count_write/"]

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "analysis"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from derive.noise import TICKS, between, busy_threads, others_share  # noqa: E402
+from analysis.derive.noise import TICKS, between, busy_threads, others_share  # noqa: E402
 
 NOTHING = {"stat": None, "pressure": None, "throttled": None, "khz": None, "sender": None,
            "receiver": None, "time_s": 0.0}

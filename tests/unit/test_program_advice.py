@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "analysis"))
-from advise import advise, path_text  # noqa: E402
-from advise.program import Class, Program, parse  # noqa: E402
-from advise.program_text import lines, recommendation, verdict  # noqa: E402
-from advise.runs import Engine, Path  # noqa: E402
-from advise.search import SIZES, Answer, Ratio, crossover  # noqa: E402
-from findings import facts, rules  # noqa: E402
-from tables.advice import CALLS, METRICS  # noqa: E402
+sys.path.insert(0, str(ROOT))
+from analysis.advise import advise, path_text  # noqa: E402
+from analysis.advise.program import Class, Program, parse  # noqa: E402
+from analysis.advise.program_text import lines, recommendation, verdict  # noqa: E402
+from analysis.advise.runs import Engine, Path  # noqa: E402
+from analysis.advise.search import SIZES, Answer, Ratio, crossover  # noqa: E402
+from analysis.findings import facts, rules  # noqa: E402
+from analysis.tables.advice import CALLS, METRICS  # noqa: E402
 
 ETH0 = Path("none of 300 zero-copy sends to 10.9.0.2:40325 via eth0 was copied: zero-copy works here.",
             True, 0.0, False, None, True, None, "eth0", 131072, 8388608, None, ())

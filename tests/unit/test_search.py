@@ -12,12 +12,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "analysis"))
-import judge  # noqa: E402
-from advise import advise, path_text as text  # noqa: E402
-from advise.advise import Result, decide  # noqa: E402
-from advise.runs import Path  # noqa: E402
-from advise.search import LOOKS, SIZES, WRONG, Answer, Ratio, Run, Search, crossover  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+from analysis import judge  # noqa: E402
+from analysis.advise import advise, path_text as text  # noqa: E402
+from analysis.advise.advise import Result, decide  # noqa: E402
+from analysis.advise.runs import Path  # noqa: E402
+from analysis.advise.search import LOOKS, SIZES, WRONG, Answer, Ratio, Run, Search, crossover  # noqa: E402
 
 BLOCKS = 90
 PATH = Path("none of 300 zero-copy sends to 10.9.0.2:40325 via eth0 was copied: zero-copy works here. " * 4,

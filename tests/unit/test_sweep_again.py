@@ -10,11 +10,11 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "analysis"))
+sys.path.insert(0, str(ROOT))
 
-from front import runs  # noqa: E402
-from front.channel import Gone  # noqa: E402
-from front.runs import Grid, Sweep  # noqa: E402
+from analysis.front import runs  # noqa: E402
+from analysis.front.channel import Gone  # noqa: E402
+from analysis.front.runs import Grid, Sweep  # noqa: E402
 
 RAW = json.loads((ROOT / "tests/fixtures/raw/copying_load.json").read_text())["raw"]
 # What only makes them longer.

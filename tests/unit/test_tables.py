@@ -9,12 +9,12 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "analysis"))
+sys.path.insert(0, str(ROOT))
 
-from tables import documents, keys, renamed  # noqa: E402
-from tables.calls import CALLS  # noqa: E402
-from tables.causes import CAUSES, REFUSALS, SITES  # noqa: E402
-from tables.stages import NUMBERS, STAGES  # noqa: E402
+from analysis.tables import documents, keys, renamed  # noqa: E402
+from analysis.tables.calls import CALLS  # noqa: E402
+from analysis.tables.causes import CAUSES, REFUSALS, SITES  # noqa: E402
+from analysis.tables.stages import NUMBERS, STAGES  # noqa: E402
 
 def test_what_docs_have_of_the_tables_is_theirs():
     """make docs writes it."""

@@ -20,17 +20,17 @@ import pytest
 from hypothesis import given, strategies as st
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "analysis"), str(ROOT / "tests/fixtures")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests/fixtures")]
 
 import texts  # noqa: E402 (not in the path before)
-from tables import keys  # noqa: E402
-from derive import hist as filled  # noqa: E402
-from text import answer, calls, comparison, notes, record, table, timeline, units, zerocopy  # noqa: E402
-from text.cells import Cells  # noqa: E402
-from text.hist import Hist, shared  # noqa: E402
-from text.layout import lay_out  # noqa: E402
-from text.report import DETAILS, REPORT, SUMMARY, report  # noqa: E402
-from text.spread import median  # noqa: E402
+from analysis.tables import keys  # noqa: E402
+from analysis.derive import hist as filled  # noqa: E402
+from analysis.text import answer, calls, comparison, notes, record, table, timeline, units, zerocopy  # noqa: E402
+from analysis.text.cells import Cells  # noqa: E402
+from analysis.text.hist import Hist, shared  # noqa: E402
+from analysis.text.layout import lay_out  # noqa: E402
+from analysis.text.report import DETAILS, REPORT, SUMMARY, report  # noqa: E402
+from analysis.text.spread import median  # noqa: E402
 
 RECORDS = [texts.record(path.stem) for path in sorted(texts.RAW.glob("*.json"))]
 ODD = [None, {}, [], [None], "x", True, math.nan, -math.inf]
@@ -61,8 +61,8 @@ def test_a_report_leaves_records_alone():
 
 def test_it_needs_the_standard_library_alone():
     done = subprocess.run([sys.executable, "-I", "-B", "-S", "-c", f"""import sys
-sys.path.insert(0, {str(ROOT / "analysis")!r})
-import text.report
+sys.path.insert(0, {str(ROOT)!r})
+import analysis.text.report
 print(*sys.modules)"""], stdout=subprocess.PIPE, text=True, check=True, timeout=60)
     assert "numpy" not in done.stdout and "dataclasses" not in done.stdout
 

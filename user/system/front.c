@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SCRIPT	  "analysis/front/__main__.py"
+#define SCRIPT	  "analysis/__main__.py"
 #define CHANNEL	  3	      /* the front's descriptor */
 #define HEARD_MAX (64u << 10) /* longest line from the front */
 #define OFFER_MAX (64u << 10) /* longest line that front__offer() sends */
@@ -106,7 +106,7 @@ static void become(int end, const char *script)
 	    keep_descriptors(end))
 		_exit(STATUS_FAILED);
 	/* File names are bytes, and the text that the front reads is UTF-8 in every locale. */
-	execl(SYSTEM_PYTHON, SYSTEM_PYTHON, "-I", "-B", "-S", "-X", "utf8", script,
+	execl(SYSTEM_PYTHON, SYSTEM_PYTHON, "-I", "-B", "-S", "-X", "utf8", script, "front",
 	      program_invocation_short_name, NULL);
 	_exit(STATUS_SYSTEM);
 }
@@ -128,15 +128,15 @@ static int start(struct front *f, const char *script)
 	return err;
 }
 
-int front__check(const char *script, struct failure *f)
+int front__check(struct failure *f)
 {
-	char folder[PATH_MAX];
+	char script[PATH_MAX], folder[PATH_MAX];
+	int err = geteuid() ? 0 : files__find_part(SCRIPT, script, sizeof(script));
 
-	if (geteuid())
-		return 0;
+	if (geteuid() || err)
+		return err;
 	if (!realpath(script, folder))
 		return -errno;
-	*strrchr(folder, '/') = 0;
 	*strrchr(folder, '/') = 0;
 	return check_files(folder, f);
 }
@@ -154,7 +154,7 @@ int front__start(struct front **out, struct failure *failure)
 				   SYSTEM_PYTHON
 				   " is missing: install python3, or print raw lines with --raw");
 	if (!err)
-		err = front__check(script, failure);
+		err = front__check(failure);
 	if (!err)
 		err = start(f, script);
 	if (err)

@@ -21,10 +21,10 @@ struct front;
  */
 int front__start(struct front **out, struct failure *failure);
 /*
- * If this process is root: checks that no other users than those of front__start() may write to the
- * script and the files beside it. 0 or -errno.
+ * If this process is root: checks that no other users than those of front__start() may write to
+ * analysis/ or what is in it. 0 or -errno.
  */
-int front__check(const char *script, struct failure *f);
+int front__check(struct failure *f);
 
 /* Sends a line and frees it; NULL means no memory. 0 or -errno: -EPIPE: the front has ended. */
 int front__say(struct front *f, char *line);

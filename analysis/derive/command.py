@@ -2,18 +2,15 @@
 """analyze derive: run records and a report of raw lines."""
 
 import json
-import os
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-
-from derive.record import BadRaw, record_of  # noqa: E402 (the script's own folder is not in the path)
-from front.output import LineFile, Stream, complain, json_line, why  # noqa: E402
-from notes import Parser  # noqa: E402
-from tables.renamed import SCHEMA  # noqa: E402
-from text.cells import Cells  # noqa: E402
-from text.layout import lay_out  # noqa: E402
-from text.report import DETAILS, REPORT, report  # noqa: E402
+from analysis.derive.record import BadRaw, record_of
+from analysis.front.output import LineFile, Stream, complain, json_line, why
+from analysis.notes import Parser
+from analysis.tables.renamed import SCHEMA
+from analysis.text.cells import Cells
+from analysis.text.layout import lay_out
+from analysis.text.report import DETAILS, REPORT, report
 
 DESCRIPTION = "Makes run records, and a report, of the raw lines that analyze --raw printed."
 
@@ -65,6 +62,3 @@ def main(arguments):
     stream.write(lay_out(report(cells, DETAILS if options.details else REPORT), stream.colour()))
     return 0 if stream.check(lambda text: complain("analyze", text)) else 1
 
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
