@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """__main__.py COMMAND ...: all of Python that ./analyze starts.
 
-front PROGRAM makes runs by the engine on descriptor 3, and reports them; PROGRAM is the name that messages begin with.
-Other commands are those of ./analyze. Modules are imported late, because each command needs few of them, and most need
-no library.
+front PROGRAM makes runs by the engine on descriptor 3, and reports them; PROGRAM is the name with which messages
+begin. The front starts pftrace. Other commands are those of ./analyze. Modules are imported late, because each
+command needs few of them, and most need no library.
 """
 
 import os
@@ -20,6 +20,9 @@ def main(words):
     if words[:1] == ["derive"]:
         from analysis.derive import command
         return command.main(words[1:])
+    if words[:1] == ["pftrace"]:
+        from analysis.front import pftrace
+        return pftrace.main()
     from analysis import command_line
     return command_line.main(words)
 

@@ -242,7 +242,7 @@ def known(path) -> Result:
 
 
 def _measure(options, channel, progress) -> Result:
-    engine = Engine(channel, channel.hear(), progress.tick)
+    engine = Engine(channel, channel.receive(), progress.tick)
     load = Load(engine, options.budget / RUNS)
     if not options.target:
         return decide(load, progress)
@@ -261,11 +261,11 @@ def advise(channel, words, complain) -> int:
     try:
         options = parse(words)
         check_writable(options.json or "-")
-        channel.say({"ready": True})
+        channel.send({"ready": True})
         progress = Progress(options.budget)
         result = _measure(options, channel, progress)
         progress.end()
-        channel.say({"end": True})
+        channel.send({"end": True})
         unwritten = write(options.json, result) if options.json else None
         let_signals_end()
         if options.json != "-":

@@ -47,8 +47,8 @@ class Engine:
         """A run's record, and whether a signal ended it; seconds: 0 where it ends by itself. Raises
         KeyboardInterrupt where a signal came before it, and Fault.
         """
-        self.channel.say({"run": number, "repeat": 1, "seconds": seconds})
-        raw = self.channel.hear(self.tick)
+        self.channel.send({"run": number, "repeat": 1, "seconds": seconds})
+        raw = self.channel.receive(self.tick)
         if raw["schema"] == "sendpath.interrupted/1" or raw.get("interrupted") and not raw["window"]:
             raise KeyboardInterrupt
         if raw["error"]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The socket to the engine: a JSON object a line, both ways."""
+"""The socket to the engine. Each line is a JSON object, in both directions."""
 
 import json
 import os
@@ -22,7 +22,7 @@ class Channel:
         self.poll.register(fd, select.POLLIN)
 
     def _line(self, tick):
-        """Calls tick while nothing comes. Raises Gone where the lines end."""
+        """Calls tick every TICK_MS until a line comes. Raises Gone at the end of the lines."""
         parts = [self.unread]
         while b"\n" not in parts[-1]:
             while not self.poll.poll(TICK_MS):
@@ -37,15 +37,15 @@ class Channel:
         line, _, self.unread = b"".join(parts).partition(b"\n")
         return line
 
-    def hear(self, tick=lambda: None):
-        """The next object. Raises ValueError where the engine says none, Gone after its end."""
-        said = json.loads(self._line(tick).decode("utf-8", "surrogateescape"))
-        if not isinstance(said, dict):
-            raise ValueError("no object")
-        return said
+    def receive(self, tick=lambda: None):
+        """Returns the next object. Raises ValueError for a line that is not one, Gone after the engine's end."""
+        message = json.loads(self._line(tick).decode("utf-8", "surrogateescape"))
+        if not isinstance(message, dict):
+            raise ValueError("not an object")
+        return message
 
-    def say(self, value):
-        """Raises Gone where the engine does not hear it."""
+    def send(self, value):
+        """Sends an object. Raises Gone if the engine has ended."""
         try:
             write_all(self.fd, json.dumps(value).encode("ascii") + b"\n")
         except OSError as error:

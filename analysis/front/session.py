@@ -1,54 +1,61 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """One command line's runs, from the engine's first line to the report."""
 
+import functools
+
 from analysis.faults import Fault, printed
+from analysis.front import output
 from analysis.front.channel import Channel, Gone
-from analysis.front.output import Stream, complain, let_signals_end
-from analysis.front.runs import Grid, Sweep
+from analysis.front.runs import Grid
 
 
-def _advise(channel, words, say):
+def _advise(channel, words, complain):
     from analysis.advise.advise import advise  # the others need none of its modules
-    return printed(lambda: advise(channel, words, say), say)
+    return printed(lambda: advise(channel, words, complain), complain)
 
 
-def _doctor(channel, facts, say):
+def _doctor(channel, facts, complain):
     from analysis.front import doctor
-    out = Stream("stdout")
+    out = output.Stream("stdout")
     out.write(doctor.text(facts))
-    channel.say({"end": True})
-    return 0 if out.check(say) else 1
+    channel.send({"end": True})
+    return 0 if out.check(complain) else 1
+
+
+def _sweep(channel, begin, complain):
+    from analysis.front.sweep import Sweep
+    return Sweep(channel, begin, complain)
 
 
 def serve(program, fd):
-    """The exit status. program: the name that messages begin with; fd: the socket to the engine."""
-    def say(text):
-        complain(program, text)
-
+    """Serves the engine at the other end of the socket fd until it ends. Returns the exit status. program: the
+    name with which messages begin.
+    """
+    complain = functools.partial(output.complain, program)
     channel = Channel(fd)
     runs = None
     status = 0
     try:
-        begin = channel.hear()
+        begin = channel.receive()
         if begin["schema"] == "sendpath.advise-words/1":
-            return _advise(channel, begin["words"], say)
+            return _advise(channel, begin["words"], complain)
         if begin["schema"] == "sendpath.doctor/1":
-            return _doctor(channel, begin, say)
-        runs = (Sweep if begin["sweep"] else Grid)(channel, begin, say)
+            return _doctor(channel, begin, complain)
+        runs = (_sweep if begin["sweep"] else Grid)(channel, begin, complain)
         status = runs.make()
-        let_signals_end()
-        channel.say({"end": True})
+        output.let_signals_end()
+        channel.send({"end": True})
     except Gone:
-        if runs is None:  # it said why nothing is measured
+        if runs is None:  # the engine said why nothing is measured
             return 0
         if runs.progress:
             runs.progress.clear()
-        let_signals_end()
+        output.let_signals_end()
         status = 1
     except Fault as error:
-        say(str(error))
+        complain(str(error))
         return error.status
     except ValueError as error:
-        say(f"what the engine says is no line: {error}")
+        complain(f"the engine sent a line that cannot be read: {error}")
         status = 1
     return runs.finish() or status if runs else status

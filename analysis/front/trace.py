@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The file of a timeline: tracks of threads, CPUs and sockets, and arrows from a send to its completion.
 
-.json is Trace Event JSON; .pftrace is Perfetto's, by the messages of its Python package.
+.json is Trace Event JSON, .pftrace is Perfetto's format.
 """
 
 import collections
-import glob
 import json
 import os
-import sys
+import subprocess
 
 from analysis.faults import SYSTEM, Fault
 from analysis.text.record import safe_text
@@ -16,8 +15,8 @@ from analysis.text.units import counted
 
 THREADS, CPUS, SOCKETS = "threads", "CPUs", "sockets"
 GROUPS = {THREADS: 1, CPUS: 2, SOCKETS: 3}
-_LIBRARIES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
-                          ".venv/lib/python3*/site-packages")
+_ANALYSIS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_PYTHON = os.path.join(_ANALYSIS, ".venv/bin/python")
 OF_CPU = {"queued", "handed", "copied"}
 OF_SOCKET = {"completed", "notified", "read"}
 
@@ -25,21 +24,23 @@ OF_SOCKET = {"completed", "notified", "read"}
 Slice = collections.namedtuple("Slice", "track name begin end values starts ends", defaults=((), ()))
 
 
-def _messages():
-    """Perfetto's. The libraries of the report have an environment of their own."""
-    sys.path += [path for path in glob.glob(_LIBRARIES) if path not in sys.path]
+def _convert(tracks, steps):
+    """Returns the bytes of Perfetto's file, see pftrace.py. Raises Fault if its package is not installed."""
     try:
-        from perfetto.protos.perfetto.trace import perfetto_trace_pb2
-    except ImportError:
+        done = subprocess.run([_PYTHON, "-I", "-B", _ANALYSIS, "pftrace"], stdout=subprocess.PIPE,
+                              input=json.dumps({"tracks": tracks, "steps": steps}).encode("ascii"), check=False)
+    except FileNotFoundError:
+        done = None
+    if not done or done.returncode:
         raise Fault("--out: .pftrace needs Python's perfetto: run make analysis; or name a file that ends "
-                      "in .json", SYSTEM) from None
-    return perfetto_trace_pb2
+                    "in .json", SYSTEM)
+    return done.stdout
 
 
 def check(path):
-    """Can it be made? Raises Fault."""
+    """Raises Fault if a file of this name cannot be made."""
     if path.endswith(".pftrace"):
-        _messages()
+        _convert([], [])
 
 
 class Tracks:
@@ -142,39 +143,13 @@ def as_json(tracks):
 
 
 def as_pftrace(tracks):
-    pb = _messages()
-    trace = pb.Trace()
     numbers = {track: number for number, track in enumerate(tracks.names, len(GROUPS) + 1)}
-    for name, number, above in [*((group, number, 0) for group, number in GROUPS.items()),
-                                *((name, numbers[track], GROUPS[track[0]]) for track, name in tracks.names.items())]:
-        described = trace.packet.add().track_descriptor
-        described.uuid, described.name = number, name
-        if above:
-            described.parent_uuid = above
-    for time, begins, one in tracks.ordered():
-        packet = trace.packet.add()
-        packet.timestamp, packet.trusted_packet_sequence_id = time, 1
-        event = packet.track_event
-        event.track_uuid = numbers[one.track]
-        event.type = (pb.TrackEvent.TYPE_SLICE_END if not begins else
-                      pb.TrackEvent.TYPE_INSTANT if one.end is None else pb.TrackEvent.TYPE_SLICE_BEGIN)
-        if not begins:
-            continue
-        event.name = one.name
-        event.flow_ids.extend(one.starts)
-        event.terminating_flow_ids.extend(one.ends)
-        for name, value in one.values.items():
-            annotation = event.debug_annotations.add()
-            annotation.name = name
-            if isinstance(value, bool):
-                annotation.bool_value = value
-            elif isinstance(value, int):
-                annotation.int_value = value
-            else:
-                annotation.string_value = ", ".join(value) if isinstance(value, list) else str(value)
-    return trace.SerializeToString()
+    steps = [(time, "end" if not begins else "instant" if one.end is None else "begin", numbers[one.track], one.name,
+              one.values, one.starts, one.ends) for time, begins, one in tracks.ordered()]
+    return _convert([*((group, 0) for group in GROUPS),
+                     *((name, GROUPS[track[0]]) for track, name in tracks.names.items())], steps)
 
 
 def made(path, tracks):
-    """What the file has."""
+    """Returns the bytes of a file of this name."""
     return (as_pftrace if path.endswith(".pftrace") else as_json)(tracks)

@@ -234,19 +234,19 @@ def test_lines_come_in_any_pieces():
     ours, theirs = (end.detach() for end in socket.socketpair())
     channel = Channel(ours)
     os.write(theirs, b'{"a":1}\n{"b"')
-    assert channel.hear() == {"a": 1}
+    assert channel.receive() == {"a": 1}
     os.write(theirs, b":2}\n[]\n")
-    assert channel.hear() == {"b": 2}
+    assert channel.receive() == {"b": 2}
     with pytest.raises(ValueError):
-        channel.hear()
-    channel.say({"end": True})
+        channel.receive()
+    channel.send({"end": True})
     assert os.read(theirs, 99) == b'{"end": true}\n'
     os.write(theirs, b'{"half')
     os.close(theirs)
     with pytest.raises(Gone):
-        channel.hear()
+        channel.receive()
     with pytest.raises(Gone):
-        channel.say({})
+        channel.send({})
 
 
 @pytest.mark.parametrize("answer,device", [

@@ -275,10 +275,10 @@ KNOWN = {"schema": "sendpath.advise/3", "path": dataclasses.asdict(ETH0), "block
 class Channel:
     """An engine that has one configuration."""
 
-    def say(self, value):
+    def send(self, value):
         pass
 
-    def hear(self, _tick=None):
+    def receive(self, _tick=None):
         return {"cells": [{"cell": "observation", "label": "observing"}], "untraced": None}
 
 

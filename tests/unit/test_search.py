@@ -210,7 +210,7 @@ def test_watching_a_program_is_not_in_the_budget(monkeypatch):
     monkeypatch.setattr(advise, "Load", lambda *_: Disturbed(30_000, spread=0.001, seed=5))
     monkeypatch.setattr(advise, "watch", watch)
     options = advise.parse(["--pid=1", "--peer=10.0.0.2:1", "--watch=60s"])
-    channel = types.SimpleNamespace(hear=lambda: None)
+    channel = types.SimpleNamespace(receive=lambda: None)
     result = advise._measure(options, channel, advise.Progress(options.budget))
     assert result.blocks > 0 and result.elapsed_s == 0
 

@@ -12,9 +12,9 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from analysis.front import runs  # noqa: E402
+from analysis.front import sweep  # noqa: E402
 from analysis.front.channel import Gone  # noqa: E402
-from analysis.front.runs import Grid, Sweep  # noqa: E402
+from analysis.front.runs import Grid  # noqa: E402
 
 RAW = json.loads((ROOT / "tests/fixtures/raw/copying_load.json").read_text())["raw"]
 # What only makes them longer.
@@ -40,15 +40,15 @@ class Engine:
     def begin(self, repeat, **options):
         return {"cells": self.cells, "command_runs": False, "observes": False, "interval": False, "sweep": True, "decides": True,
                 "host": self.host, "kernel": RAW["host"]["kernel"], "version": "1", "command": ["sweep"],
-                "options": {**dict.fromkeys(runs._MEASURING), "shard": None, "order_seed": "5",
+                "options": {**dict.fromkeys(sweep._MEASURING), "shard": None, "order_seed": "5",
                             "grid": None, "retry": False, "decide": False, "budget": None,
                             "json": None, "folded": None, "fail_on": None, "out": None, "details": False,
                             "repeat": repeat, **options}}
 
-    def say(self, request):
+    def send(self, request):
         self.requests.append(request)
 
-    def hear(self, _tick=None):
+    def receive(self, _tick=None):
         if len(self.made) == self.end_after:
             return {"schema": "sendpath.interrupted/1"}
         number, repeat = self.requests[-1]["run"], self.requests[-1]["repeat"]
@@ -76,7 +76,7 @@ def fixture_swept(tmp_path, capfd, monkeypatch):
     monkeypatch.setattr(os, "fsync", lambda _: None)  # which takes longer than all else
 
     def swept(engine, repeat=9, **options):
-        made = Sweep(engine, engine.begin(repeat, out=str(tmp_path / "out"), **options), print)
+        made = sweep.Sweep(engine, engine.begin(repeat, out=str(tmp_path / "out"), **options), print)
         made.make()
         swept.status = made.finish()
         if made.folder.runs is not None:
@@ -108,7 +108,7 @@ def test_what_was_disturbed_is_made_again_at_the_end(swept):
 def test_and_so_often_only(swept):
     engine = Engine(busy=lambda number, repeat, made: repeat == 2)
     text, found = swept(engine, 7)
-    assert len(engine.made) == 42 + runs.AGAIN_MAX * 6
+    assert len(engine.made) == 42 + sweep.AGAIN_MAX * 6
     assert {one["n"] for one in found} == {6} and {len(one["discarded"]) for one in found} == {1}
     assert "6 disturbed runs left out of comparisons: the same command with --retry" in text
     again = Engine()
@@ -203,17 +203,17 @@ def test_and_though_it_is_interrupted(compared):
 def test_each_record_is_written_though_the_engine_ends(tmp_path):
     """And those of one configuration, which have no comparisons, as each run ends."""
     class Ends(Engine):
-        def hear(self, tick=None):
+        def receive(self, tick=None):
             if len(self.made) == 3:
                 raise Gone
-            heard.append(file.read_text().count("\n") if file.exists() else 0)
-            return super().hear(tick)
+            received.append(file.read_text().count("\n") if file.exists() else 0)
+            return super().receive(tick)
     for cells, before in (6, [0, 1, 1]), (1, [0, 1, 2]):
-        file, heard, engine = tmp_path / f"{cells}", [], Ends()
+        file, received, engine = tmp_path / f"{cells}", [], Ends()
         engine.cells = engine.cells[:cells]
         with pytest.raises(Gone):
             Grid(engine, engine.begin(7, json=str(file)), print).make()
-        assert heard == before and file.read_text().count("\n") == 3
+        assert received == before and file.read_text().count("\n") == 3
 
 
 def test_equal_configurations_are_one(compared):

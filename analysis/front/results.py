@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What makes records and reports of runs. Its imports take long: runs.py imports it after it has
+requested the first run, while the engine loads its programs.
+"""
+
+from analysis.derive.record import record_of
+from analysis.derive.run import Run
+from analysis.derive.timeline import Timeline
+from analysis.front.host import completed
+from analysis.front.live import Live
+from analysis.text.cells import Cells
+from analysis.text.layout import lay_out
+from analysis.text.profile import folded
+from analysis.text.report import DETAILS, REPORT, SUMMARY, report
+
+__all__ = ["Cells", "DETAILS", "Live", "REPORT", "SUMMARY", "completed", "folded", "print_report", "record_of",
+           "timeline_of"]
+
+
+def timeline_of(raw):
+    """The Timeline of a raw line."""
+    return Timeline(Run(raw))
+
+
+def print_report(cells, extent, stream):
+    stream.write(lay_out(report(cells, extent), stream.colour()))
