@@ -18,7 +18,7 @@ import msgspec
 
 from analysis.faults import USAGE, Fault
 from analysis.model import BadRecord, Head, Run
-from analysis.tables.renamed import FAILURE_SCHEMA, RENAMED, SCHEMA, current
+from analysis.tables.schemas import FAILURE_SCHEMA, SCHEMA
 
 SUFFIXES = (".jsonl", ".ndjson", ".json")
 LONGEST_LINE = 64 << 20
@@ -96,8 +96,6 @@ def parse(line: bytes) -> Run:
         text = line.decode()
         try:
             run = _RUN.decode(text)
-            if run.schema in (*RENAMED,):
-                run = _RUN.decode(msgspec.json.encode(current(msgspec.json.decode(text))))
         except msgspec.ValidationError:
             check_schema(_HEAD.decode(text).schema)
             raise
@@ -107,7 +105,7 @@ def parse(line: bytes) -> Run:
 
 def check_schema(schema: Any) -> None:
     """Raises BadRecord for what is foreign, older or newer, in words that say which."""
-    if schema in (SCHEMA, *RENAMED, FAILURE_SCHEMA):
+    if schema in (SCHEMA, FAILURE_SCHEMA):
         return
     match = re.fullmatch(r"sendpath\.(run|failure)/(\d{1,9})", schema) if isinstance(schema, str) else None
     if match:

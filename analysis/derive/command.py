@@ -7,7 +7,7 @@ import sys
 from analysis.derive.record import BadRaw, record_of
 from analysis.front.output import LineFile, Stream, complain, json_line, why
 from analysis.notes import Parser
-from analysis.tables.renamed import SCHEMA
+from analysis.tables.schemas import SCHEMA
 from analysis.text.cells import Cells
 from analysis.text.layout import lay_out
 from analysis.text.report import DETAILS, REPORT, report

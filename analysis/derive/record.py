@@ -6,7 +6,7 @@ import struct
 import time
 
 from analysis.findings import rules
-from analysis.tables.renamed import FAILURE_SCHEMA, SCHEMA
+from analysis.tables.schemas import FAILURE_SCHEMA, SCHEMA
 
 from . import calls, counters, groups, memory, noise, profile, requests, timeline, warnings, zerocopy
 from .run import Run, ratio

@@ -14,7 +14,6 @@ import time
 from analysis.faults import USAGE, Fault
 from analysis.front.output import append, json_line, why
 from analysis.front.plan import SEED_MAX
-from analysis.tables.renamed import current
 from analysis.text.record import at, safe_text
 
 PLAN = "plan.json"
@@ -53,7 +52,7 @@ def sound_record(line):
             continue
         if not isinstance(value, kind) or isinstance(value, bool):
             raise ValueError(f"/{path} is not of type {_TYPES[kind]}")
-    return current(record)
+    return record
 
 
 def _text(value):

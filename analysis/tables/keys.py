@@ -12,7 +12,7 @@ from .findings import CODES, SEVERITIES
 from .kinds import (COUNT, NAME, SHARE, TEXT, TRUTH, Key, Kind, block, integer, list_of,
                     mapping, null, number, one_of, only, positive, shared, text, tuples_of)
 from .profile import CONTEXTS
-from .renamed import FAILURE_SCHEMA, SCHEMA
+from .schemas import FAILURE_SCHEMA, SCHEMA
 from .timeline import LANES
 from .stages import STAGES
 

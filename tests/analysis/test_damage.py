@@ -45,7 +45,7 @@ def one_line(text):
     (b'{"schema": 7}\n', "not a run record"),
     (b'{"schema": "sendpath.run/0"}\n', "an older record (sendpath.run/0"),
     (b'{"schema": "sendpath.run/4"}\n', "a newer record (sendpath.run/4"),
-    (b'{"schema": "sendpath.run/1"}\n', "not a run record: object missing required field run"),
+    (b'{"schema": "sendpath.run/3"}\n', "not a run record: object missing required field run"),
     (b"[" * 100000 + b"\n", "not a run record"),
     (json.dumps(changed(GOOD, calls=[3])).encode(), "calls[0]: expected object, got int"),
     (json.dumps(changed(GOOD, app=[])).encode(), "app: expected object | null, got array"),

@@ -71,15 +71,6 @@ def test_io_uring_s_own_operations_count_too():
     assert row["zc_unflagged"] is None
 
 
-def test_both_schemas_say_how_much_the_hypervisor_took():
-    older = by_variant("twocopy")
-    older["run"] = {**older["run"], "stolen_share": 0.25}
-    newer = {**older, "schema": "sendpath.run/2",
-             "run": {**by_variant("twocopy")["run"], "id": "another", "steal_share": 0.5}}
-    newer["run"].pop("stolen_share", None)
-    assert [row["steal_share"] for row in rows(older, newer)] == [0.25, 0.5]
-
-
 def test_connections():
     record = next(r for r in samples() if r["serving"])
     row = rows(record)[0]
