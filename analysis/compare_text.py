@@ -39,9 +39,9 @@ def describe(name: str, path: str, frame: pl.DataFrame) -> str:
     machines = frame.select("host", "kernel", "arch", "cpus").unique().sort(
         "host", "kernel", nulls_last=True).rows()
     said = [", ".join(filter(None, (host or "a machine", " ".join(filter(None, ("Linux", kernel, arch))),
-                                    cpus and words.plural(cpus, "CPU")))) for host, kernel, arch, cpus in machines[:2]]
-    more = f" and {words.plural(len(machines) - 2, 'more machine')}" if len(machines) > 2 else ""
-    return f"{name}: {path}: {words.plural(frame.height, 'run')}, {first} to {last} UTC; {'; '.join(said)}{more}"
+                                    cpus and words.counted(cpus, "CPU")))) for host, kernel, arch, cpus in machines[:2]]
+    more = f" and {words.counted(len(machines) - 2, 'more machine')}" if len(machines) > 2 else ""
+    return f"{name}: {path}: {words.counted(frame.height, 'run')}, {first} to {last} UTC; {'; '.join(said)}{more}"
 
 
 def _spell(values):
@@ -58,14 +58,14 @@ def _changes(comparison):
 
 def _cells(comparison, everything):
     both = len({str(d.cell) for d in comparison.differences})
-    said = [f"{words.plural(both, 'configuration')} in both"]
+    said = [f"{words.counted(both, 'configuration')} in both"]
     for name, cells in (("A", comparison.only_a), ("B", comparison.only_b)):
         if cells:
             names = ": " + "; ".join(map(settings.cell, cells)) if everything else ""
             said.append(f"{len(cells)} only in {name} and not compared{names}")
     for name, count in zip("AB", comparison.failed):
         if count:
-            said.append(f"{words.plural(count, 'run')} of {name} left out, interrupted or failed")
+            said.append(f"{words.counted(count, 'run')} of {name} left out, interrupted or failed")
     if any(comparison.disturbed):
         said.append(left_out(comparison))
     if any(comparison.zeros):
@@ -76,12 +76,12 @@ def _cells(comparison, everything):
 def left_out(comparison: Comparison) -> str:
     """What noise took from the comparison."""
     of_a, of_b = comparison.disturbed
-    return f"{words.plural(of_a, 'run')} of A and {of_b} of B left out, disturbed ({comparison.why})"
+    return f"{words.counted(of_a, 'run')} of A and {of_b} of B left out, disturbed ({comparison.why})"
 
 
 def zeros(comparison: Comparison) -> str:
     of_a, of_b = comparison.zeros
-    return f"{words.plural(of_a, 'value')} of A and {of_b} of B left out: 0 has no ratio"
+    return f"{words.counted(of_a, 'value')} of A and {of_b} of B left out: 0 has no ratio"
 
 
 def _rows(found, comparison, everything):
@@ -129,7 +129,7 @@ def _how(comparison):
 
 def conclusion(comparison: Comparison) -> str:
     counts = {verdict: len(comparison.of(verdict)) for verdict in ORDER}
-    return (f"Of {words.plural(len(comparison.differences), 'comparison')}, B is better in {counts[BETTER]}, worse in "
+    return (f"Of {words.counted(len(comparison.differences), 'comparison')}, B is better in {counts[BETTER]}, worse in "
             f"{counts[WORSE]}, the same in {counts[SAME]}; {counts[INCONCLUSIVE]} "
             f"{'is' if counts[INCONCLUSIVE] == 1 else 'are'} inconclusive with these repeats.")
 

@@ -1,90 +1,122 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Numbers and tables in words for people. Pure."""
+"""Numbers and texts as people read them. The terminal and the page use the same functions."""
 
 import math
-
-from analysis.stats.interval import Estimate
+import re
 
 NOTHING = "-"
-
-
-def size(count: int) -> str:
-    """Bytes as the command line takes them: 64K."""
-    for unit, name in ((1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")):
-        if count and count % unit == 0:
-            return f"{count // unit}{name}"
-    return str(count)
-
+TEXT_MAX = 47  # characters; no measured number is longer
 
 # unit of a column -> (scale, what people read)
 UNITS = {"bit/s": (1e-9, "Gbit/s"), "ns": (1e-3, "us")}
 
 
-def number(value: float | None) -> str:
-    """Three significant digits, thousands apart: 0.0123, 12.3, 12,300; "-" for what is not known."""
+def decimal(value, decimals):
+    """Returns "1,234.50", with that many decimals."""
+    if abs(value) >= 1e20:
+        return "%g" % value
+    return f"{'-' if value < 0 else ''}{abs(value):,.{decimals}f}"
+
+
+def whole(value):
+    """Returns "1,234,567"."""
+    return decimal(value, 0)
+
+
+def number(value, digits=3):
+    """Returns a measured number with that many significant digits, or without decimals: "0.0123", "12", "12.3",
+    "12,345". "-": it is not known.
+    """
     if value is None or math.isnan(value):
         return NOTHING
     if value == 0 or math.isinf(value):
         return f"{value:g}"
-    # By way of its rounded value: 9.996 is 10.0.
-    rounded = float(f"{value:.2e}")
-    digits = 2 - math.floor(math.log10(abs(rounded)))
-    return f"{rounded:,.{max(digits, 0)}f}"
+    if abs(value) >= 10 ** digits - 0.5:
+        return whole(value)
+    text = f"{value:.{max(digits - 1 - math.floor(math.log10(abs(value))), 0)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def interval(estimate: Estimate, scale: float = 1.0) -> str:
-    """12.3 (11.9 to 12.6); without an interval the value alone."""
+def interval(estimate, scale=1.0):
+    """Returns "12.3 (11.9 to 12.6)", or the value alone. estimate: it has value, low, high and has_interval."""
     text = number(estimate.value * scale)
     if not estimate.has_interval:
         return text
     return f"{text} ({number(estimate.low * scale)} to {number(estimate.high * scale)})"
 
 
-def percent(share: float | None) -> str:
-    """100 %, 99.98 %, 0.02 %: never rounded to all or nothing."""
-    if share is None:
-        return NOTHING
-    if share in (0, 1):
-        return f"{share * 100:.0f} %"
-    for digits in range(1, 8):
-        text = f"{share * 100:.{digits}f}"
-        if float(text) not in (0, 100):
-            return f"{text} %"
-    return "nearly all" if share > 0.5 else "nearly none"
-
-
-def count(value: int) -> str:
-    """1,234,567"""
-    return f"{value:,d}"
-
-
-def estimate(value: Estimate, scale: float = 1.0) -> str:
-    """14.9 (13.1 to 15.2); without an interval, the number of values instead."""
+def estimate(value, scale=1.0):
+    """Returns the same with the number of values in place of a missing interval. value: it has n, too."""
     return interval(value, scale) + ("" if value.has_interval else f" (of {value.n}, no interval)")
 
 
-def plural(amount: int, word: str, words: str | None = None) -> str:
-    """1 run; 1,234 runs"""
-    return f"{amount:,d} {word if amount == 1 else words or word + 's'}"
+def percent(part, whole_=1):
+    """Returns "37.5 %". A share that is neither nothing nor all is at least 0.01 % and at most 99.99 %. "-": the
+    part is not known, or the whole is nothing.
+    """
+    if part is None or not whole_ > 0:
+        return NOTHING
+    share = 100 * part / whole_
+    if 0 < part < whole_:
+        share = min(max(share, 0.01), 99.99)
+    return f"{share:.{4 if 99.9 < share < 100 else 3}g} %"
 
 
-def starting(text: str) -> str:
-    """As a sentence begins."""
-    return text[:1].upper() + text[1:]
-
-
-def sentence(parts: list[str]) -> str:
-    """Its parts, but empty ones, with semicolons between; "" of none."""
-    text = "; ".join(filter(None, parts))
-    return starting(text) + "." if text else ""
-
-
-def level(reached: float) -> str:
+def level(reached):
+    """Returns the level of an interval: "99.22 %"."""
     return f"{100 * reached:.4g} %"
 
 
-def table(header: list[str], rows: list[list[str]]) -> str:
-    """Aligned columns: the first to the left, the others to the right."""
+def counted(value, unit, units=None):
+    """Returns "1 send" or "1,234 sends". units: the plural, unless it ends in s."""
+    text = whole(value)
+    return f"{text} {unit if text == '1' else units or unit + 's'}"[:TEXT_MAX]
+
+
+def time(ns):
+    """Returns "3.91 us" or "412 ms": three digits, and the unit that suits."""
+    unit, *larger = "ns", "us", "ms", "s"
+    while ns >= 999.5 and larger:
+        ns /= 1000
+        unit, *larger = larger
+    decimals = 0 if ns >= 99.95 or unit == "ns" else 1 if ns >= 9.995 else 2
+    return f"{ns:.{decimals}f} {unit}"[:TEXT_MAX]
+
+
+def duration(text):
+    """Returns the seconds of "10", "0.5", "10s" or "200ms", as common/units.c reads them. Raises ValueError."""
+    found = re.fullmatch(r"([0-9]+\.?[0-9]*|\.[0-9]+)(us|ms|s|m|h|)", text)
+    if not found:
+        raise ValueError(text)
+    return float(found[1]) * {"us": 1e-6, "ms": 1e-3, "m": 60, "h": 3600}.get(found[2], 1)
+
+
+def size(count):
+    """Returns bytes as the command line has them: "16K", "99999", "1M"."""
+    for shift, letter in (30, "G"), (20, "M"), (10, "K"):
+        if count >> shift and not count & (1 << shift) - 1:
+            return f"{count >> shift}{letter}"
+    return str(count)
+
+
+def listed(texts):
+    """Returns "a", "a and b" or "a, b and c"."""
+    return "".join(texts) if len(texts) < 2 else ", ".join(texts[:-1]) + " and " + texts[-1]
+
+
+def starting(text):
+    """Returns the text with a capital letter, as a sentence begins."""
+    return text[:1].upper() + text[1:]
+
+
+def sentence(*parts):
+    """Returns a sentence of its parts without the empty ones, with semicolons between them; "" of none."""
+    text = "; ".join(filter(None, parts))
+    return starting(text) + ("" if text.endswith(".") else ".") if text else ""
+
+
+def table(header, rows):
+    """Returns aligned columns: the first to the left, the others to the right."""
     lines = [header, *rows]
     widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
     return "\n".join("  ".join(text.rjust(width) if i else text.ljust(width)

@@ -23,6 +23,7 @@ import sys
 import time
 import typing
 
+from analysis import words
 from analysis import files, notes
 from analysis.advise import path_text, program_text
 from analysis.advise.program import Program, watch
@@ -33,7 +34,6 @@ from analysis.front.channel import Gone
 from analysis.front.output import let_signals_end
 from analysis.tables.advice import LONGEST, SCHEMA
 from analysis.tables.options import ADVISE_ANSWER, ADVISE_PATH, ADVISE_PROGRAM, ADVISE_WATCHED, add_options
-from analysis.text import units
 
 RUNS = 300  # that the budget is for, about; fewer, because starting one takes time too
 
@@ -64,7 +64,7 @@ class Result:
 
 def seconds(word: str) -> float:
     with contextlib.suppress(ValueError):
-        value = units.duration(word)
+        value = words.duration(word)
         if 0.1 <= value <= 86400:
             return value
     raise argparse.ArgumentTypeError(f"{word}: give 0.1 to 86400 seconds, such as 10, 0.5 or 200ms")
@@ -75,7 +75,7 @@ class Parser(argparse.ArgumentParser):
         raise Fault(f"advise: {notes.did_you_mean(self, message)}", USAGE)
 
 
-def parse(words):
+def parse(arguments):
     parser = Parser(prog="analyze advise", allow_abbrev=False, description=__doc__.split("\n\n")[0],
                     usage="analyze advise [OPTION...]\n"
                           "       analyze advise [OPTION...] --pid LIST | --comm NAME | --cgroup PATH\n"
@@ -85,9 +85,9 @@ def parse(words):
     add_options(parser.add_argument_group("the path (default: loopback)"), ADVISE_PATH)
     add_options(parser.add_argument_group("the program whose sends are judged"),
                 (*ADVISE_PROGRAM, *ADVISE_WATCHED), watch={"type": seconds, "default": 10})
-    end = words.index("--") if "--" in words else len(words)
-    options = parser.parse_args(words[:end])
-    options.command = words[end + 1:]
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    options = parser.parse_args(arguments[:end])
+    options.command = arguments[end + 1:]
     check(options, parser)
     return options
 
@@ -148,7 +148,7 @@ def decide(load, progress) -> Result:
         while not copied and (size := search.next_size()) is not None:
             if progress.elapsed + last > progress.budget:
                 break
-            progress.say(f"{units.size(size)}, block {count + 1}")
+            progress.say(f"{words.size(size)}, block {count + 1}")
             begun = time.monotonic()
             block, why = load.block(size)
             last = time.monotonic() - begun
@@ -253,13 +253,13 @@ def _measure(options, channel, progress) -> Result:
     return dataclasses.replace(found, program=program, interrupted=found.interrupted or interrupted)
 
 
-def advise(channel, words, complain) -> int:
+def advise(channel, arguments, complain) -> int:
     """All of the command: words are those of its command line. The exit status; a signal that came is
     the engine's to die by.
     """
     progress = None
     try:
-        options = parse(words)
+        options = parse(arguments)
         check_writable(options.json or "-")
         channel.send({"ready": True})
         progress = Progress(options.budget)

@@ -8,15 +8,10 @@ import textwrap
 from analysis.advise.search import Answer, crossover, deciding
 from analysis.judge import BETTER, WORSE
 from analysis.tables.advice import CALLS, METRICS, budget, changes, limits
-from analysis.text import units
-from analysis.text.units import size
+from analysis.words import counted, percent, size
 
 WIDTH = 80
 COPIED_MOST = 0.99
-
-
-def percent(share: float) -> str:
-    return units.percent(share, 1)
 
 
 def copied(path) -> str:
@@ -78,9 +73,9 @@ def lines(result) -> list[str]:
         words += f". {result.path.remedy}"
     rest = f"Rests on: {words.rstrip('.')}"
     if result.blocks or result.discarded:
-        rest += f"; {units.counted(result.blocks, 'block')} of three short runs in {result.elapsed_s:.0f} s"
+        rest += f"; {counted(result.blocks, 'block')} of three short runs in {result.elapsed_s:.0f} s"
     if result.discarded:
-        made = units.counted(result.blocks + len(result.discarded), "block")
+        made = counted(result.blocks + len(result.discarded), "block")
         rest += f"; {len(result.discarded)} of {made} discarded: {result.discarded[-1]}"
     rest += "."
     return paragraphs((recommendation(result.path, result.answers), 2),

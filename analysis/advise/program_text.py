@@ -6,14 +6,14 @@ from __future__ import annotations
 import errno
 import os
 
+from analysis import words
 from analysis.advise import path_text
 from analysis.advise.search import crossover
-from analysis.advise.path_text import COPIED_MOST, paragraphs, percent, times
-from analysis.findings import words
+from analysis.advise.path_text import COPIED_MOST, paragraphs, times
+from analysis.findings import sentences
 from analysis.findings.facts import IO_URING
 from analysis.findings.rules import NO_VERDICT
-from analysis.text.answer import sentence
-from analysis.text.units import counted, size
+from analysis.words import counted, percent, size
 
 ROWS_MAX = 8
 SMALL = 0.01  # of sends and of bytes: less is among the others
@@ -53,13 +53,13 @@ def _own_copies(program):
     """Findings that the kernel copied all of the program's zero-copy sends, or nearly all."""
     if program.copied is None or program.copied < COPIED_MOST:
         return []
-    return [finding for finding in program.found if words.is_copied(finding)]
+    return [finding for finding in program.found if sentences.is_copied(finding)]
 
 
 def _copied(program, path):
     """Why no send of the program is without a copy; None: that is not so."""
     if own := _own_copies(program):
-        return words.paragraphs(own)[0][0]
+        return sentences.paragraphs(own)[0][0]
     most = COPIED_MOST if program.copied is None else 1
     return _by_device(program, path) if program.device_share >= most else None
 
@@ -103,7 +103,7 @@ def _of_user(program, found):
         return (f"Leave {right:,} of its {asked:,} zero-copy sends as they are: they are of {size(found.pays)} "
                 f"and more, where it pays here. Whether the others pay is not known.")
     if program.copied is None:
-        why = [words.sentence([one]) for one in program.found
+        why = [sentences.sentence([one]) for one in program.found
                if one.code in NO_VERDICT and one.severity != "caveat"]
         return f"Whether its {asked:,} zero-copy sends pay is not known: {why[0] if why else 'none of them completed'}."
     if program.copied:
@@ -134,7 +134,7 @@ def _of_others(program, found, answers):
 
 def _told(paragraph):
     why, remedy = paragraph
-    return f"{sentence(why)} {remedy}".strip()
+    return f"{words.sentence(why)} {remedy}".strip()
 
 
 def recommendation(program, path, answers) -> str:
@@ -142,10 +142,10 @@ def recommendation(program, path, answers) -> str:
     found, copied = crossover(answers), _copied(program, path)
     urgent = [one for one in program.found if one.severity in URGENT]
     if urgent:
-        return _told(words.paragraphs(urgent)[0])
+        return _told(sentences.paragraphs(urgent)[0])
     other = [one for one in program.found if one.code == "other_protocol"]
-    if other and program.total("all_bytes") < LITTLE * words.other_bytes(other[0]):
-        return f"Nothing to advise: {words.sentence(other)}."
+    if other and program.total("all_bytes") < LITTLE * sentences.other_bytes(other[0]):
+        return f"Nothing to advise: {sentences.sentence(other)}."
     if not program.total("all_sends"):
         return f"Nothing to advise: {program.what} sent nothing by TCP."
     if not program.total("all_bytes"):
@@ -154,11 +154,11 @@ def recommendation(program, path, answers) -> str:
         return (f"Nothing to advise: {percent(program.total('other_bytes') / program.total('all_bytes'))} of its bytes "
                 "go by sendfile or splice, which copy no user data.")
     own = _own_copies(program)
-    if own and not words.is_final(own):
-        return _told(words.paragraphs(own)[0])
-    some = [one for one in program.found if words.is_copied(one)] if (program.copied or 0) > COPIED_MUCH else []
+    if own and not sentences.is_final(own):
+        return _told(sentences.paragraphs(own)[0])
+    some = [one for one in program.found if sentences.is_copied(one)] if (program.copied or 0) > COPIED_MUCH else []
     if some and not own and some[0].removable and not _by_device(program, path):
-        return _told(words.paragraphs(some)[0])
+        return _told(sentences.paragraphs(some)[0])
     if copied and program.total("zerocopy_sends"):
         return f"On this path, send {_without(program)}: {copied}."
     if copied:
@@ -222,7 +222,7 @@ def _table(program, found, copied):
 def _others(program, said):
     """Yields the findings that the recommendation does not mention."""
     found = [one for one in program.found if one.code not in SILENT]
-    for paragraph in words.paragraphs(found):
+    for paragraph in sentences.paragraphs(found):
         told = _told(paragraph)
         if paragraph[0].lower() not in said.lower():
             yield told

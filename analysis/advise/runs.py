@@ -10,9 +10,9 @@ from typing import Optional
 from analysis.advise.search import Run
 from analysis.derive.record import record_of
 from analysis.faults import Fault
-from analysis.findings import facts, rules, words
+from analysis.findings import facts, rules, sentences
 from analysis.front.host import completed
-from analysis.text.answer import sentence
+from analysis.words import sentence
 
 VARIANTS = ("zerocopy", "twocopy", "onecopy")
 
@@ -101,13 +101,13 @@ def _run(app):
 def _found(record):
     """Returns the fields of Path that the findings decide."""
     found = rules.of_records([record])
-    copied = [finding for finding in found if words.is_copied(finding)]
+    copied = [finding for finding in found if sentences.is_copied(finding)]
     failures = [finding for finding in found if finding.severity == "failure"]
-    said = [f"{sentence(why)} {do}".rstrip() for why, do in words.paragraphs(failures)]
-    said += [sentence(why) for why, _ in words.paragraphs([one for one in found if one not in failures])]
+    said = [f"{sentence(why)} {do}".rstrip() for why, do in sentences.paragraphs(failures)]
+    said += [sentence(why) for why, _ in sentences.paragraphs([one for one in found if one not in failures])]
     return {"words": " ".join(said), "copied": rules.copied_share(found, facts.of_records([record])),
             "works": False if copied else True if any(finding.code == "works" for finding in found) else None,
-            "final": bool(copied) and words.is_final(copied), "remedy": words.remedy(copied) if copied else None,
+            "final": bool(copied) and sentences.is_final(copied), "remedy": sentences.remedy(copied) if copied else None,
             "cause": copied[0].code.partition("_")[2] if copied else None}
 
 

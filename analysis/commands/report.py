@@ -56,6 +56,6 @@ def run(options):
         print(f"{clean(row.answer.question)}\n  {clean(row.answer.answer)}")
     for one in report.open:
         print(f"{one.question}\n  {one.answer}" + (f" To answer it: {clean(one.next)}" if one.next else ""))
-    print(f"\n{words.plural(len(report.all_pictures), 'figure')}; "
+    print(f"\n{words.counted(len(report.all_pictures), 'figure')}; "
           f"{', '.join(clean(str(page)) for page in pages)}")
     return 0

@@ -56,7 +56,7 @@ def _notes(frame, cells):
         said.append("Outliers are in the medians; among equal repeats one configuration in a hundred has one.")
     failed = frame.filter(~pl.col("complete")).height
     if failed:
-        said.append(f"{words.plural(failed, 'run')} left out, interrupted or failed.")
+        said.append(f"{words.counted(failed, 'run')} left out, interrupted or failed.")
     return " ".join(said)
 
 

@@ -7,20 +7,13 @@ since the window opened (at), and whether it is the window's first or last.
 
 from collections import Counter
 
+from analysis.words import percent
+
 from .hist import Hist
 from .run import Call, ratio, sum_of
 
 FORMAT = "{:>6} {:>11} {:>10} {:>9} {:>10} {:>6} {:>11} {:>7}"  # fits 80 columns
 HEADER = FORMAT.format("time s", "sends", "Mbit/s", "us p50", "p99", "failed", "zero-copy", "copied")
-
-
-def percent(part, whole):
-    """As "37.5 %"; what is neither nothing nor all is not rounded to either. "-" of nothing."""
-    if not whole > 0:
-        return "-"
-    share = 100 * part / whole
-    share = min(share, 99.9) if part < whole else share
-    return f"{max(share, 0.1) if part > 0 else share:.3g} %"
 
 
 def counted(raw):

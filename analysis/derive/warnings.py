@@ -2,7 +2,6 @@
 """What a reader must know of a run before its figures are believed."""
 
 from .noise import at, busy_threads, values
-from .run import sum_of
 
 
 def machine(run):

@@ -6,7 +6,7 @@ import polars as pl
 
 from analysis import words
 from analysis.advice import LEVEL, Advice, Answer
-from analysis.figures import labels, lines, style
+from analysis.figures import lines, style
 from analysis.figures.base import BESIDE, Drawn, Figure, NotDrawn
 from analysis.tables.advice import CALLS, METRICS
 
@@ -59,8 +59,8 @@ def draw(advice: Advice, width: int) -> Drawn | NotDrawn:
     notes = ("shaded: between these two sizes the answer changes",) if _changes(every) else ()
     better = [f"{METRICS[metric]} ({BETTER[metric]} zero-copy is better)" for metric in measured]
     description = (
-        f"Ratio of zero-copy to {labels.listed(list(NAMES.values()))} in {labels.listed(better)}, at "
-        f"{labels.listed([style.size_text(size) for size in sizes])} bytes a message; {told}.")
+        f"Ratio of zero-copy to {words.listed(list(NAMES.values()))} in {words.listed(better)}, at "
+        f"{words.listed([style.size_text(size) for size in sizes])} bytes a message; {told}.")
     beside = 2 if width > BESIDE and len(measured) > 1 else 1
     chart = alt.concat(*(_panel(metric, answers, sizes, width // beside) for metric, answers in measured.items()),
                        columns=beside, spacing=24)

@@ -9,11 +9,12 @@ from dataclasses import replace
 import altair as alt
 import polars as pl
 
-from analysis import stages
+from analysis import stages, words
 from analysis.figures import labels, style
 from analysis.figures.base import Data, Drawn, Figure, NotDrawn
 from analysis.figures.cells import shared_setting
 from analysis.tables.profile import SAMPLES_LEAST
+from analysis.tables.variants import in_order
 
 TITLE = "Kernel functions of sends"
 COMPARED = "Kernel functions of sends, compared"
@@ -82,7 +83,7 @@ def trees(data: Data, first: str | None = None) -> tuple[pl.DataFrame, dict[str,
         found.setdefault(variant, Node()).add(
             below(functions.split(";"), first), stage, samples)
     runs = data.sending.join(stacks.select("run_id"), on="run_id", how="semi")
-    return runs, {name: found[name] for name in style.order(list(found))
+    return runs, {name: found[name] for name in in_order(list(found))
                   if found[name].samples >= SAMPLES_LEAST}
 
 
@@ -152,8 +153,8 @@ def draw(data: Data, width: int) -> Drawn | NotDrawn:
     graphs = [flames(drawn[name], title, number, color, _TOOLTIPS, width)
               for number, (name, title) in enumerate(_titles(runs, found).items())]
     heaviest = [f"{max(rows, key=lambda row: row['own'])['function']} ({name})" for name, rows in drawn.items()]
-    description = (f"Flame graphs of {labels.listed(list(found))}: kernel functions by their share of the samples "
-                   f"in sends; the heaviest by themselves: {labels.listed(heaviest)}. {shared_setting(runs)}.")
+    description = (f"Flame graphs of {words.listed(list(found))}: kernel functions by their share of the samples "
+                   f"in sends; the heaviest by themselves: {words.listed(heaviest)}. {shared_setting(runs)}.")
     return _drawn(graphs, TITLE, runs, "width: share of the samples in sends, and of time off the CPU in samples",
                   description, width)
 
@@ -179,7 +180,7 @@ def _draw_differences(pairs: dict[str, tuple[Node, Node]], titles: dict[str, str
     tooltips = [*_TOOLTIPS, alt.Tooltip("before:Q", title=f"% in {first}", format=".1f")]
     graphs = [flames(differences(tree, reference), titles[name], number, color, tooltips, width)
               for number, (name, (tree, reference)) in enumerate(pairs.items())]
-    description = (f"Flame graphs of {labels.listed(list(pairs))}, coloured by how much more or "
+    description = (f"Flame graphs of {words.listed(list(pairs))}, coloured by how much more or "
                    f"less of the samples a function has than in {first}. {shared_setting(runs)}.")
     return _drawn(graphs, COMPARED, runs,
                   f"red: a larger share of the samples than in {first}, blue: a smaller one", description, width)

@@ -5,7 +5,7 @@ import altair as alt
 import polars as pl
 
 from analysis import hosts, words
-from analysis.figures import labels, style
+from analysis.figures import style
 from analysis.figures.base import Data, Drawn, Figure, NotDrawn
 
 TITLE = "Hosts beside one another"
@@ -68,7 +68,7 @@ def draw(data: Data, width: int) -> Drawn | NotDrawn:
     if len(names) < len(every):
         notes = (*notes, f"{len(every) - len(names)} of {len(every)} hosts are left out of the picture")
     description = (f"A matrix of {len(names)} hosts, sender by receiver: "
-                   f"{labels.listed([PANELS[panel] for panel in panels])}; {'; '.join(notes)}.")
+                   f"{words.listed([PANELS[panel] for panel in panels])}; {'; '.join(notes)}.")
     apart = {panel: [one.host for one in outliers if one.metric == panel] for panel in panels}
     chart = alt.concat(*(_panel(found.with_columns(pl.col("host").is_in(apart[panel]).alias("apart")), panel, columns)
                          for panel in panels), columns=max(1, width // (CELL * len(columns) + 160)), spacing=24)

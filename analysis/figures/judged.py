@@ -12,6 +12,7 @@ from analysis.figures import over, style
 from analysis.figures.base import Data
 from analysis.stats import crossover
 from analysis.summary import Comparison, compare
+from analysis.tables.variants import in_order
 
 MARGIN = f"{100 * judge.MARGIN:g} %"
 
@@ -38,9 +39,9 @@ class Kind:
         return style.size_text(unit * float(f"{value / unit:.2g}"))
 
     def compare(self, data: Data) -> list[Comparison]:
-        """All against the first, as style.LOOKS orders them."""
+        """All against the first, in the order of tables/variants.py."""
         runs = self.over.runs(data)
-        names = style.order(runs[self.over.name].drop_nulls().unique().to_list()) if runs.height else []
+        names = in_order(runs[self.over.name].drop_nulls().unique().to_list()) if runs.height else []
         return compare(runs, self.over.cell, self.over.name, [(name, names[0]) for name in names[1:]], self.metric)
 
 

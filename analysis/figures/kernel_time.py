@@ -4,7 +4,7 @@
 import altair as alt
 import polars as pl
 
-from analysis import stages
+from analysis import stages, words
 from analysis.figures import labels, lines, style
 from analysis.figures.base import Data, Drawn, Figure, NotDrawn
 from analysis.figures.cells import cells, shared_setting, spans, spread
@@ -120,8 +120,8 @@ def draw(data: Data, width: int) -> Drawn | NotDrawn:
                 "each panel has a scale of its own", *notes]
     description = (
         f"Mean kernel time of a send in microseconds, divided into "
-        f"{labels.listed([stages.words(name) for name in order])}, for "
-        f"{labels.listed(list(named.values()))}; panels: {'; '.join(panels)}. "
+        f"{words.listed([stages.words(name) for name in order])}, for "
+        f"{words.listed(list(named.values()))}; panels: {'; '.join(panels)}. "
         f"{shared_setting(runs)}; {how}.")
     return Drawn(style.themed(_chart(found, named, panels, order, width), TITLE, subtitle, description, width),
                  TITLE, description, notes)

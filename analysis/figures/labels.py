@@ -4,7 +4,7 @@
 import polars as pl
 
 from analysis import words
-from analysis.figures.style import order
+from analysis.tables.variants import in_order
 
 
 _COPIED = ((pl.col("zc_requests").fill_null(0) > 0).any().alias("asked"),
@@ -39,7 +39,7 @@ def _copied(asked: bool, low: float | None, high: float | None) -> str:
 def variants(runs: pl.DataFrame, column: str = "variant") -> dict[str, str]:
     """Each variant's label: its name, with what was copied of its sends in these runs."""
     return {name: f"{name} ({what})" if (what := copied(runs.filter(pl.col(column) == name))) else name
-            for name in order(runs[column].unique().to_list())}
+            for name in in_order(runs[column].unique().to_list())}
 
 
 def intervals(cells: pl.DataFrame) -> str:
@@ -57,11 +57,6 @@ def intervals(cells: pl.DataFrame) -> str:
     return text
 
 
-def listed(texts: list[str]) -> str:
-    """a; a and b; a, b and c."""
-    return "".join(texts) if len(texts) < 2 else ", ".join(texts[:-1]) + " and " + texts[-1]
-
-
 def counted(values: list[int], unit: str) -> str:
     """1 thread; 1, 2 and 4 threads."""
-    return f"{listed([str(value) for value in values])} {unit}" + ("" if values == [1] else "s")
+    return f"{words.listed([str(value) for value in values])} {unit}" + ("" if values == [1] else "s")

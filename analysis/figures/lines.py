@@ -8,6 +8,7 @@ import altair as alt
 import polars as pl
 
 from analysis.figures import labels, style
+from analysis.tables.variants import in_order
 
 # More panels than this nobody compares by eye.
 MOST_PANELS = 12
@@ -95,7 +96,7 @@ def _natural(row: tuple) -> list:
 def _titles(runs: pl.DataFrame) -> dict[str, str]:
     """Each panel's title: with what was copied in it, where that differs between panels."""
     titles = {panel: panel for panel in runs["panel"].unique()}
-    for variant in style.order(runs["variant"].drop_nulls().unique().to_list()):
+    for variant in in_order(runs["variant"].drop_nulls().unique().to_list()):
         mine = runs.filter((pl.col("variant") == variant) & (pl.col("zc_requests") > 0))
         said = {panel: labels.copied(part) or "not copied" for (panel,), part in mine.group_by("panel")}
         if len(set(said.values())) > 1:

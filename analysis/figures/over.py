@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import altair as alt
 import polars as pl
 
-from analysis import sweeps
+from analysis import sweeps, words
 from analysis.figures import labels, lines, style
 from analysis.figures.base import Data, Drawn, Figure, NotDrawn
 from analysis.figures.cells import cells, shared_setting, spans, with_setting
@@ -105,7 +105,7 @@ def by_size(data: Data) -> pl.DataFrame:
 
 
 SIZE = Over("message_bytes", style.size_axis,
-            lambda sizes: f"{labels.listed([style.size_text(s) for s in sizes])} bytes a message",
+            lambda sizes: f"{words.listed([style.size_text(s) for s in sizes])} bytes a message",
             "variant", "send variant", by_size, ["setting", "threads"],
             [threads_text(), pl.col("setting")])
 THREADS = Over("threads", lambda counts: style.count_axis(counts, "sending threads"),
@@ -163,9 +163,9 @@ def draw_over(data: Data, over: Over, title: str, metrics: list[Metric], why_not
     notes = (*told, *dict.fromkeys(note for some in notes for note in some))
     subtitle = [shared_setting(drawn), labels.intervals(every), *notes]
     description = (
-        f"{labels.listed([m.title for m in measured])} over "
+        f"{words.listed([m.title for m in measured])} over "
         f"{over.values(every[over.x].unique().sort().to_list())}, for "
-        f"{labels.listed(list(named.values()))}. {shared_setting(drawn)}; {labels.intervals(every)}.")
+        f"{words.listed(list(named.values()))}. {shared_setting(drawn)}; {labels.intervals(every)}.")
     chart = charts[0] if len(charts) == 1 else alt.concat(*charts, columns=beside, spacing=24)
     return Drawn(style.themed(chart, title, subtitle, description, width), title, description, notes)
 

@@ -91,7 +91,7 @@ def draw_ratio(kind: Kind, data: Data, width: int) -> Drawn | NotDrawn:
             f"{'' if len(counts) == 1 else f'{counts[0]} to '}{counts[-1]} pairs of runs; bars: confidence intervals; "
             "better or worse: the whole bar is outside of the band" +
             (", and repeats are enough" if any(c.judgment.reason == judge.FEW for c in found) else ""))
-    description = (f"Ratio of {kind.what} of {labels.listed(list(named.values()))} to {other} over {kind.unit}; "
+    description = (f"Ratio of {kind.what} of {words.listed(list(named.values()))} to {other} over {kind.unit}; "
                    f"{told}. {shared_setting(runs)}.")
     return Drawn(style.themed(chart, title, [told, *notes], description, width), title, description, notes)
 

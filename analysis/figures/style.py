@@ -15,6 +15,8 @@ from dataclasses import dataclass
 
 import altair as alt
 
+from analysis.tables.variants import SERVER_MODELS, VARIANTS
+
 INK = "#222222"
 ASIDE = "#444444"
 GRID = "#dddddd"
@@ -35,24 +37,22 @@ class Look:
 _SOLID = (1, 0)
 # Vega's wedge is too thin to be seen.
 _PENTAGON = "M0,-1L0.95,-0.31L0.59,0.81L-0.59,0.81L-0.95,-0.31Z"
-BLUE = Look("#0072b2", "circle", _SOLID)
-ORANGE = Look("#e69f00", "square", (7, 3))
-WINE = Look("#661100", "triangle-up", (2, 2))
-GREEN = Look("#44aa99", "diamond", (8, 3, 2, 3))
-PINK = Look("#cc79a7", "triangle-down", (4, 2))
-BLACK = Look("#000000", "cross", (1, 3))
-SKY = Look("#88ccee", "triangle-right", (10, 2))
-OLIVE = Look("#999933", "triangle-left", (5, 2, 1, 2))
-VIOLET = Look("#332288", _PENTAGON, (3, 3))
-GREY = Look("#777777", "arrow", (2, 4))
+PALETTE = {
+    "blue": Look("#0072b2", "circle", _SOLID),
+    "orange": Look("#e69f00", "square", (7, 3)),
+    "wine": Look("#661100", "triangle-up", (2, 2)),
+    "green": Look("#44aa99", "diamond", (8, 3, 2, 3)),
+    "pink": Look("#cc79a7", "triangle-down", (4, 2)),
+    "black": Look("#000000", "cross", (1, 3)),
+    "sky": Look("#88ccee", "triangle-right", (10, 2)),
+    "olive": Look("#999933", "triangle-left", (5, 2, 1, 2)),
+    "violet": Look("#332288", _PENTAGON, (3, 3)),
+    "grey": Look("#777777", "arrow", (2, 4)),
+}
+BLUE, ORANGE, WINE, GREEN, PINK, BLACK, SKY, OLIVE, VIOLET, GREY = PALETTE.values()
 
-LOOKS = {
-    "twocopy": BLUE, "onecopy": ORANGE, "zerocopy": WINE,
-    "write": SKY, "writev": OLIVE, "sendfile": GREEN, "splice": PINK,
-    "uring": VIOLET, "uring_zc": BLACK, "null": GREY,
-    "iterative": BLUE, "threaded": ORANGE, "select": WINE, "epoll": GREEN,
-    # What a bar is divided into.
-    "reading completions": ORANGE,
+LOOKS = {row.name: PALETTE[row.look] for row in (*VARIANTS, *SERVER_MODELS)} | {
+    "reading completions": ORANGE,  # a part of a bar
 }
 # Light beside dark, for what is stacked.
 _OTHERS = (SKY, VIOLET, PINK, BLACK, OLIVE, GREY)
@@ -75,12 +75,6 @@ def looks(names: list[str]) -> list[Look]:
     """The look of each name; those that have none of their own take what is left over."""
     spare = itertools.cycle(_OTHERS)
     return [LOOKS[name] if name in LOOKS else next(spare) for name in names]
-
-
-def order(names: list[str]) -> list[str]:
-    """The names in the order of LOOKS, then by letter."""
-    known = list(LOOKS)
-    return sorted(set(names), key=lambda n: (known.index(n) if n in known else len(known), n))
 
 
 def encodings(field: str, title: str, labels: dict[str, str]) -> dict[str, object]:

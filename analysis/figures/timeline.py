@@ -4,7 +4,7 @@
 import altair as alt
 import polars as pl
 
-from analysis import stages
+from analysis import stages, words
 from analysis.figures import labels, style
 from analysis.figures.base import Data, Drawn, Figure, NotDrawn
 from analysis.figures.cells import shared_setting
@@ -93,7 +93,7 @@ def draw(data: Data, width: int) -> Drawn | NotDrawn:
         panels.append(_lanes(found, what, *_scales(events), width))
         texts.append(f"{what}, returned after {first['took_ns'] / 1e3:,.1f} µs")
     shared = shared_setting(runs)
-    description = f"Lanes of {labels.listed(list(LANES))} over time: {'; '.join(texts)}. {shared}."
+    description = f"Lanes of {words.listed(list(LANES))} over time: {'; '.join(texts)}. {shared}."
     chart = alt.vconcat(*panels).resolve_scale(x="independent")
     return Drawn(style.themed(chart, TITLE, [shared, "bars: what took time, inner bars within outer ones; marks: what "
                                              "happened at a moment"], description, width), TITLE, description)

@@ -8,7 +8,7 @@ import resource
 
 from analysis.front import host
 from analysis.text.record import safe_text
-from analysis.text.units import counted, size
+from analysis.words import counted, size
 
 _INITIAL_PID_NAMESPACE = 0xEFFFFFFC  # PROC_PID_INIT_INO
 _BTF = {"yes": "yes", "no memory": "not read: no memory for it",

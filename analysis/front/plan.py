@@ -4,7 +4,7 @@ that follows from the seed, so that drift affects all equally.
 """
 
 from analysis.faults import USAGE, Fault
-from analysis.text.units import duration
+from analysis.words import duration
 
 SHARDS_MAX = 10000
 BUDGET_MAX = 10_000_000

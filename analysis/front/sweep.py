@@ -5,14 +5,14 @@ import time
 
 from analysis import judge
 from analysis.derive.record import command_line
-from analysis.faults import FAILED, SYSTEM, USAGE, Fault
+from analysis.faults import FAILED, SYSTEM, Fault
 from analysis.front import results
 from analysis.front.folder import Folder
 from analysis.front.output import Stream
 from analysis.front.plan import budget_of, is_mine, order, seed_of, shard_of, without_twins
 from analysis.front.runs import GUESS_S, Interrupted, Runs, is_disturbed, random_seed
 from analysis.tables.schemas import FAILURE_SCHEMA, SCHEMA
-from analysis.text.units import counted
+from analysis.words import counted
 
 AGAIN_MAX = 3  # times that a disturbed run is made again
 # The options that change what is measured.

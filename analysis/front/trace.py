@@ -11,7 +11,7 @@ import subprocess
 
 from analysis.faults import SYSTEM, Fault
 from analysis.text.record import safe_text
-from analysis.text.units import counted
+from analysis.words import counted
 
 THREADS, CPUS, SOCKETS = "threads", "CPUs", "sockets"
 GROUPS = {THREADS: 1, CPUS: 2, SOCKETS: 3}

@@ -28,7 +28,7 @@ def _compared(advice: Advice) -> list[str]:
 def _rests_on(advice: Advice) -> str:
     said = [advice.path.words.rstrip(". ") if advice.path else "the path was not measured"]
     if advice.blocks:
-        said.append(f"{words.plural(advice.blocks, 'block')} of three short runs in {advice.elapsed_s:.0f} s")
+        said.append(f"{words.counted(advice.blocks, 'block')} of three short runs in {advice.elapsed_s:.0f} s")
     if advice.program:
         said.append(f"{advice.program.what}, watched for {words.number(advice.program.seconds)} s")
     return f"It rests on: {'; '.join(filter(None, said))}."
@@ -60,14 +60,14 @@ def _tables(advice: Advice) -> list[Table]:
     tables = [Table(
         f"Zero-copy to the others; intervals in brackets reach {LEVEL}, better and worse are more "
         f"than {100 * MARGIN:g} % from 1", ("of", "against", "size (bytes)", "ratio", "zero-copy is", "blocks"),
-        tuple((METRICS[a.metric], CALLS[a.against], style.size_text(r.size), r.words, r.verdict, words.count(r.n))
+        tuple((METRICS[a.metric], CALLS[a.against], style.size_text(r.size), r.words, r.verdict, words.whole(r.n))
               for a in advice.answers for r in a.ratios))]
     if advice.program:
         tables.append(Table(
             f"Sends of {advice.program.what}",
             ("bytes a send", "without MSG_ZEROCOPY", "with it", "by sendfile and splice"),
-            tuple((f"{words.count(c.low)} to {words.count(c.high)}", words.count(c.sends),
-                   words.count(c.zerocopy_sends), words.count(c.other_sends))
+            tuple((f"{words.whole(c.low)} to {words.whole(c.high)}", words.whole(c.sends),
+                   words.whole(c.zerocopy_sends), words.whole(c.other_sends))
                   for c in advice.program.classes)))
     return [table for table in tables if table.rows]
 

@@ -5,12 +5,13 @@ measured."""
 import polars as pl
 
 from analysis import words
-from analysis.figures import judged, labels, style
+from analysis.figures import judged
 from analysis.figures.base import Data
 from analysis.report.base import Table
-from analysis.report.questions.common import failed, name
+from analysis.report.questions.common import failed
 from analysis.settings import named
 from analysis.tables.limits import LIMITS
+from analysis.tables.variants import in_order, in_words
 
 MACHINE = {"host": "host", "cpu_model": "processor", "arch": "machine type", "cpus": "CPUs",
            "virtual": "virtual machine", "kernel": "Linux", "debug_kernel": "debug kernel",
@@ -51,7 +52,7 @@ def machines(runs: pl.DataFrame) -> Table:
     rows = []
     for row in runs.group_by(*MACHINE, maintain_order=True).len().iter_rows(named=True):
         row["pmu"], row["tier"] = row["pmu"] or "none", row["tier"] or "not timed"
-        rows.append((*(_said(row[key]) for key in MACHINE), words.count(row["len"])))
+        rows.append((*(_said(row[key]) for key in MACHINE), words.whole(row["len"])))
     return Table("Machines", (*MACHINE.values(), "runs"), tuple(rows))
 
 
@@ -67,15 +68,15 @@ _NUMBERS = dict(enumerate("no one two three four five six seven eight nine ten".
 
 def _over(runs: pl.DataFrame) -> str:
     links = runs["link"].drop_nulls().unique().sort().to_list()
-    return f" over {labels.listed(links)}" if links else " between machines" if runs["peer"].count() else ""
+    return f" over {words.listed(links)}" if links else " between machines" if runs["peer"].count() else ""
 
 
 def title(data: Data) -> str:
     """What was compared."""
     said = []
     if data.sending.height:
-        names = [name(one) for one in style.order(data.sending["variant"].unique().to_list())][::-1]
-        said.append((labels.listed(names) if len(names) > 1 else f"{names[0]} sends") + _over(data.sending))
+        names = [in_words(one) for one in in_order(data.sending["variant"].unique().to_list())][::-1]
+        said.append((words.listed(names) if len(names) > 1 else f"{names[0]} sends") + _over(data.sending))
         records = judged.KINDS[0].over.runs(data)
         if records.height:
             said[0] += f", messages of {records['fields'].min()} to {records['fields'].max()} records"
@@ -90,9 +91,9 @@ def asked(runs: pl.DataFrame) -> list[str]:
     """What was run: how often, how long, when, and where."""
     whole = runs.filter(pl.col("complete").fill_null(True))
     cells = whole.group_by("cell", "host", "kernel", "link").len()["len"]
-    said = [f"{words.plural(runs.height, 'run')} of {words.plural(len(cells), 'configuration')}"]
+    said = [f"{words.counted(runs.height, 'run')} of {words.counted(len(cells), 'configuration')}"]
     if len(cells):
-        said[0] += (f", {words.plural(cells.min(), 'repeat')} each" if cells.min() == cells.max()
+        said[0] += (f", {words.counted(cells.min(), 'repeat')} each" if cells.min() == cells.max()
                     else f", {cells.min()} to {cells.max()} repeats each")
     windows = runs["duration_s"].drop_nulls()
     if windows.len():
@@ -105,7 +106,7 @@ def asked(runs: pl.DataFrame) -> list[str]:
     if machine.height == 1:
         cpus, virtual, pmu, kernel = machine.row(0)
         said.append(", ".join(filter(None, (
-            f"Linux {kernel or ''}".rstrip(), cpus and words.plural(cpus, "CPU"), virtual and "virtual machine",
+            f"Linux {kernel or ''}".rstrip(), cpus and words.counted(cpus, "CPU"), virtual and "virtual machine",
             not pmu and "no PMU"))))
     lacking = runs.height - whole.height
     return said + ([failed(lacking)] if lacking else [])
@@ -114,7 +115,7 @@ def asked(runs: pl.DataFrame) -> list[str]:
 def of_many(data: Data) -> list[str]:
     """What the runs of many hosts were."""
     total = data.fleet.totals.row(0, named=True)
-    said = [f"{words.plural(total['runs'], 'run')} of {words.plural(len(data.fleet.hosts), 'host')}"]
+    said = [f"{words.counted(total['runs'], 'run')} of {words.counted(len(data.fleet.hosts), 'host')}"]
     if total["complete"] < total["runs"]:
         said.append(failed(total["runs"] - total["complete"]))
     return [*said, "only hosts are compared here; a report of a few hosts answers the other questions"]
@@ -127,15 +128,15 @@ def _warned(code: str) -> pl.Expr:
 
 def caveats(runs: pl.DataFrame) -> tuple[str, ...]:
     """What limits all answers: dropped events, pacing, and messages that were due at a rate."""
-    every = words.plural(runs.height, "run")
+    every = words.counted(runs.height, "run")
     lossy = runs.filter(pl.any_horizontal([pl.col(name).fill_null(0) > 0 for name in LOST])).height
-    said = [f"{words.count(lossy)} of {every} had dropped events (above)"] if lossy else []
+    said = [f"{words.whole(lossy)} of {every} had dropped events (above)"] if lossy else []
     paced = runs.filter(_warned("paced")).height
     if paced:
-        said.append(f"congestion control paced {words.count(paced)} of {every}: it limits their throughput")
+        said.append(f"congestion control paced {words.whole(paced)} of {every}: it limits their throughput")
     rates = runs["rate_per_thread"].drop_nulls().unique().sort().to_list()
     if rates:
-        said.append(f"messages were due at {labels.listed([words.count(rate) for rate in rates])} a second per thread")
+        said.append(f"messages were due at {words.listed([words.whole(rate) for rate in rates])} a second per thread")
     return tuple(said)
 
 
@@ -144,8 +145,8 @@ def lost(totals: pl.DataFrame) -> str:
     total, parts = totals.row(0, named=True), []
     for column, (one, several, follows) in LOST.items():
         if total[f"{column}_runs"]:
-            parts.append(f"{words.plural(int(total[column]), one, several)} in {words.count(total[f'{column}_runs'])} "
-                         f"of {words.plural(total['runs'], 'run')}: {follows}")
+            parts.append(f"{words.counted(int(total[column]), one, several)} in {words.whole(total[f'{column}_runs'])} "
+                         f"of {words.counted(total['runs'], 'run')}: {follows}")
     return "; ".join(parts)
 
 
@@ -154,7 +155,7 @@ def hooks(data: Data) -> Table:
     found = data.details.hooks.sort("name", "runs", descending=[False, True])
     return Table("Hooks", ("hook", "mechanism", "status", "reason", "runs"), tuple(
         (row["name"] or "", row["mechanism"] or "-", row["status"] or "", row["reason"] or "",
-         words.count(row["runs"])) for row in found.iter_rows(named=True)))
+         words.whole(row["runs"])) for row in found.iter_rows(named=True)))
 
 
 def warnings(data: Data) -> Table:
@@ -172,7 +173,7 @@ def warnings(data: Data) -> Table:
                 ends = dict.fromkeys(f"{100 * end:.0f}" for end in (shares.min(), shares.max()))
                 said = [sentence.replace("%.0f %%", f"{' to '.join(ends)} %")]
         more = f" (and {len(said) - 1} like it)" if len(said) > 1 else ""
-        rows.append(((said[0] + more) if said else code, f"{words.count(count)} of {words.count(data.runs.height)}"))
+        rows.append(((said[0] + more) if said else code, f"{words.whole(count)} of {words.whole(data.runs.height)}"))
     return Table("Warnings", ("warning", "runs"), tuple(rows))
 
 
@@ -184,5 +185,5 @@ def unmeasured(data: Data) -> Table:
         found.setdefault((row["reason"] or "", way), []).append(row)
     return Table("Not measured", ("keys of the record", "reason", "what would measure it", "runs"), tuple(
         (", ".join(dict.fromkeys(row["key"] or "" for row in rows)), reason, way,
-         words.count(max(row["runs"] for row in rows)))
+         words.whole(max(row["runs"] for row in rows)))
         for (reason, way), rows in found.items()))

@@ -3,26 +3,20 @@
 
 import collections
 
+from analysis import words
+from analysis.findings import rules, sentences
 from analysis.judge import BETTER, INCONCLUSIVE, MARGIN, PRACTICAL, SAME, WORSE
+from analysis.tables.variants import in_words
 
-from analysis.findings import rules, words
-
-from . import units
 from .layout import BOLD
 from .record import string
 
-NAMES = {"twocopy": "two-copy", "onecopy": "one-copy", "zerocopy": "zero-copy"}
 SPEED = {BETTER: "faster", WORSE: "slower"}
 
 
 def name(cell):
     """What is compared, as sentences have it."""
-    one = string(cell.record, "load/server_model" if cell.cells.serving else "load/variant")
-    return NAMES.get(one, one)
-
-
-def sentence(text):
-    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".") if text else ""
+    return in_words(string(cell.record, "load/server_model" if cell.cells.serving else "load/variant"))
 
 
 def interval(found):
@@ -57,12 +51,12 @@ def results_of(found, what):
     """Of a variant and its comparisons in several configurations."""
     subject, other = name(found[0][0]), name(found[0][0].reference)
     parts = []
-    for verdict, words in ((BETTER, "faster"), (WORSE, "slower"),
+    for verdict, result in ((BETTER, "faster"), (WORSE, "slower"),
                            (SAME, f"the same within {100 * MARGIN:.0f} %"), (INCONCLUSIVE, INCONCLUSIVE)):
         some = [one["effect"] for _, one in found if one["verdict"] == verdict]
         if some:
             ends = "" if verdict not in SPEED else f" ({min(some):.2f} to {max(some):.2f} times the {what})"
-            parts.append(f"{words} in {len(some)}{ends}")
+            parts.append(f"{result} in {len(some)}{ends}")
     return f"of {len(found)} configurations, {subject} against {other} is {', '.join(parts)}"
 
 
@@ -86,7 +80,7 @@ def results(cells):
         (cell, one), *more = found
         if not more and one["verdict"] == INCONCLUSIVE and (one["n"] or one["discarded"]):
             open_.setdefault(other, []).append(
-                subject + (interval(one) or f" ({units.counted(one['n'], 'pair')} of runs)"))
+                subject + (interval(one) or f" ({words.counted(one['n'], 'pair')} of runs)"))
     for other, subjects in open_.items():
         yield f"inconclusive against {other}: {', '.join(subjects)}"
 
@@ -106,8 +100,8 @@ def needed(cells):
 def whys(found):
     """Returns what is wrong and what to do, each once. found: the findings of each cell that has some."""
     if len(found) == 1:
-        return words.paragraphs(found[0])
-    alike = collections.Counter(paragraph for findings in found for paragraph in words.paragraphs(findings, brief=True))
+        return sentences.paragraphs(found[0])
+    alike = collections.Counter(paragraph for findings in found for paragraph in sentences.paragraphs(findings, brief=True))
     return [(why if cells == len(found) else f"{why} in {cells} of {len(found)} configurations", do)
             for (why, do), cells in alike.items()]
 
@@ -123,13 +117,13 @@ def advice(asked):
 
 def answer(cells):
     """One paragraph."""
-    said = [sentence(one) for one in results(cells)]
+    said = [words.sentence(one) for one in results(cells)]
     asked = {cell: findings for cell in cells if (findings := rules.of_records(cell.records))}
     found = whys(list(asked.values()))
     if found and not any(do for _, do in found):
         found[0] = found[0][0], advice(list(asked))
     for number, (why, do) in enumerate(found):
-        said.append(f"Why: {why}." if any(said) and not number else sentence(why))
+        said.append(f"Why: {why}." if any(said) and not number else words.sentence(why))
         if do:
             said.append(f"Do: {imperative(do)}".rstrip(".") + ".")
     if any(said):
@@ -141,6 +135,6 @@ def discarded(cells):
     records = [record for cell in cells for record in cell.records]
     why = [string(record, "noise/disturbed") for record in records if string(record, "noise/disturbed")]
     if why and cells.comparisons:
-        yield f"{len(why)} of {units.counted(len(records), 'run')} discarded in ratios: {why[-1]}"
+        yield f"{len(why)} of {words.counted(len(records), 'run')} discarded in ratios: {why[-1]}"
     if needed(cells):
         yield needed(cells)

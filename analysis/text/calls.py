@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Sends by syscall and kind: of an observed program as tables, and which of them failed."""
 
+from analysis import words
 from analysis.findings.facts import PROTOCOLS
 
-from . import table, units
+from . import table
 from .columns import count as counted_in, mean_time, point
 from .head import unseen
 from .hist import Hist
@@ -43,12 +44,12 @@ def failures(cells):
             errors = [(safe_text(name), many) for name, many in members(call, "errors").items()]
             if failed(call) > 0:
                 yield f"failed: {title}, {call_name(call)}: " + ", ".join(
-                    f"{name} {units.whole(value(many))}" for name, many in errors
+                    f"{name} {words.whole(value(many))}" for name, many in errors
                     if name != INTERRUPTED)
             # Whether its handler has the kernel restart the call is settled afterwards.
             if interrupted(call) > 0:
                 yield (f"interrupted: {title}, {call_name(call)}: "
-                       f"{units.counted(interrupted(call), 'send')} by a signal ({INTERRUPTED}): the "
+                       f"{words.counted(interrupted(call), 'send')} by a signal ({INTERRUPTED}): the "
                        "kernel restarts the send, or the program sees EINTR")
 
 
@@ -58,9 +59,9 @@ def others(record):
     for name, title in PROTOCOLS.items():
         sends, sent = (value(record, f"observed/others/{name}_{what}") for what in ("sends", "bytes"))
         if sends > 0:
-            yield f"not measured: {units.counted(sends, 'send')} by {title}, {units.counted(sent, 'byte')}"
+            yield f"not measured: {words.counted(sends, 'send')} by {title}, {words.counted(sent, 'byte')}"
     if zerocopy > 0:
-        yield (f"not measured: {units.counted(zerocopy, 'zero-copy request')} by MPTCP, or protocols "
+        yield (f"not measured: {words.counted(zerocopy, 'zero-copy request')} by MPTCP, or protocols "
                "other than TCP")
 
 
@@ -68,7 +69,7 @@ def megabits(seconds):
     """A second, of a row's bytes."""
     def of(call):
         bits = value(call, "bytes") * 8 / 1e6
-        return units.decimal(bits / seconds if seconds > 0 else 0.0, 2 if bits < 1000 else 0)
+        return words.decimal(bits / seconds if seconds > 0 else 0.0, 2 if bits < 1000 else 0)
     return of
 
 
@@ -87,18 +88,18 @@ def observation(record):
             ("us/send", mean_time("wall_ns", 1e3)),
             ("p50", wall(500)),
             ("p99", wall(990)),
-            ("failed", lambda call: units.whole(failed(call)))))
+            ("failed", lambda call: words.whole(failed(call)))))
     elif under_way <= 0:
         # That there were none can be said only of those that could have been seen.
         blind = unseen(record) is None and at(record, "observed/others") is None
         yield "no TCP sends were seen" + ("; sends by MPTCP are not seen here" if blind else "")
     full = total(value(call, "errors/EAGAIN") for call in calls)
     if full > 0:
-        yield (f"{units.whole(full)} of the failed sends found the send buffer full (EAGAIN), which is normal for "
+        yield (f"{words.whole(full)} of the failed sends found the send buffer full (EAGAIN), which is normal for "
                "non-blocking sockets")
     yield from others(record)
     if under_way > 0:
-        yield f"{units.counted(under_way, 'send')} still under way when the window closed"
+        yield f"{words.counted(under_way, 'send')} still under way when the window closed"
     yield ""
 
 
@@ -130,6 +131,6 @@ def sizes(cells):
     yield from table.of(shown, (
         ("call", lambda row: row[2]),
         ("bytes/send", lambda row: row[3]),
-        ("sends", lambda row: units.whole(row[0])),
-        ("of sends", lambda row: units.percent(row[0], all_sends)),
-        ("of bytes", lambda row: units.percent(row[1], all_bytes))))
+        ("sends", lambda row: words.whole(row[0])),
+        ("of sends", lambda row: words.percent(row[0], all_sends)),
+        ("of bytes", lambda row: words.percent(row[1], all_bytes))))

@@ -3,10 +3,9 @@
 
 from itertools import chain
 
-from analysis import judge
+from analysis import judge, words
 from analysis.findings import facts
 
-from . import units
 from .hist import Hist, shared
 from .record import at, count, frozen, number, rows, safe_text, same, string, value
 from .spread import spread, total
@@ -200,11 +199,11 @@ class Cells:
         record = cell.record
         if self.serving:
             title = (f"{string(record, 'load/server_model')}, "
-                     f"{units.counted(value(record, 'load/connections'), 'connection')}")
+                     f"{words.counted(value(record, 'load/connections'), 'connection')}")
         else:
             title = string(record, "load/variant") if cell.at("load") is not None else "observed"
             if self.vary("load/message_bytes"):
-                title += f" {units.size(count(record, 'load/message_bytes'))}"
+                title += f" {words.size(count(record, 'load/message_bytes'))}"
             if self.vary("load/threads"):
                 title += f" x{value(record, 'load/threads'):.0f}"
         if self.vary("load/link"):

@@ -3,7 +3,8 @@
 None where nothing is known.
 """
 
-from . import units
+from analysis import words
+
 from .record import string, value
 
 
@@ -17,14 +18,14 @@ def text(path):
 
 def whole(path):
     """What repeats have in common, a number."""
-    return lambda cell: units.whole(value(cell.record, path))
+    return lambda cell: words.whole(value(cell.record, path))
 
 
 def middle(path, unit, decimals=0):
     """The median over the repeats."""
     def of(cell):
         spread = cell.spread(path)
-        return units.decimal(spread.middle / unit, decimals) if spread.count else None
+        return words.decimal(spread.middle / unit, decimals) if spread.count else None
     return of
 
 
@@ -34,7 +35,7 @@ def spread(path, unit, decimals=0):
 
     def of(cell):
         found = cell.spread(path)
-        low, high = (units.decimal(end / unit, decimals) for end in (found.low, found.high))
+        low, high = (words.decimal(end / unit, decimals) for end in (found.low, found.high))
         return f"{median(cell)} ({low}-{high})" if found.count > 1 else median(cell)
     return of
 
@@ -43,7 +44,7 @@ def total(path):
     """The sum over the repeats."""
     def of(cell):
         found = cell.sum(path)
-        return None if found is None else units.whole(found)
+        return None if found is None else words.whole(found)
     return of
 
 
@@ -51,13 +52,13 @@ def rate(path, per, unit=1):
     """A sum over the repeats per another."""
     def of(cell):
         found, by = cell.sum(path), cell.sum(per, 0.0)
-        return units.figure(found / by / unit, 4) if found is not None and by > 0 else None
+        return words.number(found / by / unit, 4) if found is not None and by > 0 else None
     return of
 
 
 def time(ns, unit):
     """With two decimals below 1,000."""
-    return units.decimal(ns / unit, 2 if ns / unit < 1000 else 0)
+    return words.decimal(ns / unit, 2 if ns / unit < 1000 else 0)
 
 
 def point(hist, per_mille, unit):
@@ -74,7 +75,7 @@ def percentile(path, per_mille, unit):
 
 def count(path, less=None):
     """Of a record's row: a number, less another."""
-    return lambda row: units.whole(value(row, path) - (value(row, less) if less else 0.0))
+    return lambda row: words.whole(value(row, path) - (value(row, less) if less else 0.0))
 
 
 def mean_time(path, unit):

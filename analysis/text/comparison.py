@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The table of a load: a row a cell."""
 
-from . import table, units
+from analysis import words
+
+from . import table
 from .answer import discarded
 from .columns import middle, percentile, point, spread, text, time, whole
 from .record import count, string
@@ -40,7 +42,7 @@ def cpu_seconds(*sides):
         if None in (received, *spent) or received / GIB <= 0:
             return None
         seconds = total(spent) / (received / GIB)
-        return units.decimal(seconds, 3 if seconds < 10 else 1)
+        return words.decimal(seconds, 3 if seconds < 10 else 1)
     return of
 
 
@@ -49,13 +51,13 @@ def copied(cell):
         return None
     block = "zerocopy" if cell.at("zerocopy/io_uring") is None else "zerocopy/io_uring"
     completions, copies = cell.sum(f"{block}/completions", 0.0), cell.sum(f"{block}/copied")
-    return "unknown" if copies is None or completions <= 0 else units.percent(copies, completions)
+    return "unknown" if copies is None or completions <= 0 else words.percent(copies, completions)
 
 
 # When it is shown, with --details: where cells differ in a key of the load, or as shown() has it; "": always.
 COLUMNS = (
     ("", "variant", text("load/variant")),
-    ("message_bytes", "size", lambda cell: units.size(count(cell.record, "load/message_bytes"))),
+    ("message_bytes", "size", lambda cell: words.size(count(cell.record, "load/message_bytes"))),
     ("fields", "fields", whole("load/fields")),
     ("threads", "threads", whole("load/threads")),
     ("link", "link", text("load/link")),

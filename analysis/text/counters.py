@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Counters, a row a side of each cell: totals over the windows of all repeats, then ratios."""
 
-from . import table, units
+from analysis import words
+
+from . import table
 from .record import rows, string
 
 # Scope in the record, name, block with its CPU time. A load has two sides, an observed command one. A
@@ -21,14 +23,14 @@ def ratio(event, per=None, unit=1.0):
     def of(cell, side):
         found = cell.counter(side[0], event)
         by = cell.counter(side[0], per) if per else cell.sum("app/received_bytes")
-        return units.figure(unit * found / by, 3) if found is not None and (by or 0) > 0 else None
+        return words.number(unit * found / by, 3) if found is not None and (by or 0) > 0 else None
     return of
 
 
 def seconds(key):
     def of(cell, side):
         found = cell.sum(f"{side[2]}/{key}")
-        return None if found is None else units.decimal(found, 3)
+        return None if found is None else words.decimal(found, 3)
     return of
 
 
@@ -55,7 +57,7 @@ def of_counter(row):
         found = cell.counter(side[0], event, pmu)
         if found is None:
             return None
-        return units.decimal(found / 1e6, 1) if is_time else units.whole(found)
+        return words.decimal(found / 1e6, 1) if is_time else words.whole(found)
     unit = f" {pmu}" if pmu not in ("", "cpu") else ""
     return f"{event}{unit}{' ms' if is_time else ''}", of
 

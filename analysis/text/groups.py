@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The groups that --by asks for: a table a run, the largest first."""
 
-from . import table, units
+from analysis import words
+
+from . import table
 from .columns import count, mean_time
 from .record import at, number, rows, string, value
 
@@ -24,7 +26,7 @@ def receiver(group):
 
 def copied(group):
     part, completions = number(group, "zerocopy/copied"), value(group, "zerocopy/completions")
-    return None if part is None or completions <= 0 else units.percent(part, completions)
+    return None if part is None or completions <= 0 else words.percent(part, completions)
 
 
 # By what the groups are of; "": always. Names of devices are unique in a network namespace only.
@@ -56,7 +58,7 @@ def of_run(by, title):
         yield f"and {len(found) - ROWS_MAX:,} more (--json has all of them)"
     rest = at(by, "rest")
     if rest is not None:
-        yield (f"and {units.counted(value(rest, 'sends'), 'send')} of groups for which there was no "
+        yield (f"and {words.counted(value(rest, 'sends'), 'send')} of groups for which there was no "
                "room (--by-max)")
     yield ""
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What stands above the figures: losses, the machine, the load."""
 
-from . import units
+from analysis import words
+
 from .record import at, count, flag, number, rows, string, value
 from .spread import total
 
@@ -21,7 +22,7 @@ def losses(cells):
     # If the kernel does not count them, a warning and a finding report that.
     skipped = total(cell.skipped_looks or 0.0 for cell in cells)
     if calls + completions > 0:
-        yield (f"dropped events: {units.counted(calls, 'call')} and {units.counted(completions, 'completion')} "
+        yield (f"dropped events: {words.counted(calls, 'call')} and {words.counted(completions, 'completion')} "
                "could not be followed: the counts below lack them")
         yield ""
     for many, before, unit, after in (
@@ -34,7 +35,7 @@ def losses(cells):
             (skipped, "the kernel skipped ", "run",
              "of the programs that see copies: the counts below may lack as many copies")):
         if many > 0:
-            yield f"dropped events: {before}{units.counted(many, unit)} {after}"
+            yield f"dropped events: {before}{words.counted(many, unit)} {after}"
             yield ""
 
 
@@ -42,7 +43,7 @@ def machine(record):
     mechanism = "not traced" if at(record, "plan/tier") is None else string(record, "plan/tier")
     return (f"sendpath {string(record, 'tool/version')} | "
             f"Linux {string(record, 'host/kernel')} {string(record, 'host/arch')} | "
-            f"{units.counted(value(record, 'host/nproc'), 'CPU')}"
+            f"{words.counted(value(record, 'host/nproc'), 'CPU')}"
             f"{', VM' if flag(record, 'host/virtualized') else ''}"
             f"{', no PMU' if at(record, 'host/pmu') is None else ''} | {mechanism}")
 
@@ -52,10 +53,10 @@ def extent(cells, unit):
     messages = number(cells.record, "load/messages_per_thread")
     if messages is None:
         elapsed = next(iter(cells)).spread("app/elapsed_s").middle
-        text = f" | {units.figure(elapsed, 3)} s each"
+        text = f" | {words.number(elapsed, 3)} s each"
     else:
         thread = "" if cells.serving else " per thread"
-        text = f" | {units.counted(messages, unit)}{thread} each"
+        text = f" | {words.counted(messages, unit)}{thread} each"
     return text + (f", {cells.repeats} repeats" if cells.repeats > 1 else "")
 
 
@@ -67,19 +68,19 @@ def serving_load(cells):
 def stream_load(cells):
     record = cells.record
     text = ("fields as listed" if cells.vary("load/fields")
-            else units.counted(value(record, "load/fields"), "field"))
+            else words.counted(value(record, "load/fields"), "field"))
     if not cells.vary("load/message_bytes"):
-        text += f" = {units.size(count(record, 'load/message_bytes'))} a message"
+        text += f" = {words.size(count(record, 'load/message_bytes'))} a message"
     if string(record, "load/workload") == "request":
         text += " | each asked for"
     if not cells.vary("load/threads"):
-        text += f" | {units.counted(value(record, 'load/threads'), 'thread')}"
+        text += f" | {words.counted(value(record, 'load/threads'), 'thread')}"
     return f"{text} | {cells.link}{extent(cells, 'message')}"
 
 
 def observation(cells):
     return (f"observed: {string(cells.record, 'observed/what')} | "
-            f"{units.decimal(value(cells.record, 'observed/seconds'), 1)} s")
+            f"{words.decimal(value(cells.record, 'observed/seconds'), 1)} s")
 
 
 def headline(cells):

@@ -3,10 +3,10 @@
 syscall and kind of send.
 """
 
+from analysis import words
 from analysis.derive.hist import COARSE
 from analysis.tables.stages import OF_NAME
 
-from . import units
 from .calls import call_name, same_call
 from .hist import Hist
 from .record import at, rows, string, value
@@ -25,9 +25,9 @@ def drawn(hist):
         yield (f"  {1 << power if power else 0:10} -> {(2 << power) - 1:<10} : {many:<12,} "
                f"|{bar:<{BAR_WIDTH}}|")
     points = ("p50", 500), ("p90", 900), ("p99", 990), ("p99.9", 999)
-    yield (f"  mean {units.time(hist.mean)}, " +
-           "".join(f"{name} {units.time(float(hist.percentile(per_mille)))}, "
-                   for name, per_mille in points) + f"max {units.time(float(hist.max))}")
+    yield (f"  mean {words.time(hist.mean)}, " +
+           "".join(f"{name} {words.time(float(hist.percentile(per_mille)))}, "
+                   for name, per_mille in points) + f"max {words.time(float(hist.max))}")
 
 
 def counted(calls):
@@ -38,9 +38,9 @@ def counted(calls):
         return
     sends, left_out = (total(value(one, key) for one in counters) for key in ("sends", "left_out"))
     sums = [total(value(one, f"events/{i}/sum") for one in counters) for i in range(len(events))]
-    means = [f"{string(event, 'event')} {units.whole(each / sends)}" for event, each in zip(events, sums) if sends > 0]
-    yield (f"  per send:{' ' if means else ''}{', '.join(means)} (mean of {units.counted(sends, 'send')}; "
-           f"left out, as they lost their CPU meanwhile: {units.whole(left_out)})")
+    means = [f"{string(event, 'event')} {words.whole(each / sends)}" for event, each in zip(events, sums) if sends > 0]
+    yield (f"  per send:{' ' if means else ''}{', '.join(means)} (mean of {words.counted(sends, 'send')}; "
+           f"left out, as they lost their CPU meanwhile: {words.whole(left_out)})")
 
 
 def of_call(cell, first):
@@ -49,14 +49,14 @@ def of_call(cell, first):
     sends = total(value(row, "sends") for row in calls)
     one_in = value(calls[-1], "timed_one_in")
     hist = Hist(*(at(row, "wall_ns") for row in calls))
-    yield f"kernel time of a send: {cell.title}, {call_name(first)}, {units.counted(sends, 'send')}"
+    yield f"kernel time of a send: {cell.title}, {call_name(first)}, {words.counted(sends, 'send')}"
     if hist.count:
         text, timed = f"  from {string(first, 'wall_ns/span')}", float(hist.count)
         if one_in > 1:
-            text += (f"; a sample of one in {units.whole(one_in)}, chosen at random: "
-                     f"{units.counted(timed, 'send')}")
+            text += (f"; a sample of one in {words.whole(one_in)}, chosen at random: "
+                     f"{words.counted(timed, 'send')}")
         elif sends > timed:
-            text += f"; not timed: {units.whole(sends - timed)}, which failed before, or whose start was missed"
+            text += f"; not timed: {words.whole(sends - timed)}, which failed before, or whose start was missed"
         yield text
         yield from drawn(hist)
         yield from counted(calls)
@@ -126,7 +126,7 @@ def of_stage(cell, first, name):
     if not hist.sum:
         return
     yield (f"{OF_NAME[name].words if name in OF_NAME else name} of a send: {cell.title}, {call_name(first)}, in "
-           f"{units.counted(float(hist.count), 'send')}")
+           f"{words.counted(float(hist.count), 'send')}")
     yield from drawn(hist)
     yield ""
 

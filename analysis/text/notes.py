@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Warnings, and what was not measured: by reason, with the option that would measure it."""
 
+from analysis import words
 from analysis.findings import facts
 from analysis.tables.limits import LIMITS
 
-from . import units
 from .head import UNSEEN
 from .record import frozen, number, rows, string
 
@@ -82,14 +82,14 @@ def folded(records):
     for code, found in by_code.items():
         text = found[0][2]
         if code in LIMIT_OF:
-            path, per, words = LIMIT_OF[code]
+            path, per, meaning = LIMIT_OF[code]
             parts = [(number(record, "/".join(path)), number(record, "/".join(per)) if per else 1)
                      for record, *_ in found]
             shares = [100 * part / whole for part, whole in parts if part is not None and whole]
             if shares:
-                digits = 1 if "%.1f" in words else 0
+                digits = 1 if "%.1f" in meaning else 0
                 ends = dict.fromkeys(f"{end:.{digits}f}" for end in (min(shares), max(shares)))
-                text = words.replace(f"%.{digits}f %%", " to ".join(ends) + " %")
+                text = meaning.replace(f"%.{digits}f %%", " to ".join(ends) + " %")
         elif len({text for *_, text in found}) > 1:
             text += f" (and {len({text for *_, text in found}) - 1} like it)"
         yield text, len(found), dict.fromkeys(title for _, title, _ in found)
@@ -118,7 +118,7 @@ def unsupported(cells):
            if string(row, "status") == "not supported"}
     events = list(why)
     if events:
-        more = f" and {units.counted(len(events) - 2, 'other counter')}" if len(events) > 2 else ""
+        more = f" and {words.counted(len(events) - 2, 'other counter')}" if len(events) > 2 else ""
         reason = (why[events[0]] if any(cell.at("host/pmu") is not None for cell in cells) else
                   "no PMU; run it where analyze doctor lists one")
         yield f"not measured: {', '.join(events[:2])}{more}: {reason}"
@@ -137,18 +137,18 @@ def notes(cells, short=False):
     optional, impossible = [], {}
     for row in distinct(cells, "unmeasured"):
         key = string(row, "key")
-        words = words_of(key)
+        what = words_of(key)
         if key in OPTIONS:
-            optional.append(OPTIONS[key] if short else f"{words} ({OPTIONS[key]})")
-        elif words:
-            impossible.setdefault(string(row, "reason"), {})[words] = None
+            optional.append(OPTIONS[key] if short else f"{what} ({OPTIONS[key]})")
+        elif what:
+            impossible.setdefault(string(row, "reason"), {})[what] = None
     if optional:
         yield f"not measured{' without' if short else ':'} {', '.join(optional)}"
-    by_words = {}
+    by_what = {}
     for reason, together in impossible.items():
         if reason != NEVER_ASKS:
-            by_words.setdefault(", ".join(together), []).append(reason)
-    for words, reasons in by_words.items():
-        like = f" (and {units.counted(len(reasons) - 1, 'reason')} like it)" if len(reasons) > 1 else ""
+            by_what.setdefault(", ".join(together), []).append(reason)
+    for what, reasons in by_what.items():
+        like = f" (and {words.counted(len(reasons) - 1, 'reason')} like it)" if len(reasons) > 1 else ""
         for reason in reasons[:1] if short else reasons:
-            yield f"not measured: {words}: {reason}{like if short else ''}"
+            yield f"not measured: {what}: {reason}{like if short else ''}"

@@ -3,7 +3,8 @@
 
 from operator import truediv
 
-from . import units
+from analysis import words
+
 from .record import value
 from .spread import total
 
@@ -19,10 +20,10 @@ def line(cell):
     known = ns > 0 and all(share and share > 0 for share in shares)
     text = f"overhead, {cell.title}: "
     if sends > 0:
-        text += f"{units.whole(ns / sends)} ns per send, "
+        text += f"{words.whole(ns / sends)} ns per send, "
     if known:
-        text += f"{units.percent(ns, total(map(truediv, each, shares)))} of the CPU time {whose}, "
-    return f"{text}{units.counted(runs, 'run')} of the BPF programs"
+        text += f"{words.percent(ns, total(map(truediv, each, shares)))} of the CPU time {whose}, "
+    return f"{text}{words.counted(runs, 'run')} of the BPF programs"
 
 
 def overhead(cells):

@@ -3,10 +3,11 @@
 
 from math import ceil, sqrt
 
+from analysis import words
 from analysis.tables.profile import CONTEXTS, MEASURING, SAMPLES_LEAST
 from analysis.tables.stages import STAGES
 
-from . import table, units
+from . import table
 from .record import at, count, rows, safe_text, string, value
 
 FUNCTIONS_MAX = 10
@@ -116,7 +117,7 @@ def functions(profiles):
 def too_few(profile):
     if not profile.sends:
         return f"{profile.title}: no sample is of a send; profile for longer"
-    return (f"{profile.title}: {units.counted(profile.sends, 'sample')} of sends, too few to name functions; "
+    return (f"{profile.title}: {words.counted(profile.sends, 'sample')} of sends, too few to name functions; "
             f"profile for {profile.seconds_needed()} s")
 
 
@@ -124,12 +125,12 @@ def folded(cells):
     """A line a stack of each cell, as flame graphs are made of: frames with semicolons between, then the
     samples. The first two frames are the cell and the send, or the context.
     """
-    words = {context.name: context.words for context in CONTEXTS}
+    heads = {context.name: context.words for context in CONTEXTS}
     for cell in cells:
         sums = {}
         for stack in cell.rows("profile/stacks"):
             context = string(stack, "context")
-            head = words[context]
+            head = heads[context]
             if context in IN_SEND:
                 flag = " MSG_ZEROCOPY" if at(stack, "zerocopy") else ""
                 head = f"{string(stack, 'syscall') or 'send'}{flag}"
@@ -149,10 +150,10 @@ def profile(cells):
         ["", *(p.title for p in profiles)],
         *([context.words, *(p.share(context.name) for p in profiles)] for context in CONTEXTS
           if any(p.contexts.get(context.name) for p in profiles)),
-        ["samples", *(units.whole(p.samples) for p in profiles)]])
+        ["samples", *(words.whole(p.samples) for p in profiles)]])
     for p in profiles:
         if p.lost:
-            yield f"{p.title}: {units.counted(p.lost, 'sample')} had no room and are left out"
+            yield f"{p.title}: {words.counted(p.lost, 'sample')} had no room and are left out"
     yield ""
     enough = [p for p in profiles if p.sends >= SAMPLES_LEAST]
     if enough:

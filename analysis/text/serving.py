@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Many connections: a row a server model and number of connections; why some are slow."""
 
-from . import table, units
+from analysis import words
+
+from . import table
 from .answer import discarded
 from .columns import middle, percentile, spread, text, total, whole
 from .comparison import ratio
@@ -19,7 +21,7 @@ MOST_EXPLAINED = 3
 def cpu_each(cell):
     """CPU time of the server for each answer."""
     found = [cell.sum(path) for path in ("app/user_s", "app/system_s", "serving/answered")]
-    return units.figure(1e3 * (found[0] + found[1]) / found[2], 3) if None not in found and found[2] else None
+    return words.number(1e3 * (found[0] + found[1]) / found[2], 3) if None not in found and found[2] else None
 
 
 # When it is shown: "": always.
@@ -78,18 +80,18 @@ def explained(cell):
     slow = answers.slower_than(SLOW_NS)
     if full + drops + again + lost + slow <= 0:
         return ""
-    parts = [f"{cell.title}: {slow:,} of {units.counted(float(answers.count), 'answer')} took a second "
+    parts = [f"{cell.title}: {slow:,} of {words.counted(float(answers.count), 'answer')} took a second "
             "or more"]
     if full > 0:
         parts.append(f"the listen queue (--backlog {value(cell.record, 'load/backlog'):.0f}) was full "
-                    f"{units.counted(full, 'time')}")
+                    f"{words.counted(full, 'time')}")
     if drops > full:
-        parts.append(f"dropped: {units.counted(drops - full, 'SYN')}")
+        parts.append(f"dropped: {words.counted(drops - full, 'SYN')}")
     if again > 0:
-        parts.append(f"retransmitted after 1, 2, 4 s: {units.counted(again, 'SYN')} or SYN-ACKs")
+        parts.append(f"retransmitted after 1, 2, 4 s: {words.counted(again, 'SYN')} or SYN-ACKs")
     if lost > 0:
         parts.append("established for the client and never answered, because the server had dropped the "
-                    f"end of the handshake: {units.counted(lost, 'connection')}")
+                    f"end of the handshake: {words.counted(lost, 'connection')}")
     if full + drops + again + lost <= 0:
         parts.append("nothing was dropped or retransmitted: they waited for the server")
     if waited >= WAITED_MUCH:

@@ -3,9 +3,10 @@
 a table, with off-CPU time below it.
 """
 
+from analysis import words
 from analysis.tables.stages import STAGES
 
-from . import table, units
+from . import table
 from .calls import call_name, same_call
 from .table import DETAILED_MAX
 from .record import at, frozen, rows, string, value
@@ -58,7 +59,7 @@ class Account:
         """
         most = self.per_send(self.wall) / 1e3
         decimals = 2 if most < 10 else 1 if most < 1000 else 0
-        return [units.decimal(self.per_send(total) / 1e3, decimals),
+        return [words.decimal(self.per_send(total) / 1e3, decimals),
                 f"{100 * total / whole:.1f} %" if whole > 0 else ""]
 
 
@@ -93,7 +94,7 @@ def bars(accounts):
         scales[size] = max(scales.get(size, 0.0), account.per_send(account.cpu))
     for account in accounts:
         scale = scales[frozen(account.cell.at("load/message_bytes"))]
-        yield (f"  {account.title:<{width}} {units.time(account.per_send(account.cpu)):>8}  |"
+        yield (f"  {account.title:<{width}} {words.time(account.per_send(account.cpu)):>8}  |"
                f"{bar(account, scale)}")
 
 
@@ -121,7 +122,7 @@ def times(accounts):
         *map(of_stage, shown(accounts, OFF_CPU)),
         row("in the call", lambda account: account.texts(account.wall, 0.0)),
         row("ns per byte on the CPU", lambda account: (
-            units.figure(account.cpu / account.bytes, 3) if account.bytes > 0 else "-", ""))])
+            words.number(account.cpu / account.bytes, 3) if account.bytes > 0 else "-", ""))])
 
 
 def counted(cells, event, counter):
@@ -130,7 +131,7 @@ def counted(cells, event, counter):
 
     def of_stage(stage):
         return [stage.words, *(
-            units.whole(account.per_send(account.of[stage.name])) if stage.name in account.of else "-"
+            words.whole(account.per_send(account.of[stage.name])) if stage.name in account.of else "-"
             for account in accounts)]
     return table.lines([[f"{event} per send", *(account.title for account in accounts)],
                         *map(of_stage, shown(accounts, ON_CPU))])
@@ -139,8 +140,8 @@ def counted(cells, event, counter):
 def beside(cells):
     """What costs time in the kernel besides, in no send."""
     for cell in cells:
-        parts = [f"{words} {units.time(hist.mean)} ({hist.count:,} times)"
-                for words, hist in ((words, cell.hist(path)) for path, words in BESIDE) if hist.count]
+        parts = [f"{what} {words.time(hist.mean)} ({hist.count:,} times)"
+                for what, hist in ((what, cell.hist(path)) for path, what in BESIDE) if hist.count]
         if parts:
             yield f"besides, {cell.title}: {', '.join(parts)}"
 
@@ -153,7 +154,7 @@ def stages(cells):
     first = accounts[0].first
     one_in = value(first, "stages/one_in")
     yield "where the kernel time of a send goes, on the CPU" + (
-        f"; of one send in {units.whole(one_in)}, chosen at random" if one_in > 1 else "")
+        f"; of one send in {words.whole(one_in)}, chosen at random" if one_in > 1 else "")
     yield f"  from {string(first, 'stages/span')}"
     yield from bars(accounts)
     if len(cells) <= DETAILED_MAX:

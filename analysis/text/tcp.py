@@ -3,7 +3,7 @@
 the sends became.
 """
 
-from . import units
+from analysis import words
 
 ROWS = (
     ("tcp/sending/retransmits", "segment", " retransmitted by the sending sockets"),
@@ -16,16 +16,16 @@ ROWS = (
 
 
 def line(cell):
-    found = ((cell.sum(path, 0.0), unit, words) for path, unit, words in ROWS)
-    events = [f"{units.counted(many, unit)}{words}" for many, unit, words in found if many > 0]
+    found = ((cell.sum(path, 0.0), unit, what) for path, unit, what in ROWS)
+    events = [f"{words.counted(many, unit)}{what}" for many, unit, what in found if many > 0]
     if not events:
         return ""
     text, repeats = f"TCP, {cell.title}: {', '.join(events)}", len(cell.records)
     window, trip = cell.sum("tcp/sending/cwnd_mean"), cell.sum("tcp/sending/rtt_mean_us")
     if window is not None:
-        text += f"; congestion window {units.counted(window / repeats, 'segment')} at the end"
+        text += f"; congestion window {words.counted(window / repeats, 'segment')} at the end"
     if trip is not None:
-        text += f", round trip {units.whole(trip / repeats)} us"
+        text += f", round trip {words.whole(trip / repeats)} us"
     return text
 
 

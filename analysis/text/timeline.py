@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What happened to single sends: how many, what of them is missing, the median one and the slowest."""
 
+from analysis import words
 from analysis.derive.run import ERRNO_RESTART, error_name
 
-from . import units
 from .record import at, count, flag, number, rows, string, value
 
 
-def after(send, key, words):
+def after(send, key, what):
     ns = number(send, key)
-    return [] if ns is None else [f"{words} after {units.time(ns)}"]
+    return [] if ns is None else [f"{what} after {words.time(ns)}"]
 
 
 def returned(send):
     """The bytes that TCP accepted, or how it failed."""
     found = value(send, "returned")
     if found >= 0:
-        return units.counted(found, "byte")
+        return words.counted(found, "byte")
     return f"failed ({error_name(min(int(-found), ERRNO_RESTART))})"
 
 
@@ -27,7 +27,7 @@ def life(send):
     copied = [] if not flag(send, "copied") else [f"copied ({causes})" if causes else "copied"]
     return ", ".join([
         f"send {count(send, 'number')}, {string(send, 'syscall')}{flags}, "
-        f"{returned(send)}: returned after {units.time(value(send, 'call_ns'))}",
+        f"{returned(send)}: returned after {words.time(value(send, 'call_ns'))}",
         *after(send, "received_ns", "received"), *copied, *after(send, "completion_ns", "completed"),
         *after(send, "read_ns", "read from the error queue")])
 
@@ -35,14 +35,14 @@ def life(send):
 def lines(record, title):
     lost, left_out = count(record, "timeline/lost"), count(record, "timeline/left_out")
     if lost or left_out:
-        yield (f"warning: the timeline of {title} has gaps: {units.counted(lost, 'event')} found no room in "
-               f"{units.counted(count(record, 'timeline/gaps'), 'place')}; left out at its end: "
-               f"{units.whole(left_out)}")
+        yield (f"warning: the timeline of {title} has gaps: {words.counted(lost, 'event')} found no room in "
+               f"{words.counted(count(record, 'timeline/gaps'), 'place')}; left out at its end: "
+               f"{words.whole(left_out)}")
     least = value(record, "timeline/slower_than_ns")
-    slow = f" slower than {units.time(least)}" if least else ""
-    yield (f"timeline of {title}: {units.counted(count(record, 'timeline/sends'), 'send')}{slow} by "
-           f"{units.counted(count(record, 'timeline/sockets'), 'socket')}, "
-           f"{units.counted(count(record, 'timeline/events'), 'event')}")
+    slow = f" slower than {words.time(least)}" if least else ""
+    yield (f"timeline of {title}: {words.counted(count(record, 'timeline/sends'), 'send')}{slow} by "
+           f"{words.counted(count(record, 'timeline/sockets'), 'socket')}, "
+           f"{words.counted(count(record, 'timeline/events'), 'event')}")
     for name in "median", "slowest":
         if at(record, f"timeline/{name}") is not None:
             yield f"  {name:<9}{life(at(record, f'timeline/{name}'))}"

@@ -3,10 +3,10 @@
 returned, in the order of these costs.
 """
 
+from analysis import words
 from analysis.findings import facts
 from analysis.tables.causes import REFUSAL_BY_NAME
 
-from . import units
 from .head import unseen
 from .record import at, rows, same, string, value
 
@@ -16,7 +16,7 @@ def labelled(label, text):
 
 
 def known(number, otherwise):
-    return otherwise if number is None else units.whole(number)
+    return otherwise if number is None else words.whole(number)
 
 
 def positive(cell, key):
@@ -32,11 +32,11 @@ def causes(cell):
         if row.device:
             text += f", {facts.device(found, row)}"
         if 0 < row.unflagged < row.sends:
-            text += f", {units.whole(row.unflagged)} of them unflagged"
+            text += f", {words.whole(row.unflagged)} of them unflagged"
         if row.skbs > 0:
             share = 100 * row.skbs_in_send / row.skbs
             text += f"; {share:.0f} % of the skbs inside the sends' own calls"
-        yield labelled(units.whole(row.sends), text)
+        yield labelled(words.whole(row.sends), text)
         yield labelled("", row.words.meaning)
         if row.stack:
             yield labelled("", row.stack)
@@ -81,16 +81,16 @@ def answers(cell):
     text = f"{known(flagged, 'not known')} by the kernel ({completion_hook(cell.record)})"
     inferred = cell.sum("lost/flags", 0.0)
     if inferred > 0:
-        text += f"; {units.counted(inferred, 'flag')} inferred from neighbouring completions"
+        text += f"; {words.counted(inferred, 'flag')} inferred from neighbouring completions"
     yield labelled("flagged", text)
     text = f"{known(cell.sum('zerocopy/unflagged'), 'not known how many')} copied without a flag"
     size = cell.sum("zerocopy/bytes_unflagged")
     if cell.sum("zerocopy/unflagged", 0.0) > 0 and size is not None:
-        text += f", {units.counted(size, 'byte')}"
+        text += f", {words.counted(size, 'byte')}"
     yield labelled("unflagged", text)
     unexplained = positive(cell, "unexplained")
     if unexplained:
-        yield labelled("unexplained", f"{units.whole(unexplained)} neither flagged nor seen to be "
+        yield labelled("unexplained", f"{words.whole(unexplained)} neither flagged nor seen to be "
                        "copied, whose pages reached no NIC")
     if None not in (reported, flagged) and reported != flagged:
         yield labelled("difference", "the kernel coalesces notifications, and the flag of the first "
@@ -100,16 +100,16 @@ def answers(cell):
 def skb_copies(cell):
     skbs, size = positive(cell, "skb_copies"), cell.sum("zerocopy/skb_copy_bytes")
     if skbs and size is not None:
-        yield labelled("copied", f"{units.counted(size, 'byte')} in {units.counted(skbs, 'skb')}")
+        yield labelled("copied", f"{words.counted(size, 'byte')} in {words.counted(skbs, 'skb')}")
 
 
 def ignored(cell):
     every, empty = (cell.sum(f"zerocopy/{key}", 0.0) for key in ("ignored", "ignored_empty"))
     parts = []
     if every > empty:
-        parts.append(f"{units.whole(every - empty)} because the socket lacks SO_ZEROCOPY")
+        parts.append(f"{words.whole(every - empty)} because the socket lacks SO_ZEROCOPY")
     if empty > 0:
-        parts.append(f"{units.whole(empty)} of zero length")
+        parts.append(f"{words.whole(empty)} of zero length")
     if parts:
         yield labelled("ignored", "; ".join(parts))
 
@@ -118,25 +118,25 @@ def refusals(cell):
     for row in cell.rows("zerocopy/refused"):
         cause = string(row, "cause")
         meaning = REFUSAL_BY_NAME[cause].meaning if cause in REFUSAL_BY_NAME else cause
-        count = units.whole(value(row, "count"))
+        count = words.whole(value(row, "count"))
         yield labelled("refused", f"{count}, {string(row, 'errno')}: {meaning}")
     yield from ignored(cell)
     outstanding, before = positive(cell, "outstanding"), positive(cell, "completions_before")
     if outstanding:
-        yield labelled("outstanding", f"{units.whole(outstanding)} without a completion when the "
+        yield labelled("outstanding", f"{words.whole(outstanding)} without a completion when the "
                        "window closed")
     if before:
-        yield labelled("earlier", f"{units.whole(before)} more completed, of sends from before the window or of other "
+        yield labelled("earlier", f"{words.whole(before)} more completed, of sends from before the window or of other "
                        "processes")
 
 
 def latency(cell):
     hist, untimed = cell.hist("zerocopy/completion_ns"), cell.sum("zerocopy/completions_untimed")
     if hist.count and untimed is not None:
-        p50, p99 = (units.time(float(hist.percentile(point))) for point in (500, 990))
-        yield labelled("completion", f"p50 {p50}, p99 {p99}, max {units.time(float(hist.max))}, span "
+        p50, p99 = (words.time(float(hist.percentile(point))) for point in (500, 990))
+        yield labelled("completion", f"p50 {p50}, p99 {p99}, max {words.time(float(hist.max))}, span "
                        f"{string(cell.record, 'zerocopy/completion_ns/span')}" +
-                       (f"; not timed: {units.whole(untimed)}" if untimed > 0 else ""))
+                       (f"; not timed: {words.whole(untimed)}" if untimed > 0 else ""))
 
 
 def pinned(cell):
@@ -145,9 +145,9 @@ def pinned(cell):
     if any(spread.count < len(cell.records) for spread in found):
         return
     size, pages, now = (spread.high for spread in found)
-    left = units.counted(now, "byte") if now > 0 else "none"
-    yield labelled("pinned", f"at most {units.counted(size, 'byte')}, for which RLIMIT_MEMLOCK is "
-                   f"charged {units.counted(pages, 'page')}; {left} when the window closed")
+    left = words.counted(now, "byte") if now > 0 else "none"
+    yield labelled("pinned", f"at most {words.counted(size, 'byte')}, for which RLIMIT_MEMLOCK is "
+                   f"charged {words.counted(pages, 'page')}; {left} when the window closed")
 
 
 def notifications(cell):
@@ -155,15 +155,15 @@ def notifications(cell):
                               for key in ("read", "reported", "ranges"))
     if read is None or reported is None:
         return
-    text = (f"the application read {units.counted(read, 'notification')} about "
-            f"{units.counted(reported, 'send')}")
+    text = (f"the application read {words.counted(read, 'notification')} about "
+            f"{words.counted(reported, 'send')}")
     if read > 0:
-        text += f", {units.figure(reported / read, 3)} sends per notification"
+        text += f", {words.number(reported / read, 3)} sends per notification"
     if ranges is not None:
-        text += f"; before coalescing: {units.whole(ranges)}"
+        text += f"; before coalescing: {words.whole(ranges)}"
     unread = positive(cell, "notifications/unread")
     if unread:
-        text += f"; completed, not yet read: {units.whole(unread)}"
+        text += f"; completed, not yet read: {words.whole(unread)}"
     yield labelled("notifications", text)
 
 
@@ -172,19 +172,19 @@ def error_queue(cell):
     sends = cell.sum("zerocopy/error_queue/sends", 0.0)
     if sends < 1:
         return
-    text = (f"{units.time(float(found.sum + empty.sum) / sends)} per send: "
-            f"{units.figure(found.count / sends, 2)} reads per send")
+    text = (f"{words.time(float(found.sum + empty.sum) / sends)} per send: "
+            f"{words.number(found.count / sends, 2)} reads per send")
     if found.count:
-        text += f" of {units.time(found.mean)}"
+        text += f" of {words.time(found.mean)}"
     if empty.count:
-        text += (f", and {units.figure(empty.count / sends, 2)} of {units.time(empty.mean)} that found "
+        text += (f", and {words.number(empty.count / sends, 2)} of {words.time(empty.mean)} that found "
                  "nothing")
     yield labelled("error queue", text)
 
 
 def copies(copied, completions):
     if copied > 0:
-        return f"{units.whole(copied)} of them copied ({units.percent(copied, completions)})"
+        return f"{words.whole(copied)} of them copied ({words.percent(copied, completions)})"
     return "none copied"
 
 
@@ -194,15 +194,15 @@ def uring(cell):
                                      for key in ("requests", "completions", "copied"))
     if (requests or 0) <= 0:
         return
-    text = f"{cell.title}: {units.counted(requests, 'send')} by io_uring's SEND_ZC"
+    text = f"{cell.title}: {words.counted(requests, 'send')} by io_uring's SEND_ZC"
     if completions is None:
         yield text + "; how many of them were copied is not known"
         return
-    text += f", {units.whole(completions)} completed, "
+    text += f", {words.whole(completions)} completed, "
     text += "how many of them were copied is not known" if copied is None else copies(copied, completions)
     outstanding = positive(cell, "io_uring/outstanding")
     if outstanding:
-        text += f"; without a completion when the window closed: {units.whole(outstanding)}"
+        text += f"; without a completion when the window closed: {words.whole(outstanding)}"
     yield text
 
 
@@ -214,11 +214,11 @@ def none_asked(cell):
 
 
 def summary(cell, requests):
-    text = f"{cell.title}: {units.counted(requests, 'send')}{receiver(cell)} asked for zero-copy"
+    text = f"{cell.title}: {words.counted(requests, 'send')}{receiver(cell)} asked for zero-copy"
     completions, copied = cell.sum("zerocopy/completions"), cell.sum("zerocopy/copied")
     if completions is None or copied is None:
         return text + "; how many were copied is not known"
-    return f"{text}, {units.whole(completions)} completed, {copies(copied, completions)}"
+    return f"{text}, {words.whole(completions)} completed, {copies(copied, completions)}"
 
 
 def zerocopy(cells):

@@ -10,7 +10,7 @@ import pytest
 from analysis.advise.program import parse
 from analysis.advise.program_text import lines
 from conftest import ANALYZE, PROGRAMS, ROOT, Receiver, check, needs_bpf, run
-from analysis.findings import words
+from analysis.findings import sentences
 from analysis.findings.rules import Finding
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
@@ -44,7 +44,7 @@ def observed(tmp_path, command, *options):
 def told(record, report, advice):
     """The codes of the record, whose sentences both texts have: the report of all, advise of the worst."""
     found = [Finding(**finding) for finding in record["findings"]]
-    paragraphs = words.paragraphs(found)
+    paragraphs = sentences.paragraphs(found)
     for why, _ in paragraphs:
         assert why[1:] in report, (why, report)
     if found and found[0].severity in ("failure", "no_effect"):

@@ -14,11 +14,11 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests/fixtures")]
 
 import findings_of  # noqa: E402 (not in the path before)
 import texts  # noqa: E402
-from analysis.findings import facts, rules, words  # noqa: E402
+from analysis import words  # noqa: E402
+from analysis.findings import facts, rules, sentences  # noqa: E402
 from findings_of import FACTS, NAMED  # noqa: E402
 from analysis.tables.causes import REFUSALS  # noqa: E402
 from analysis.tables.findings import BY_CODE, SEVERITIES  # noqa: E402
-from analysis.text.answer import sentence  # noqa: E402
 
 
 def codes(name):
@@ -86,7 +86,7 @@ def test_causes_are_safe_to_print():
     (row,) = rows = facts.causes([{"zerocopy": {"causes": [
         {"cause": "no_scatter_gather", "device": "eth\x1b[2J", "count": 9}]}}])
     assert (row.cause.name, facts.device(rows, row), row.sends) == ("no_scatter_gather", r"eth\x1b[2J", 9.0)
-    ((why, _),) = words.paragraphs(rules.of_facts([findings_of.copied(1000.0, row)]))
+    ((why, _),) = sentences.paragraphs(rules.of_facts([findings_of.copied(1000.0, row)]))
     assert facts.device(rows, row) in why
 
 
@@ -108,7 +108,7 @@ def test_a_flag_that_is_never_passed():
     others = others_of(tcp=400.0)._replace(unused=40.0)
     (finding,) = rules.of_facts([], others)
     assert (finding.code, finding.count, finding.total) == ("flag_never_passed", 40, 40)
-    assert "none of 40 sends passes MSG_ZEROCOPY" in words.sentence([finding])
+    assert "none of 40 sends passes MSG_ZEROCOPY" in sentences.sentence([finding])
     # A program that passes it to some of its sends knows of it.
     assert "flag_never_passed" not in [one.code for one in rules.of_facts([FACTS["all copied"]], others)]
     assert not rules.of_facts([], others_of(tcp=400.0))
@@ -122,13 +122,13 @@ def others_of(tcp=0.0, zerocopy=0.0, **sent):
 
 @pytest.mark.parametrize("others, said", [
     (others_of(tcp=1e6, unix=400.0), None),
-    (others_of(tcp=486.0, udp=5e7), "99.9 % of its bytes go by UDP; only TCP is analysed"),
+    (others_of(tcp=486.0, udp=5e7), "99.99 % of its bytes go by UDP; only TCP is analysed"),
     (others_of(tcp=1e6, udp=1e6, unix=2e6),
      "25 % of its bytes go by UDP and 50 % of its bytes go by Unix sockets; only TCP is analysed"),
-    (others_of(tcp=1e9, udp=1e3, zerocopy=2.0), "0.1 % of its bytes go by UDP and 2 sends by UDP or another protocol "
+    (others_of(tcp=1e9, udp=1e3, zerocopy=2.0), "0.01 % of its bytes go by UDP and 2 sends by UDP or another protocol "
      "requested zero-copy; only TCP is analysed")])
 def test_other_protocols_are_told_by_their_bytes(others, said):
-    assert [words.sentence([finding]) for finding in rules.of_facts([], others)] == ([said] if said else [])
+    assert [sentences.sentence([finding]) for finding in rules.of_facts([], others)] == ([said] if said else [])
 
 
 SENDS = st.one_of(st.integers(0, 5), st.integers(0, 1 << 40)).map(float)
@@ -165,16 +165,16 @@ def test_texts_have_what_findings_have(all_facts, others):
         assert finding.code in BY_CODE and 0 <= finding.count <= finding.total
         assert finding.code != "refused_send_buffer_full"
         assert not finding.device or "DEV" not in (finding.remedy or "").replace("DEV | grep tnl", "")
-    one_a_paragraph = [finding for finding in found if not words.is_copied(finding)]
-    said = words.paragraphs(found)
-    copied = {finding.interface for finding in found if words.is_copied(finding)}
+    one_a_paragraph = [finding for finding in found if not sentences.is_copied(finding)]
+    said = sentences.paragraphs(found)
+    copied = {finding.interface for finding in found if sentences.is_copied(finding)}
     assert len(said) == len(one_a_paragraph) + len(copied)
     for why, _ in said:
-        assert sentence(why).isprintable()
+        assert words.sentence(why).isprintable()
         assert all(float(share) <= 100 for share in re.findall(r"([0-9.]+) %", why))
     for finding in found:
-        alone = words.sentence([finding._replace(count=max(finding.total - 1, 0))])
-        assert not (finding.total > 1 and alone.startswith("all ") and not words.is_copied(finding))
+        alone = sentences.sentence([finding._replace(count=max(finding.total - 1, 0))])
+        assert not (finding.total > 1 and alone.startswith("all ") and not sentences.is_copied(finding))
 
 
 def test_an_alert_has_the_code_of_its_findings():

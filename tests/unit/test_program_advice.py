@@ -155,7 +155,7 @@ def test_every_send_is_copied_only_where_all_are(share, words):
 def test_a_few_bytes_by_tcp_decide_nothing_where_the_data_go_by_udp():
     others = facts.Others({"udp": 500.0, "mptcp": 0.0, "unix": 0.0}, {"udp": 5e7, "mptcp": 0.0, "unix": 0.0}, 0.0, 2.0, 486.0)
     control = program((243, 2), device="lo", findings=tuple(one._asdict() for one in rules.of_facts([], others)))
-    assert said(control) == "Nothing to advise: 99.9 % of its bytes go by UDP; only TCP is analysed."
+    assert said(control) == "Nothing to advise: 99.99 % of its bytes go by UDP; only TCP is analysed."
     assert "only TCP is analysed" not in said(program((100_000, 600), findings=control.findings))
 
 
@@ -165,7 +165,7 @@ def test_sends_that_copy_nothing_are_not_judged():
     assert "is copied" in "\n".join(lines(only, None, []))
     only.classes[0].add("sendfile", False, 5000, 500_000)
     text = "\n".join(lines(only, None, []))
-    assert text.startswith("Nothing to advise: 99.9 % of its bytes go by sendfile or splice") and "Next:" not in text
+    assert text.startswith("Nothing to advise: 99.94 % of its bytes go by sendfile or splice") and "Next:" not in text
     only.classes[0].sends = only.classes[0].bytes = 0
     assert "sendfile, splice\n" in "\n".join(lines(only, None, [])) + "\n"
 

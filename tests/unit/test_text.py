@@ -25,7 +25,8 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests/fixtures")]
 import texts  # noqa: E402 (not in the path before)
 from analysis.tables import keys  # noqa: E402
 from analysis.derive import hist as filled  # noqa: E402
-from analysis.text import answer, calls, comparison, notes, record, table, timeline, units, zerocopy  # noqa: E402
+from analysis import words  # noqa: E402
+from analysis.text import answer, calls, comparison, notes, record, table, timeline, zerocopy  # noqa: E402
 from analysis.text.cells import Cells  # noqa: E402
 from analysis.text.hist import Hist, shared  # noqa: E402
 from analysis.text.layout import lay_out  # noqa: E402
@@ -348,24 +349,24 @@ def test_medians():
 
 
 @pytest.mark.parametrize("text, expected", [
-    (units.whole(1234567.0), "1,234,567"), (units.whole(2.5), "2"), (units.whole(-1e20), "-1e+20"),
-    (units.decimal(-1234.5, 2), "-1,234.50"), (units.figure(1.234, 3), "1.23"),
-    (units.figure(1234.5, 3), "1,234"), (units.figure(999.5, 3), "1,000"), (units.size(16384), "16K"),
-    (units.size(99999), "99999"), (units.time(3912.0), "3.91 us"), (units.time(412e6), "412 ms"),
-    (units.time(99.0), "99 ns"), (units.counted(1.0, "send"), "1 send"),
-    (units.counted(0.0, "send"), "0 sends"), (units.percent(999999.0, 1e6), "99.9 %"),
-    (units.percent(1.0, 1e6), "0.1 %"), (units.percent(1.0, 1.0), "100 %"),
-    (units.percent(0.0, 0.0), "-")])
+    (words.whole(1234567.0), "1,234,567"), (words.whole(2.5), "2"), (words.whole(-1e20), "-1e+20"),
+    (words.decimal(-1234.5, 2), "-1,234.50"), (words.number(1.234, 3), "1.23"),
+    (words.number(1234.5, 3), "1,234"), (words.number(999.5, 3), "1,000"), (words.number(9.996), "10"), (words.number(12345), "12,345"), (words.size(16384), "16K"),
+    (words.size(99999), "99999"), (words.time(3912.0), "3.91 us"), (words.time(412e6), "412 ms"),
+    (words.time(99.0), "99 ns"), (words.counted(1.0, "send"), "1 send"),
+    (words.counted(0.0, "send"), "0 sends"), (words.percent(999999.0, 1e6), "99.99 %"),
+    (words.percent(1.0, 1e6), "0.01 %"), (words.percent(0.375), "37.5 %"), (words.percent(None), "-"), (words.percent(1.0, 1.0), "100 %"),
+    (words.percent(0.0, 0.0), "-")])
 def test_numbers_as_people_write_them(text, expected):
     assert text == expected
 
 
 def test_durations_are_read_as_c_reads_them():
-    assert [units.duration(text) for text in ("10", "0.5", "10s", "200ms", "5us", "2m", "1h", "1.", ".5")] == [
+    assert [words.duration(text) for text in ("10", "0.5", "10s", "200ms", "5us", "2m", "1h", "1.", ".5")] == [
         10, 0.5, 10, 0.2, pytest.approx(5e-6), 120, 3600, 1, 0.5]
     for text in "", "s", "x", "-1", "+1", "1e3", "inf", "nan", "1 s", "1_0", "1d", ".", "1\n", "\u0661":
         with pytest.raises(ValueError):
-            units.duration(text)
+            words.duration(text)
 
 
 def test_a_table_aligns_its_columns_and_continues_below():

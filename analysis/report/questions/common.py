@@ -11,8 +11,8 @@ from analysis.figures import labels, style
 from analysis.figures.judged import MARGIN
 from analysis.report.base import Table
 from analysis.summary import Comparison
+from analysis.tables.variants import in_order
 
-NAMES = {"twocopy": "two-copy", "onecopy": "one-copy", "zerocopy": "zero-copy"}
 WAYS = ["variant", "server_model"]
 # What deciding in the same folder replaces, and what sweep has not; for another sweep, the folder's own, too.
 _DECIDES = "retry", "decide", "json", "details", "folded"
@@ -21,14 +21,10 @@ NO_PAIRS = "Undecided: no two runs of a repeat on one machine are undisturbed."
 NO_PMU = "On a machine with a PMU (see analyze doctor): {}"
 
 
-def name(variant: object) -> str:
-    return NAMES.get(variant, str(variant))
-
-
 def ratio(one: judge.Judgment) -> str:
     """1.31 times (1.12 to 1.52)"""
     interval = (f" ({words.number(one.low)} to {words.number(one.high)})" if one.has_interval
-                else f" ({words.plural(one.n, 'pair')}, no interval)")
+                else f" ({words.counted(one.n, 'pair')}, no interval)")
     return f"{words.number(one.value)} times{interval}"
 
 
@@ -48,7 +44,7 @@ def too_few(found: list[Comparison]) -> str:
     needed = [c.judgment.repeats or 0 for c in found if c.judgment.reason == judge.FEW]
     if not needed or len(needed) < len(found):
         return ""
-    return (f" {words.plural(max(c.judgment.n for c in found), 'repeat')} of each are too few to decide so many "
+    return (f" {words.counted(max(c.judgment.n for c in found), 'repeat')} of each are too few to decide so many "
             f"comparisons together" + (f": {max(needed)} might do." if max(needed) else "."))
 
 
@@ -57,7 +53,7 @@ def counts(found: list[Comparison], better: str = WORDS[judge.BETTER], worse: st
     total = Counter(c.verdict for c in found)
     said = [f"{words} in {total[verdict]}" for verdict, words in (
         WORDS | {judge.BETTER: better, judge.WORSE: worse}).items() if total[verdict]]
-    return f"{', '.join(said)} of {words.plural(len(found), 'configuration')}"
+    return f"{', '.join(said)} of {words.counted(len(found), 'configuration')}"
 
 
 def overall(found: list[Comparison]) -> str:
@@ -70,7 +66,7 @@ def overall(found: list[Comparison]) -> str:
 
 def failed(amount: int) -> str:
     """1 run failed or was interrupted"""
-    return f"{words.plural(amount, 'run')} failed or {'was' if amount == 1 else 'were'} interrupted"
+    return f"{words.counted(amount, 'run')} failed or {'was' if amount == 1 else 'were'} interrupted"
 
 
 def _sweep(runs: pl.DataFrame, *without: str) -> str:
@@ -114,7 +110,7 @@ def decides(runs: pl.DataFrame, found: list[Comparison]) -> str:
     for way in WAYS:
         names, made = (set(some[way].drop_nulls()) for some in (runs, runs.filter(pl.col("command") == _command(runs))))
         if made and names > made:
-            return again(runs, f"--{way.replace('_', '-')} {','.join(style.order(list(names)))}", "--decide")
+            return again(runs, f"--{way.replace('_', '-')} {','.join(in_order(list(names)))}", "--decide")
     command = _sweep(runs, *_DECIDES)
     return f"sudo ./{command} --decide" + ("" if " --out" in command else " --out DIR")
 
@@ -124,7 +120,7 @@ def discarded(runs: pl.DataFrame) -> tuple[str, ...]:
     busy = runs.filter(pl.col("disturbed").is_not_null())
     if busy.is_empty():
         return ()
-    return (f"{words.count(busy.height)} of {words.plural(runs.height, 'run')} discarded in comparisons, as they were "
+    return (f"{words.whole(busy.height)} of {words.counted(runs.height, 'run')} discarded in comparisons, as they were "
             f"disturbed: {busy['disturbed'].mode().sort()[0]}, for one",)
 
 

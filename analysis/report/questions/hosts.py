@@ -4,7 +4,6 @@
 import polars as pl
 
 from analysis import hosts, words
-from analysis.figures import labels
 from analysis.figures.base import Data
 from analysis.hosts import Outlier
 from analysis.report.base import Answer, Table
@@ -24,7 +23,7 @@ def _value(one: Outlier) -> str:
 
 def _told(one: Outlier) -> str:
     """host c: packet tap on eth0 (100 % of ...)"""
-    causes = labels.listed(list(one.causes)) or UNKNOWN
+    causes = words.listed(list(one.causes)) or UNKNOWN
     if one.metric == hosts.COPIED:
         return f"host {one.host}: {causes} ({_value(one)})."
     return f"host {one.host}: its {_value(one)}; {causes}."
@@ -48,9 +47,9 @@ def _pairs(data: Data, apart: set[str]) -> Table:
     left = len(rows) - PAIRS_SHOWN
     return Table(
         "Pairs of hosts; times and rates as ratios to the median of the hosts with the same configuration"
-        + (f"; {words.plural(left, 'pair')} left out" if left > 0 else ""),
+        + (f"; {words.counted(left, 'pair')} left out" if left > 0 else ""),
         ("sender", "receiver", "runs", "zero-copy sends copied", "why", "kernel time", "throughput"),
-        tuple((row["host"], row["receiver"], words.count(row["runs"]), words.percent(row[hosts.COPIED]),
+        tuple((row["host"], row["receiver"], words.whole(row["runs"]), words.percent(row[hosts.COPIED]),
                why.get((row["host"], row["receiver"]), ""), words.number(row[hosts.TIME]),
                words.number(row[hosts.RATE])) for row in rows[:PAIRS_SHOWN]))
 
@@ -64,16 +63,16 @@ def _not_shown(data: Data) -> tuple[str, ...]:
         null = found[column].null_count()
         if null:
             disturbed = sums["disturbed"].sum()
-            said.append(f"{words.starting(hosts.WORDS[column])} of {words.count(null)} of {words.plural(of, 'pair')}: "
+            said.append(f"{words.starting(hosts.WORDS[column])} of {words.whole(null)} of {words.counted(of, 'pair')}: "
                         f"no run of these {how}"
-                        + (f" with little else going on ({words.plural(disturbed, 'run')} of "
-                           f"{words.count(sums['runs'].sum())} had too much)"
+                        + (f" with little else going on ({words.counted(disturbed, 'run')} of "
+                           f"{words.whole(sums['runs'].sum())} had too much)"
                            if column != hosts.COPIED and disturbed else "") + ".")
     if sums["unseen"].sum():
         said.append("Copies without a flag, in some runs: more may have been copied.")
     if of < count * (count - 1):
-        said.append(f"Pairs that were not measured: {words.count(of)} of "
-                    f"{words.count(count * (count - 1))} were.")
+        said.append(f"Pairs that were not measured: {words.whole(of)} of "
+                    f"{words.whole(count * (count - 1))} were.")
     said.append("Whether a slow pair is slow for its receiver: hosts are judged as senders.")
     return tuple(said)
 
@@ -99,7 +98,7 @@ def answer(data: Data) -> Answer:
         short = (f"Whether one of {len(names)} hosts is an outlier is open: each metric was "
                  f"measured on fewer than {outliers.FEWEST_HOSTS} of them.")
     elif not found:
-        short = f"None of {len(names)} hosts is an outlier by {labels.listed(_compared(data))}."
+        short = f"None of {len(names)} hosts is an outlier by {words.listed(_compared(data))}."
     else:
         are = "is an outlier" if len(apart) == 1 else "are outliers"
         short = (f"{len(apart)} of {len(names)} hosts {are}: "
@@ -118,4 +117,4 @@ def _everywhere(data: Data) -> list[str]:
         "cause").agg(pl.len().alias("hosts")).sort("hosts", "cause", descending=[True, False])
     most = [f"{hosts.cause_text(row['cause'], None)} on {row['hosts']}" for row in by_cause.to_dicts()
             if 2 * row["hosts"] > len(data.fleet.hosts)]
-    return [f"Copies that most hosts have, of {len(data.fleet.hosts)}: {labels.listed(most)}."] if most else []
+    return [f"Copies that most hosts have, of {len(data.fleet.hosts)}: {words.listed(most)}."] if most else []

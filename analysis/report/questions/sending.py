@@ -4,14 +4,14 @@
 import polars as pl
 
 from analysis import hosts, judge, stages, words
-from analysis.figures import judged, labels, over, style
+from analysis.figures import judged, over, style
 from analysis.figures.base import Data
 from analysis.figures.judged import Kind
 from analysis.report.base import Answer
 from analysis.report.questions import common
-from analysis.report.questions.common import name
 from analysis.summary import Comparison, compare, pooled
 from analysis.tables.causes import CAUSES
+from analysis.tables.variants import in_order, in_words
 
 FINAL = {cause.name for cause in CAUSES if cause.final}
 PEER = "On another path: sudo ./analyze advise --peer HOST:PORT"
@@ -27,8 +27,8 @@ def kind_of(data: Data) -> Kind:
 
 
 def where(kind: Kind, cell: dict) -> str:
-    said = words.plural(int(kind.x(cell)), "record") if kind.name == "records" else kind.say(kind.x(cell))
-    threads = f", {words.plural(cell['threads'], 'thread')}" if cell.get("threads", 1) > 1 else ""
+    said = words.counted(int(kind.x(cell)), "record") if kind.name == "records" else kind.say(kind.x(cell))
+    threads = f", {words.counted(cell['threads'], 'thread')}" if cell.get("threads", 1) > 1 else ""
     return f"{said}{threads}" + (f" ({cell['setting']})" if cell.get("setting") else "")
 
 
@@ -47,15 +47,15 @@ def copied(zero: pl.DataFrame) -> str:
     found = causes(counted)
     why = ", ".join(hosts.cause_text(cause, device) for cause, device, _ in found[:2])
     why += f" and {len(found) - 2} more causes" if len(found) > 2 else ""
-    said = (f"all {words.count(done)} zero-copy sends were copied" if copies == done else
-            f"none of {words.count(done)} zero-copy sends was copied" if not copies else
-            f"{words.count(copies)} of {words.count(done)} zero-copy sends ({words.percent(copies / done)}) "
+    said = (f"all {words.whole(done)} zero-copy sends were copied" if copies == done else
+            f"none of {words.whole(done)} zero-copy sends was copied" if not copies else
+            f"{words.whole(copies)} of {words.whole(done)} zero-copy sends ({words.percent(copies / done)}) "
             "were copied")
     unflagged = counted["zc_unflagged"].drop_nulls().sum()
     refused = zero["zc_refused"].drop_nulls().sum()
     return (said + (f" ({why})" if why and copies else "")
-            + (f", {words.count(unflagged)} of them without a flag" if unflagged else "")
-            + (f"; {words.count(refused)} more {'was' if refused == 1 else 'were'} refused" if refused else ""))
+            + (f", {words.whole(unflagged)} of them without a flag" if unflagged else "")
+            + (f"; {words.whole(refused)} more {'was' if refused == 1 else 'were'} refused" if refused else ""))
 
 
 def is_final(zero: pl.DataFrame) -> bool:
@@ -86,10 +86,10 @@ def retransmitted(runs: pl.DataFrame, a: str, b: str) -> str:
     (many, of, again, late), (few, other, *_) = sums[a], sums[b]
     if not of or not other or many < 10 or many / of < 5 * few / other:
         return ""
-    needless = (f", {words.percent(again / many)} of them needlessly: {words.count(late)} segments arrived out of "
+    needless = (f", {words.percent(again / many)} of them needlessly: {words.whole(late)} segments arrived out of "
                 "order, overtaken while the kernel copied their data") if late and 2 * again > many else ""
-    return (f"it retransmitted {words.count(many)} segments ({words.percent(many / of)}){needless}; {name(b)} "
-            f"{words.count(few)} ({words.percent(few / other)})")
+    return (f"it retransmitted {words.whole(many)} segments ({words.percent(many / of)}){needless}; {in_words(b)} "
+            f"{words.whole(few)} ({words.percent(few / other)})")
 
 
 def overtakes(data: Data, a: str, b: str) -> Answer:
@@ -97,7 +97,7 @@ def overtakes(data: Data, a: str, b: str) -> Answer:
     kind = kind_of(data)
     runs = kind.over.runs(data)
     by = "number of records" if kind.name == "records" else "size"
-    question = f"At which {by} does {name(a)} overtake {name(b)}?"
+    question = f"At which {by} does {in_words(a)} overtake {in_words(b)}?"
     found = compare(runs, kind.over.cell, kind.over.name, [(a, b)], kind.metric)
     both = runs.filter(pl.col("variant").is_in([a, b]))
     if not found and both["variant"].n_unique() < 2:
@@ -112,7 +112,7 @@ def overtakes(data: Data, a: str, b: str) -> Answer:
         pool = pooled(found, "threads")
         if any(c.verdict != judge.INCONCLUSIVE for c in pool):
             told, crossings = pool, judged.crossovers(kind, pool)
-            over_all = f", over {labels.listed(sorted({str(c.cell['threads']) for c in found}, key=int))} threads together"
+            over_all = f", over {words.listed(sorted({str(c.cell['threads']) for c in found}, key=int))} threads together"
     zero = runs.filter(pl.col("variant") == a) if a == "zerocopy" else runs.clear()
     verdict = common.overall(told)
     if crossings:
@@ -122,33 +122,33 @@ def overtakes(data: Data, a: str, b: str) -> Answer:
         answer = words.starting(", ".join(said)) + over_all + (
             f", and {len(crossings) - MOST_CROSSINGS} more crossings" if len(crossings) > MOST_CROSSINGS else "") + "."
     elif verdict == judge.WORSE and all(c.verdict == verdict for c in told):
-        answer = f"Never: {name(a)} is slower than {name(b)} at every {by}{over_all}."
+        answer = f"Never: {in_words(a)} is slower than {in_words(b)} at every {by}{over_all}."
     elif verdict == judge.BETTER and all(c.verdict == verdict for c in told):
         answer = f"It is faster at every {by}{over_all}."
     else:
-        answer = (f"{'Undecided' if verdict == judge.INCONCLUSIVE else 'No crossing is shown'}: {name(a)} is "
+        answer = (f"{'Undecided' if verdict == judge.INCONCLUSIVE else 'No crossing is shown'}: {in_words(a)} is "
                   f"{_by_size(kind, told) if over_all else common.counts(told)}{over_all}.{common.too_few(told)}")
     said, made = costs(kind, runs, a, b)
-    why = [copied(zero)] if a == "zerocopy" else [f"{', '.join(said)} that of {name(b)}"] if said else []
-    tables = common.tables(f"{words.starting(kind.what)} of {name(a)} (Gbit/s); a ratio is of pairs, its interval "
+    why = [copied(zero)] if a == "zerocopy" else [f"{', '.join(said)} that of {in_words(b)}"] if said else []
+    tables = common.tables(f"{words.starting(kind.what)} of {in_words(a)} (Gbit/s); a ratio is of pairs, its interval "
                            f"decides: docs/statistics.md", found, runs, kind.over.name, 1e-9)
     for what, some in made:
-        tables += common.tables(f"{words.starting(what)} of {name(a)}", some, runs, kind.over.name)
+        tables += common.tables(f"{words.starting(what)} of {in_words(a)}", some, runs, kind.over.name)
     return Answer(question, answer, f"throughput {common.extremes(told, lambda c: where(kind, c.cell))}",
-                  words.sentence(why),
+                  words.sentence(*why),
                   PEER if is_final(zero) and not crossings and not common.too_few(told) else common.decides(runs, found), verdict,
                   common.discarded(data.sending), tables=tables)
 
 
 def _by_size(kind: Kind, found: list[Comparison]) -> str:
     """slower at 256 and 1K, inconclusive at 16K"""
-    said = {verdict: labels.listed([where(kind, c.cell) for c in found if c.verdict == verdict])
+    said = {verdict: words.listed([where(kind, c.cell) for c in found if c.verdict == verdict])
             for verdict in common.WORDS}
     return ", ".join(f"{common.WORDS[verdict]} at {places}" for verdict, places in said.items() if places)
 
 
 def _when(cell: dict) -> str:
-    parts = [words.plural(cell["threads"], "thread")] if cell.get("threads") else []
+    parts = [words.counted(cell["threads"], "thread")] if cell.get("threads") else []
     parts += [f"records of {style.size_text(cell['field_size_bytes'])}"] if "field_size_bytes" in cell else []
     return (f" with {', '.join(parts)}" if parts else "") + (f" on {cell['setting']}" if cell.get("setting") else "")
 
@@ -167,9 +167,9 @@ def why_not(data: Data) -> Answer:
     if zero.is_empty():
         return Answer(question, "No run sent with zero-copy.", verdict=None,
                       next="sudo ./analyze sweep --grid sizes --out DIR")
-    others = [one for one in style.order(runs["variant"].unique().to_list()) if one != "zerocopy"]
+    others = [one for one in in_order(runs["variant"].unique().to_list()) if one != "zerocopy"]
     said, _ = costs(kind_of(data), runs, "zerocopy", others[0]) if others else ([], [])
-    why = [f"against {name(others[0])}: {', '.join(said)}" if said else "",
+    why = [f"against {in_words(others[0])}: {', '.join(said)}" if said else "",
            retransmitted(runs, "zerocopy", others[0]) if others else "", _account(data, runs)]
     completion = zero["completion_p50_ns"].drop_nulls()
     held = (f"the kernel held a send's memory for {words.number(completion.median() / 1e3)} µs (median of runs' "
@@ -178,7 +178,7 @@ def why_not(data: Data) -> Answer:
     next_ = PEER if is_final(zero) else "" if stages_known else common.again(runs, "--stages")
     unseen = ("copies without a flag were not seen in all runs: more may have been copied",
               ) if zero["zc_unflagged"].is_null().any() else ()
-    return Answer(question, words.starting(copied(zero)) + ".", held, words.sentence(why),
+    return Answer(question, words.starting(copied(zero)) + ".", held, words.sentence(*why),
                   next_, caveats=unseen)
 
 
@@ -210,7 +210,7 @@ def _account(data: Data, runs: pl.DataFrame) -> str:
     paid = [f"{words.number(more(stage))} for {said}" for stage, said in PAID if more(stage) > 0]
     rest = total - more(*SAVED, *(stage for stage, _ in PAID))
     return (f"at {style.size_text(size)} a send saves {words.number(-more(*SAVED))} µs of copying and pays "
-            f"{labels.listed([*paid, f'{words.number(rest)} for the rest'])}: {end}")
+            f"{words.listed([*paid, f'{words.number(rest)} for the rest'])}: {end}")
 
 
 def caches(data: Data) -> Answer:
@@ -230,7 +230,7 @@ def caches(data: Data) -> Answer:
         best = max(middles, key=middles.get)
         verdict, answer = judge.BETTER, (
             f"The {over.LEVELS[best]}: {words.number(middles[best])} load misses less per KiB, the middle of "
-            f"{words.plural(len(saved[best]), 'configuration')}.")
+            f"{words.counted(len(saved[best]), 'configuration')}.")
     tables = sum((common.tables(f"Load misses per KiB, {over.LEVELS[level]}", some, runs, "variant")
                   for level, some in found.items()), ())
     number = "; ".join(f"{over.LEVELS[level]}: {common.counts(some, 'fewer', 'more')}"
@@ -251,11 +251,11 @@ def threads(data: Data) -> Answer:
     scarce = cpus is not None and cpus <= 2
     answer = f"With more threads throughput is {common.counts(found, 'more', 'less')}."
     if scarce:
-        answer = (f"{answer} No scaling can be seen on {words.plural(cpus, 'CPU')}: a sender and its receiver keep "
+        answer = (f"{answer} No scaling can be seen on {words.counted(cpus, 'CPU')}: a sender and its receiver keep "
                   "both busy.")
     waits = runs.group_by("threads").agg(pl.col("sender_waited_share").median()).drop_nulls().sort("threads").rows()
     why = ("The sender waited for a CPU " + ", ".join(
-        f"{words.percent(round(share, 3))} of the time with {words.plural(n, 'thread')}"
+        f"{words.percent(round(share, 3))} of the time with {words.counted(n, 'thread')}"
         for n, share in waits) + " (medians)."
         if len(waits) > 1 else "")
     next_ = (f"On a machine with {2 * counts[-1]} CPUs: {common.again(runs)}" if scarce
@@ -278,7 +278,7 @@ def memory(data: Data) -> Answer:
     found = compare(runs, kind.over.cell, "variant",
                            [(a, "twocopy") for a in ("onecopy", "zerocopy")], over.MEMORY, -1)
     medians = {variant: part[over.MEMORY].median() for (variant,), part in runs.group_by("variant")}
-    answer = ", ".join(f"{name(one)} {words.number(medians[one])}" for one in style.order(list(medians)))
+    answer = ", ".join(f"{in_words(one)} {words.number(medians[one])}" for one in in_order(list(medians)))
     caveats = ("memory traffic is an estimate, made from misses of the last-level cache, which leave out what is "
                "prefetched",) if runs["memory_is_estimate"].fill_null(False).all() else ()
     return Answer(question, f"{words.starting(answer)} (medians of all runs).",

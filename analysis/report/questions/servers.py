@@ -6,13 +6,13 @@ import itertools
 import polars as pl
 
 from analysis import judge, words
-from analysis.figures import labels, over
+from analysis.figures import over
 from analysis.figures.base import Data
-from analysis.figures.style import order
 from analysis.report.base import Answer, Table
 from analysis.report.questions import common
 from analysis.stats import interval
 from analysis.summary import Comparison, compare
+from analysis.tables.variants import in_order
 
 KEYS = ["setting", "connections"]
 MORE = "sudo ./analyze sweep --grid servers --out DIR"
@@ -39,7 +39,7 @@ CLIENT = (("message_p50_ns", 1e-6, "answer p50 (ms)"), ("message_p99_ns", 1e-6, 
 
 
 def _where(cell: dict) -> str:
-    return words.plural(cell["connections"], "connection") + (f" ({cell['setting']})" if cell["setting"] else "")
+    return words.counted(cell["connections"], "connection") + (f" ({cell['setting']})" if cell["setting"] else "")
 
 
 def _tables(runs: pl.DataFrame, whose: str, metrics: tuple) -> tuple[Table, ...]:
@@ -65,7 +65,7 @@ def _leaders(found: list[Comparison], models: list[str]) -> dict[tuple, str]:
 
 def models(data: Data) -> Answer:
     question, runs = "Which server model answers most as connections grow?", over.with_cpu_per_answer(data.serving)
-    names = order(runs["server_model"].unique().to_list()) if runs.height else []
+    names = in_order(runs["server_model"].unique().to_list()) if runs.height else []
     if len(names) < 2:
         return Answer(question, "One server model was run." if names else "No run served many connections.",
                       verdict=None, next=MORE)
@@ -73,11 +73,11 @@ def models(data: Data) -> Answer:
     by_leader: dict[str, list[str]] = {}
     for cell, model in sorted(_leaders(found, names).items()):
         by_leader.setdefault(model, []).append(str(cell[1]))
-    said = [f"{words.starting(model)} answers most at {labels.listed(at)} connections"
+    said = [f"{words.starting(model)} answers most at {words.listed(at)} connections"
             for model, at in by_leader.items() if model]
     if by_leader.get(""):
         said.append(f"{'n' if said else 'N'}o model is shown to be ahead of all others at "
-                    f"{labels.listed(by_leader[''])} connections")
+                    f"{words.listed(by_leader[''])} connections")
     decided = [c for c in found if c.verdict in (judge.BETTER, judge.WORSE)]
     tables = (*_tables(runs, "Server", SERVER), *_tables(runs, "Client", CLIENT),
               *common.tables("Requests per second", found, runs, "server_model"))
@@ -90,7 +90,7 @@ def models(data: Data) -> Answer:
 
 def _medians(runs: pl.DataFrame, column: str) -> dict[str, float]:
     found = dict(runs.group_by("server_model").agg(pl.col(column).median()).drop_nulls().iter_rows())
-    return {model: found[model] for model in order(list(found))}
+    return {model: found[model] for model in in_order(list(found))}
 
 
 def why(data: Data) -> Answer:
@@ -116,7 +116,7 @@ def why(data: Data) -> Answer:
         why_.append("context switches per answer: " + ", ".join(
             f"{model} {words.number(many)}" for model, many in switches.items()))
     cpus = runs["cpus"].drop_nulls().min()
-    few = f"On more than {words.plural(cpus, 'CPU')}: {common.again(runs)}" if cpus and cpus <= 2 else ""
+    few = f"On more than {words.counted(cpus, 'CPU')}: {common.again(runs)}" if cpus and cpus <= 2 else ""
     uncounted = common.NO_PMU.format(common.again(runs)) if runs["sender_cycles"].is_null().all() else ""
     ratios = compare(runs, KEYS, "server_model", [(m, list(cpu)[0]) for m in list(cpu)[1:]],
                             "server_cpu_ms_per_answer", -1) if cpu else []
@@ -124,7 +124,7 @@ def why(data: Data) -> Answer:
     return Answer(question, f"{'; '.join(said)}." if said else "Their run-queue delays are alike." if measured else
                   "Run-queue delays were not measured for all of them.",
                   f"CPU time per answer {common.extremes(ratios, lambda c: f'{_where(c.cell)} ({c.a} / {c.b})')}"
-                  if ratios else "", words.sentence(why_), few or uncounted)
+                  if ratios else "", words.sentence(*why_), few or uncounted)
 
 
 COUNTS = (("listen_overflows", "overflows of a listen queue"), ("listen_drops", "connections turned away"),
@@ -137,7 +137,7 @@ def slow(data: Data) -> Answer:
         return Answer(question, "No run served many connections.", verdict=None, next=MORE)
     late = runs.filter(pl.col("answer_p99_ns") >= SLOW_NS)
     known = [(column, what) for column, what in COUNTS if runs[column].count()]
-    some = [f"{words.count(runs[column].sum())} {what}" for column, what in known if runs[column].sum()]
+    some = [f"{words.whole(runs[column].sum())} {what}" for column, what in known if runs[column].sum()]
     worst = runs["answer_p99_ns"].max()
     number = f"slowest p99 {words.number(worst / 1e6)} ms" if worst is not None else ""
     none = [what for column, what in known if not runs[column].sum()]
@@ -147,7 +147,7 @@ def slow(data: Data) -> Answer:
                       f"No {', no '.join(none)}." if none else "")
     phases = ", ".join(f"{phase} {words.number(late[f'{phase}_p99_ns'].median() / 1e6)} ms"
                        for phase in ("connect", "accept", "work") if late[f"{phase}_p99_ns"].count())
-    said = (f"In {words.plural(late.height, 'run')} of {words.count(runs.height)} the slowest hundredth took a second "
+    said = (f"In {words.counted(late.height, 'run')} of {words.whole(runs.height)} the slowest hundredth took a second "
             f"or more ({', '.join(sorted(set(late['server_model'])))})")
     waited = late["sender_waited_share"].median()
     why_ = [f"p99 of each phase there: {phases}"] if phases else []
@@ -156,5 +156,5 @@ def slow(data: Data) -> Answer:
     what = ", ".join(some) or ("nothing was dropped or retransmitted, they waited" if known else
                                "drops and retransmissions were not counted")
     return Answer(question, f"{said}: {what}.",
-                  number, words.sentence(why_),
+                  number, words.sentence(*why_),
                   common.again(runs, "--backlog 4096") if runs["listen_overflows"].sum() else "", judge.WORSE)

@@ -4,13 +4,14 @@
 import polars as pl
 
 from analysis import judge, summary, sweeps, words
-from analysis.figures import labels, style
+from analysis.figures import style
 from analysis.figures.base import Data
 from analysis.report.base import Answer, Table
 from analysis.report.questions import common
-from analysis.report.questions.common import name, ratio
+from analysis.report.questions.common import ratio
 from analysis.report.questions.sending import kind_of
 from analysis.stats import steps
+from analysis.tables.variants import in_words
 
 METRIC = "throughput_bps"
 AXES = {"message_bytes": "{} a message", "threads": "{} threads", "fields": "{} records"}
@@ -33,8 +34,8 @@ def _from(axis: str, step: steps.Step) -> str:
 
 def _of(course: sweeps.Course, axis: str) -> str:
     cell = course.conditions
-    said = [name(cell["variant"])]
-    said += [words.plural(cell["threads"], "thread")] if axis != "threads" else []
+    said = [in_words(cell["variant"])]
+    said += [words.counted(cell["threads"], "thread")] if axis != "threads" else []
     said += [f"records of {style.size_text(cell['field_size_bytes'])}"] if axis == "fields" else []
     said += [f"{style.size_text(cell['message_bytes'])} a message"] if axis == "threads" else []
     return ", ".join(said)
@@ -44,7 +45,7 @@ def _moved(found: list[steps.Moved]) -> str:
     said = [f"{one.name.replace('_', ' ')} ({ratio(one.ratio)} a message"
             + (f", rank correlation {one.correlation:.2f} over {one.steps} steps)" if one.correlation is not None
                else ")") for one in found[:MOVED_SHOWN]]
-    return f"with it moved {labels.listed(said)}" if said else "no counter of these records moved with it"
+    return f"with it moved {words.listed(said)}" if said else "no counter of these records moved with it"
 
 
 def _resolved(courses: list) -> str:
@@ -62,13 +63,13 @@ def _outliers(runs: pl.DataFrame) -> tuple[str, Table | None]:
     flagged = summary.flagged(runs, METRIC)
     if flagged.is_empty():
         return "", None
-    said = (f"{words.plural(flagged.height, 'run')} of {words.count(runs.height)} "
+    said = (f"{words.counted(flagged.height, 'run')} of {words.whole(runs.height)} "
             f"{'is an outlier' if flagged.height == 1 else 'are outliers'}")
     top, many = flagged["repeat"].value_counts(sort=True).sort("count", "repeat", descending=[True, False]).row(0)
     if flagged.height >= FEWEST_OUTLIERS and many >= MOST_OF * flagged.height:
         mine = runs.filter(pl.col("repeat") == top)
         said += (f", {many} of them in repeat {top}, of which {mine['disturbed'].count()} of "
-                 f"{words.plural(mine.height, 'run')} were disturbed")
+                 f"{words.counted(mine.height, 'run')} were disturbed")
     rows = tuple((row["variant"], style.size_text(row["message_bytes"]), str(row["threads"]), str(row["repeat"]),
                   words.number(row[METRIC] / 1e9), row["disturbed"] or "", row["run_id"] or "")
                  for row in flagged.iter_rows(named=True))
@@ -104,18 +105,18 @@ def answer(data: Data) -> Answer:
     said += [f"Throughput falls {_from(axis, step)} ({_of(course, axis)})."
              for axis, course, step in falls[:SHOWN - len(said)]]
     more = len(dips) + len(falls) - len(said)
-    said += [f"{words.plural(more, 'more fall or dip', 'more falls or dips')}."] if more > 0 else []
+    said += [f"{words.counted(more, 'more fall or dip', 'more falls or dips')}."] if more > 0 else []
     if not said:
-        along = labels.listed(list(dict.fromkeys({"fields": "records", "message_bytes": "sizes"}.get(axis, axis)
+        along = words.listed(list(dict.fromkeys({"fields": "records", "message_bytes": "sizes"}.get(axis, axis)
                                                  for axis, _ in courses)))
         said = [f"No fall or dip along {along} is shown." if courses else "Nothing along one size and thread."]
-    said += [words.sentence(failed)] if failed else []
+    said += [words.sentence(*failed)] if failed else []
     why = [*(_moved(course.moved.get((step.before, step.after), [])) for _, course, step in falls[:1]), outliers]
     number = (f"{ratio(falls[0][2].ratio)} {_from(falls[0][0], falls[0][2])}" if falls else
               _resolved(courses) if courses else "")
     undecided = [one for _, course in courses for step in course.steps for one in [step.ratio]
                  if one.verdict == judge.INCONCLUSIVE and one.repeats]
-    return Answer(question, " ".join(said), number, words.sentence(why),
+    return Answer(question, " ".join(said), number, words.sentence(*why),
                   common.again(runs, f"--repeat {max(one.repeats for one in undecided)}")
                   if undecided and not falls else "",
                   judge.WORSE if falls else "" if not undecided else judge.INCONCLUSIVE,

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Findings in sentences, which begin with a small letter and end without a point."""
 
+from analysis import words
 from analysis.tables.causes import REFUSAL_BY_NAME
 from analysis.tables.findings import LOST_SHARE, SENDS
-from analysis.text import units
 
 from .facts import BY_NAME, IO_URING, PROTOCOLS, UNSEEN
 
@@ -15,8 +15,8 @@ def _sends(finding, count):
     """Returns, for example, "3 zero-copy sends"; "3 completed zero-copy sends" if others did not complete."""
     which = "completed " if finding.evidence.get("requests", 0) > finding.total else ""
     if finding.interface == IO_URING:
-        return f"{units.counted(count, which + 'send')} by SEND_ZC"
-    return units.counted(count, which + "zero-copy send")
+        return f"{words.counted(count, which + 'send')} by SEND_ZC"
+    return words.counted(count, which + "zero-copy send")
 
 
 def _were(count):
@@ -27,9 +27,9 @@ def _share(finding):
     """Returns, for example, "all 3 zero-copy sends were" or "1 of 3 zero-copy sends (33.3 %) was"."""
     count, total = finding.count, finding.total
     if count == total:
-        every = "the only" if total == 1 else f"all {units.whole(total)}"
+        every = "the only" if total == 1 else f"all {words.whole(total)}"
         return f"{every} {_sends(finding, total).partition(' ')[2]} {_were(total)}"
-    return f"{units.whole(count)} of {_sends(finding, total)} ({units.percent(count, total)}) {_were(count)}"
+    return f"{words.whole(count)} of {_sends(finding, total)} ({words.percent(count, total)}) {_were(count)}"
 
 
 def _no_share(finding):
@@ -71,7 +71,7 @@ def _copied(found):
         causes = "; ".join(map(cause, every))
         return f"{text}, each for more than one cause ({causes}): to end only one of them changes nothing"
     if not every:
-        parts = [f"{units.whole(one.count)} ({cause(one)})" for one in found[:CAUSES_MAX]]
+        parts = [f"{words.whole(one.count)} ({cause(one)})" for one in found[:CAUSES_MAX]]
         return f"{text}: {', '.join(parts)}{', and more' if others[CAUSES_MAX - 1:] else ''}"
     return f"{text} ({cause(first)}{', and other causes' if others else ''})"
 
@@ -82,13 +82,13 @@ def _unseen(finding):
     runs, flags = evidence["skipped_runs"], evidence["lost_flags"]
     why = [] if evidence["unflagged_visible"] else ["copies without a flag are not visible here"]
     if evidence["lost_copies"]:
-        why.append(f"there was no room for traces of {units.counted(evidence['lost_copies'], 'packet')}")
+        why.append(f"there was no room for traces of {words.counted(evidence['lost_copies'], 'packet')}")
     if flags > LOST_SHARE * finding.total:
-        why.append(f"{units.counted(flags, 'flag')} of completions {_were(flags)} not seen")
+        why.append(f"{words.counted(flags, 'flag')} of completions {_were(flags)} not seen")
     if runs is None:
         why.append("this kernel does not count how often it skips the kprobes that see copies")
     elif runs:
-        why.append(f"the kernel skipped {units.counted(runs, 'run')} of the programs that see copies")
+        why.append(f"the kernel skipped {words.counted(runs, 'run')} of the programs that see copies")
     return f"{text}: {'; '.join(why)}"
 
 
@@ -106,8 +106,8 @@ def _queue(finding):
         sends = finding.evidence.get("completions", finding.count)
         if finding.count == finding.total:
             return f"the error queue was never read, though {_sends(finding, sends)} completed"
-        return (f"the error queue was never read on {units.whole(finding.count)} of "
-                f"{units.counted(finding.total, 'socket')}")
+        return (f"the error queue was never read on {words.whole(finding.count)} of "
+                f"{words.counted(finding.total, 'socket')}")
     return f"the error queue is read too late: {_share(finding).rpartition(' ')[0]} had completed unread"
 
 
@@ -119,15 +119,15 @@ def _meaning(finding):
 def _why_refused(finding):
     met, meaning = finding.evidence, _meaning(finding)
     if met.get("pages", 0) > met.get("pages_limit", 0):
-        return (f"one send needs {units.counted(met['pages'], 'page')}, and RLIMIT_MEMLOCK allows "
-                f"{units.whole(met['pages_limit'])} in all")
+        return (f"one send needs {words.counted(met['pages'], 'page')}, and RLIMIT_MEMLOCK allows "
+                f"{words.whole(met['pages_limit'])} in all")
     if met.get("charged") == 0:
-        return f"net.core.optmem_max ({units.counted(met['limit'], 'byte')}) has no room for a single notification"
+        return f"net.core.optmem_max ({words.counted(met['limit'], 'byte')}) has no room for a single notification"
     if "pages" in met:
-        return (f"{meaning} ({units.whole(met['pages_locked'])} of {units.counted(met['pages_limit'], 'page')}, and a "
-                f"send needs {units.whole(met['pages'])})")
+        return (f"{meaning} ({words.whole(met['pages_locked'])} of {words.counted(met['pages_limit'], 'page')}, and a "
+                f"send needs {words.whole(met['pages'])})")
     if "charged" in met:
-        return f"{meaning} ({units.whole(met['charged'])} of {units.counted(met['limit'], 'byte')})"
+        return f"{meaning} ({words.whole(met['charged'])} of {words.counted(met['limit'], 'byte')})"
     return meaning
 
 
@@ -140,9 +140,9 @@ def _other_protocols(finding):
     met = finding.evidence
     by = {title: met[f"{name}_bytes"] for name, title in PROTOCOLS.items() if met.get(f"{name}_bytes")}
     every = other_bytes(finding) + met["tcp_bytes"]
-    text = " and ".join(f"{units.percent(size, every)} of its bytes go by {title}" for title, size in by.items())
+    text = " and ".join(f"{words.percent(size, every)} of its bytes go by {title}" for title, size in by.items())
     if met["zerocopy_requests"]:
-        requests = units.counted(met["zerocopy_requests"], "send")
+        requests = words.counted(met["zerocopy_requests"], "send")
         text += f"{' and ' if text else ''}{requests} by UDP or another protocol requested zero-copy"
     return f"{text}; only TCP is analysed"
 
@@ -150,15 +150,15 @@ def _other_protocols(finding):
 _OF = {
     "ignored": lambda f: f"{_share(f)} ignored, and the data copied: the socket lacks SO_ZEROCOPY",
     "ignored_empty": lambda f: f"{_share(f)} ignored: zero length",
-    "flag_never_passed": lambda f: (f"SO_ZEROCOPY has no effect: none of {units.counted(f.total, 'send')} passes "
+    "flag_never_passed": lambda f: (f"SO_ZEROCOPY has no effect: none of {words.counted(f.total, 'send')} passes "
                                     "MSG_ZEROCOPY"),
-    "unexplained": lambda f: (f"{units.whole(f.count)} of {_sends(f, f.total)} reached no NIC with the sender's own "
+    "unexplained": lambda f: (f"{words.whole(f.count)} of {_sends(f, f.total)} reached no NIC with the sender's own "
                               "pages: these were copied by something that has no hook here (on older kernels native "
                               "XDP), or not sent"),
     "queue_never_read": _queue, "queue_read_late": _queue,
     "copies_unknown": lambda f: f"no verdict: how many of the {_sends(f, f.count)} were copied is not known here",
     "lost": _lost,
-    "pending": lambda f: (f"no verdict: {units.whole(f.count)} of {_sends(f, f.total)} "
+    "pending": lambda f: (f"no verdict: {words.whole(f.count)} of {_sends(f, f.total)} "
                           f"{'has' if f.count == 1 else 'have'} no completion yet"),
     "few": lambda f: f"none of {_sends(f, f.total)} was copied, but fewer than {SENDS} completed: too few to tell",
     "unseen": _unseen,
