@@ -205,7 +205,7 @@ fixtures: check-packages
 	$(Q)$(AS_ROOT) $(PYTHON) tests/fixtures/record.py
 
 # Python compiles a file at each start that it finds no bytecode of.
-FRONT := $(addprefix analysis/,__init__.py advise derive findings front tables text faults.py files.py judge.py notes.py)
+FRONT := $(addprefix analysis/,__init__.py advise compare derive findings front tables text faults.py files.py notes.py words.py)
 $(BUILD)/bytecode: $(wildcard $(addsuffix /*.py,$(FRONT)) $(FRONT))
 	$(Q)mkdir -p $(@D) && $(PYTHON) -m compileall -q $(FRONT) && touch $@
 

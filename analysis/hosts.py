@@ -10,7 +10,7 @@ import statistics
 
 import polars as pl
 
-from analysis import settings
+from analysis.compare import settings
 from analysis.stats import outliers
 
 # What must be equal for times and rates of two hosts to be compared.

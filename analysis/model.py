@@ -8,12 +8,11 @@ beside them.
 
 import datetime
 import functools
-import ipaddress
-import shlex
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct, defstruct
 
+from analysis.compare import settings
 from analysis.tables import keys
 
 Text = str | None
@@ -23,8 +22,6 @@ Real = Annotated[float, Meta(gt=-1e300, lt=1e300)] | None
 _WITHIN = Meta(ge=-2**62, le=2**62)
 Count = Annotated[int, _WITHIN] | Annotated[float, _WITHIN] | None
 Time = Annotated[datetime.datetime, Meta(tz=True)] | None
-MEMORY_OPTIONS = (("huge_pages", "--huge-pages"), ("registered", "--registered"),
-                  ("reuse_early", "--reuse-early"))
 INTERRUPTED = {"interrupted", "load_failed"}
 
 
@@ -95,27 +92,15 @@ class Load(_read(keys.LOAD, socket=dict[str, bool | int | float | str | None] | 
 
     @property
     def address_family(self):
-        for candidate in (self.address, (self.address or "").rpartition(":")[0].strip("[]")):
-            try:
-                return f"IPv{ipaddress.ip_address(candidate or '').version}"
-            except ValueError:
-                continue
-        return None
+        return settings.address_family(self.address)
 
     @property
     def socket_options(self):
-        words = [key if value is True else f"{key}={value}"
-                 for key, value in sorted((self.socket or {}).items())
-                 if value not in (None, False)]
-        return ",".join(words) or None
+        return settings.socket_options(self.socket)
 
     @property
     def memory_options(self):
-        """The options by which a message's memory was asked for; null: as usual."""
-        words = ["--align", str(self.align_bytes)] if self.align_bytes is not None else []
-        words += [option for key, option in MEMORY_OPTIONS if getattr(self, key)]
-        words += ["--file-dir", self.file_dir] if self.file_dir else []
-        return shlex.join(words) or None
+        return settings.memory_options(functools.partial(getattr, self))
 
     @property
     def pinned(self):

@@ -6,12 +6,10 @@ all of a load's options equal but the one that is compared. A pair is made of th
 repeat, which interleaving puts close together.
 """
 
-import dataclasses
-
 import polars as pl
 
-from analysis import judge, settings
-from analysis.settings import columns
+from analysis.compare import pairs, settings
+from analysis.compare.settings import columns
 from analysis.stats import interval, outliers
 
 LOAD = columns(settings.LOAD)
@@ -19,15 +17,15 @@ WAYS = columns(settings.WAYS)
 CONDITIONS = columns(settings.MACHINE) + LOAD
 CELL = CONDITIONS + WAYS
 BLOCK = "block"
+# Of runs that a sweep made, the seed of their order.
+_SESSION = pl.coalesce(pl.col("seed").cast(pl.String), "source_file", pl.lit("")).alias("_session")
 
 
-def _block(keys) -> pl.Expr:
-    """Of frames in order of time: the repeat, and of which session it is, by the seed of its order or else
-    by its file; and which of that name it is within its keys, where a session holds it more than once; of
-    foreign records without repeats, by their order."""
-    session = pl.coalesce(pl.col("seed").cast(pl.String), "source_file", pl.lit(""))
-    place = pl.int_range(pl.len()).over([*keys, "repeat", session])
-    return pl.format("{}.{}.{}", pl.col("repeat").fill_null(0), place, session).alias(BLOCK)
+def with_blocks(runs: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """Runs in order of time, with the pair that each belongs to within its keys."""
+    rows = runs.select(*keys, "repeat", _SESSION).iter_rows()
+    return runs.with_columns(pl.Series(BLOCK, pairs.blocks((row[:-2], row[-2], row[-1]) for row in rows),
+                                       dtype=pl.String))
 
 
 def usable(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
@@ -37,7 +35,7 @@ def usable(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
     """
     frame = frame.filter(pl.col("complete") & pl.col(metric).is_not_null()
                          & pl.col("workload").is_not_null()).sort("started")
-    return frame.with_columns(_block(CELL))
+    return with_blocks(frame, CELL)
 
 
 def comparable(frame: pl.DataFrame) -> pl.DataFrame:
@@ -73,78 +71,13 @@ def per_cell(runs: pl.DataFrame, keys: list[str], metric: str, scale: float = 1.
             ("median", "value"), ("low", "low"), ("high", "high"), ("level", "level"))})
 
 
-def paired_runs(runs: pl.DataFrame, keys: list[str], way: str, a, b, metric: str) -> pl.DataFrame:
-    """keys, BLOCK, a, b, first_look: a row for each value of keys that has pairs, with lists of the
-    blocks and of the positive values of the metric of both ways in them."""
-    # Blocks first: without a disturbed run, a later one of its repeat would take its place in the pair.
-    known = comparable(runs.sort("started").with_columns(_block([*keys, way]))).filter(pl.col(metric) > 0)
-    sides = [known.filter(pl.col(way) == value).select(
-        *keys, BLOCK, pl.col(metric).cast(pl.Float64).alias(name), *more)
-        for value, name, more in ((a, "a", ["first_look"]), (b, "b", []))]
-    both = sides[0].join(sides[1], on=[*keys, BLOCK], nulls_equal=True)
-    return both.sort([*keys, BLOCK]).group_by(keys, maintain_order=True).agg(
-        BLOCK, "a", "b", pl.col("first_look").max())
-
-
-@dataclasses.dataclass(frozen=True)
-class Comparison:
-    """a / b of a metric in one cell. logs: of the pairs' ratios; blocks: which repeat each is of. first_look:
-    of a sequential experiment. Medians of runs: None where the pairs of several cells are one sample."""
-    cell: dict[str, object]
-    a: object
-    b: object
-    judgment: judge.Judgment
-    logs: tuple[float, ...]
-    blocks: tuple[str, ...]
-    median_a: interval.Estimate | None
-    median_b: interval.Estimate | None
-    first_look: int | None = None
-
-    @property
-    def verdict(self) -> str:
-        return self.judgment.verdict
-
-    def sample(self, better: int = 1) -> judge.Sample:
-        return judge.paired(self.logs, better, repeats=[int(block.partition(".")[0]) for block in self.blocks],
-                            first_look=self.first_look)
-
-
-def _with_field_size(cell: dict) -> dict:
-    return cell | ({"field_size_bytes": cell["message_bytes"] / cell["fields"]} if cell.get("fields") else {})
-
-
-def _judged(found: list[Comparison], better: int = 1) -> list[Comparison]:
-    """The comparisons with their judgments; a pair's along a row are one family."""
-    families = [(c.a, c.b, row) for c, row in zip(found, judge.rows([_with_field_size(c.cell) for c in found]))]
-    judged = judge.judge_rows([c.sample(better) for c in found], families)
-    return [dataclasses.replace(c, judgment=one) for c, one in zip(found, judged)]
-
-
-def compare(runs: pl.DataFrame, keys: list[str], column: str, pairs: list[tuple], metric: str,
-            better: int = 1) -> list[Comparison]:
-    """The pairs (a, b) of values of a column compared in every cell (keys) that has both; a pair's along a
-    row are one family. better: 1 more is, -1 less is."""
-    return _judged([
-        Comparison({key: row[key] for key in keys}, a, b, None, tuple(judge.ratio_logs(zip(row["a"], row["b"]))),
-                   tuple(row[BLOCK]), interval.median(row["a"]), interval.median(row["b"]), row["first_look"])
-        for a, b in pairs for row in paired_runs(runs, keys, column, a, b, metric).to_dicts()], better)
-
-
-def pooled(found: list[Comparison], over: str) -> list[Comparison]:
-    """Cells that differ in one column alone as one: all their pairs in one test. [] where there is nothing
-    to pool, or where two of them contradict each other."""
-    groups: dict[tuple, list[Comparison]] = {}
-    for one in sorted(found, key=lambda c: [(value is None, value) for key, value in c.cell.items() if key != over]):
-        cell = {key: value for key, value in one.cell.items() if key != over}
-        groups.setdefault((one.a, one.b, *cell.items()), []).append(one)
-    if all(len(group) < 2 for group in groups.values()) or any(
-            {judge.BETTER, judge.WORSE} <= {c.verdict for c in group} for group in groups.values()):
-        return []
-    return _judged([dataclasses.replace(
-        group[0], cell={key: value for key, value in group[0].cell.items() if key != over}, median_a=None,
-        first_look=max((c.first_look or 0 for c in group)) or None,
-        median_b=None, logs=tuple(log for c in group for log in c.logs),
-        blocks=tuple(f"{block}.{c.cell[over]}" for c in group for block in c.blocks)) for group in groups.values()])
+def compare(runs: pl.DataFrame, keys: list[str], column: str, ways: list[tuple], metric: str,
+            better: int = 1) -> list[pairs.Comparison]:
+    """The pairs (a, b) of values of a column compared in every cell (keys) that has both: see pairs.compare()."""
+    rows = runs.sort("started").select(
+        *keys, column, "repeat", _SESSION, pl.col("disturbed").is_not_null().alias("_disturbed"), "first_look",
+        pl.col(metric).cast(pl.Float64).alias("_value")).iter_rows()
+    return pairs.compare((pairs.Run(row[:len(keys)], *row[len(keys):]) for row in rows), keys, ways, better)
 
 
 def flagged(frame: pl.DataFrame, metric: str) -> pl.DataFrame:

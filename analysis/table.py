@@ -17,6 +17,7 @@ from typing import BinaryIO, Callable, Iterable, Iterator
 import polars as pl
 
 from analysis import hosts
+from analysis.compare import pairs
 from analysis.columns import COLUMNS, REAL, TEXT, TIME, TRUTH, WHOLE
 from analysis.faults import USAGE, Fault, why
 from analysis.files import replace
@@ -119,10 +120,13 @@ def without_retried(frame: pl.DataFrame) -> pl.DataFrame:
     """Of a planned run that failed or was disturbed and was made again, the last record is the one that
     counts."""
     same = ["source_file", "cell", "repeat", "seed"]
-    later = (pl.col("source_line") < pl.col("source_line").filter(pl.col("outcome").is_null()).max()).over(same)
-    frame = frame.filter(~(pl.col("seed").is_not_null() & pl.col("disturbed").is_not_null() & later))
-    made = frame.filter(pl.col("outcome").is_null()).select(same).unique()
+    made = frame.with_row_index("_row").filter(pl.col("outcome").is_null())
     planned = frame.filter(pl.col("outcome").is_not_null())
+    left_out = pairs.superseded((None if one[3] is None else one[:-1], one[-1] is not None)
+                                for one in made.select(*same, "host", "kernel", "disturbed").iter_rows())
+    rows = made.filter(pl.Series(left_out, dtype=pl.Boolean))["_row"]
+    frame = frame.with_row_index("_row").filter(~pl.col("_row").is_in(rows.implode())).drop("_row")
+    made = made.select(same).unique()
     dropped = planned.join(made, on=same, how="semi", nulls_equal=True)["run_id"]
     return frame.filter(pl.col("outcome").is_null() | ~pl.col("run_id").is_in(dropped.to_list()).fill_null(False))
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import textwrap
 
 from analysis.advise.search import Answer, crossover, deciding
-from analysis.judge import BETTER, WORSE
+from analysis.compare.judge import BETTER, WORSE
 from analysis.tables.advice import CALLS, METRICS, budget, changes, limits
 from analysis.words import counted, percent, size
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Optional
 
-from analysis import judge
+from analysis.compare import judge
 from analysis.tables.advice import CALLS, METRICS
 
 SIZES = tuple(1 << n for n in range(10, 21))

@@ -5,7 +5,8 @@ import argparse
 import json
 import sys
 
-from analysis import compare, compare_text, judge, table
+from analysis import result_sets, result_sets_text, table
+from analysis.compare import judge
 from analysis.details import Collector
 from analysis.faults import FAILED, Fault
 from analysis.notes import say, show
@@ -37,7 +38,7 @@ def add_arguments(parser):
     parser.add_argument("a", metavar="A", help="file or folder of run records, or a table")
     parser.add_argument("b", metavar="B", help="another")
     add_options(parser, COMPARE, flame={"type": picture}, threshold={"type": share, "default": judge.MARGIN},
-                metric={"action": "append", "choices": [metric.column for metric in compare.METRICS]})
+                metric={"action": "append", "choices": [metric.column for metric in result_sets.METRICS]})
 
 
 def run(options):
@@ -50,19 +51,19 @@ def run(options):
     if options.flame:  # also of disturbed runs, which compare in nothing else
         draw(options.flame, *((loaded.frame, collector.details())
                               for loaded, collector in zip(sets, collectors)))
-    metrics = [m for m in compare.METRICS if not options.metric or m.column in options.metric]
-    found = compare.compare(*(loaded.frame for loaded in sets), options.threshold, metrics)
+    metrics = [m for m in result_sets.METRICS if not options.metric or m.column in options.metric]
+    found = result_sets.compare(*(loaded.frame for loaded in sets), options.threshold, metrics)
     if not found.differences:
-        none = (f"undisturbed load in common: {compare_text.left_out(found)}: measure again"
+        none = (f"undisturbed load in common: {result_sets_text.left_out(found)}: measure again"
                 if any(found.disturbed) else
-                f"load in common: {compare_text.zeros(found) if any(found.zeros) else 'nothing is compared'}")
+                f"load in common: {result_sets_text.zeros(found) if any(found.zeros) else 'nothing is compared'}")
         raise Fault(f"{options.a} and {options.b} have no {none}", FAILED)
     if options.json != "-":
-        heads = [compare_text.describe(name, path, loaded.frame) for name, path, loaded in
+        heads = [result_sets_text.describe(name, path, loaded.frame) for name, path, loaded in
                  zip("AB", (options.a, options.b), sets)]
-        more = compare_text.zerocopy(sets[0].frame, sets[1].frame)
-        show("\n".join(heads) + "\n\n" + compare_text.text(found, options.all, more))
-    as_json = json.dumps(compare_text.as_json(found)) + "\n"
+        more = result_sets_text.zerocopy(sets[0].frame, sets[1].frame)
+        show("\n".join(heads) + "\n\n" + result_sets_text.text(found, options.all, more))
+    as_json = json.dumps(result_sets_text.as_json(found)) + "\n"
     if options.json == "-":
         sys.stdout.write(as_json)
     elif options.json:

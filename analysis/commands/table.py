@@ -5,7 +5,8 @@ import sys
 
 import polars as pl
 
-from analysis import settings, summary, table, words
+from analysis import summary, table, words
+from analysis.compare import settings
 from analysis.columns import COLUMNS, REAL, SHOWN, WHOLE
 from analysis.faults import USAGE, Fault
 from analysis.notes import say, show

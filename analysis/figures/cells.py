@@ -4,7 +4,7 @@
 import polars as pl
 
 from analysis import words
-from analysis.settings import FIELD_SIZE, LOAD, MACHINE
+from analysis.compare.settings import FIELD_SIZE, LOAD, MACHINE
 from analysis.stats.interval import Estimate
 from analysis.summary import inflight_follows_size, per_cell
 

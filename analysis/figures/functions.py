@@ -147,9 +147,9 @@ def draw(data: Data, width: int) -> Drawn | NotDrawn:
     met = {row["stage"] for rows in drawn.values() for row in rows}
     colors = {stages.words(stage.name): OFF.get(stage.name, stage.color) for stage in stages.STAGES} | {
         SEVERAL: SEVERAL_COLOR}
-    words = [word for word in colors if word in met]
-    color = alt.Color("stage:N", title="stage", sort=words, scale=alt.Scale(
-        domain=words, range=[colors[word] for word in words]))
+    shown = [stage for stage in colors if stage in met]
+    color = alt.Color("stage:N", title="stage", sort=shown, scale=alt.Scale(
+        domain=shown, range=[colors[stage] for stage in shown]))
     graphs = [flames(drawn[name], title, number, color, _TOOLTIPS, width)
               for number, (name, title) in enumerate(_titles(runs, found).items())]
     heaviest = [f"{max(rows, key=lambda row: row['own'])['function']} ({name})" for name, rows in drawn.items()]

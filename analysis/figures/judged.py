@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from analysis import judge
+from analysis.compare import judge
+from analysis.compare.pairs import Comparison
 from analysis.figures import over, style
 from analysis.figures.base import Data
 from analysis.stats import crossover
-from analysis.summary import Comparison, compare
+from analysis.summary import compare
 from analysis.tables.variants import in_order
 
 MARGIN = f"{100 * judge.MARGIN:g} %"

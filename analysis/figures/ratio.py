@@ -4,12 +4,13 @@
 import altair as alt
 import polars as pl
 
-from analysis import judge, words
+from analysis import words
+from analysis.compare import judge
+from analysis.compare.pairs import Comparison
 from analysis.figures import judged, labels, lines, style
 from analysis.figures.base import BESIDE, NARROW, Data, Drawn, Figure, NotDrawn
 from analysis.figures.cells import shared_setting
 from analysis.figures.judged import Kind
-from analysis.summary import Comparison
 
 # Light in print and on a dark page, and so with dark words on them. A sign, too: not by colour alone.
 COLORS = {judge.BETTER: "#88ccee", judge.WORSE: "#e69f00", judge.SAME: "#44aa99",

@@ -3,7 +3,7 @@
 
 import time
 
-from analysis import judge
+from analysis.compare import judge
 from analysis.derive.record import command_line
 from analysis.faults import FAILED, SYSTEM, Fault
 from analysis.front import results

@@ -4,7 +4,7 @@
 from analysis import words
 from analysis.advice import LEVEL, Advice, Path, Read
 from analysis.figures import style
-from analysis.judge import BETTER, MARGIN, WORSE
+from analysis.compare.judge import BETTER, MARGIN, WORSE
 from analysis.report.base import Answer, Table
 from analysis.tables.advice import CALLS, METRICS, budget, changes, limits
 

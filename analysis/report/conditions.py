@@ -9,7 +9,7 @@ from analysis.figures import judged
 from analysis.figures.base import Data
 from analysis.report.base import Table
 from analysis.report.questions.common import failed
-from analysis.settings import named
+from analysis.compare.settings import named
 from analysis.tables.limits import LIMITS
 from analysis.tables.variants import in_order, in_words
 

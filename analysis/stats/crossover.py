@@ -12,7 +12,7 @@ import itertools
 
 import numpy as np
 
-from analysis import judge
+from analysis.compare import judge
 
 STEPS = 64
 

@@ -9,8 +9,8 @@ import dataclasses
 import numpy as np
 import polars as pl
 
-from analysis import judge
-from analysis.judge import Judgment
+from analysis.compare import judge
+from analysis.compare.judge import Judgment
 
 
 @dataclasses.dataclass(frozen=True)

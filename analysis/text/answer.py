@@ -5,7 +5,8 @@ import collections
 
 from analysis import words
 from analysis.findings import rules, sentences
-from analysis.judge import BETTER, INCONCLUSIVE, MARGIN, PRACTICAL, SAME, WORSE
+from analysis.compare import answers
+from analysis.compare.judge import BETTER, INCONCLUSIVE, MARGIN, PRACTICAL, SAME, WORSE
 from analysis.tables.variants import in_words
 
 from .layout import BOLD
@@ -47,37 +48,41 @@ def compared(subject, other, speed, cpu, what="throughput", brief=False):
     return ""
 
 
-def results_of(found, what):
-    """Of a variant and its comparisons in several configurations."""
-    subject, other = name(found[0][0]), name(found[0][0].reference)
-    parts = []
-    for verdict, result in ((BETTER, "faster"), (WORSE, "slower"),
-                           (SAME, f"the same within {100 * MARGIN:.0f} %"), (INCONCLUSIVE, INCONCLUSIVE)):
-        some = [one["effect"] for _, one in found if one["verdict"] == verdict]
-        if some:
-            ends = "" if verdict not in SPEED else f" ({min(some):.2f} to {max(some):.2f} times the {what})"
-            parts.append(f"{result} in {len(some)}{ends}")
-    return f"of {len(found)} configurations, {subject} against {other} is {', '.join(parts)}"
+def of_several(cells, what):
+    """Yields what a variant shows in several configurations. what: the metric in words."""
+    subject, other = name(cells[0]), name(cells[0].reference)
+    found = [cell.compared["throughput"] for cell in cells if "throughput" in cell.compared]
+    if not found:
+        yield f"{subject} and {other} have no pair of undisturbed runs"
+        return
+    told, threads = answers.decisive(found)
+    few = answers.few_repeats(subject, found)
+    if few:
+        yield few
+    if not few or threads:
+        yield answers.overview(subject, other, told, what, threads)
 
 
 def results(cells):
-    """A sentence a variant that is compared, the one with the clearest verdict first."""
+    """Yields what each variant that is compared shows, the one with the clearest verdict first."""
     what = "requests per second" if cells.serving else "throughput"
-    pairs, said = {}, None
+    compared_cells, last = {}, None
     for cell in cells:
         if cell.comparisons:
-            pairs.setdefault((name(cell), name(cell.reference)), []).append((cell, cell.comparisons["throughput"]))
+            compared_cells.setdefault((name(cell), name(cell.reference)), []).append(cell)
     order = (WORSE, BETTER, SAME, INCONCLUSIVE)
-    for found in sorted(pairs.values(), key=lambda found: min(order.index(one["verdict"])
-                                                              for _, one in found)):
-        (cell, speed), *more = found
-        yield (results_of(found, what) if more else
-               compared(name(cell), name(cell.reference), speed, cell.comparisons["cpu"], what,
-                        said == name(cell.reference)))
-        said = name(cell.reference)
+    for some in sorted(compared_cells.values(), key=lambda some: min(
+            order.index(cell.comparisons["throughput"]["verdict"]) for cell in some)):
+        cell, *more = some
+        if more:
+            yield from of_several(some, what)
+        else:
+            yield compared(name(cell), name(cell.reference), cell.comparisons["throughput"], cell.comparisons["cpu"],
+                           what, last == name(cell.reference))
+        last = name(cell.reference)
     open_ = {}
-    for (subject, other), found in pairs.items():
-        (cell, one), *more = found
+    for (subject, other), (cell, *more) in compared_cells.items():
+        one = cell.comparisons["throughput"]
         if not more and one["verdict"] == INCONCLUSIVE and (one["n"] or one["discarded"]):
             open_.setdefault(other, []).append(
                 subject + (interval(one) or f" ({words.counted(one['n'], 'pair')} of runs)"))

@@ -3,16 +3,14 @@
 
 from itertools import chain
 
-from analysis import judge, words
+from analysis import words
+from analysis.compare import judge, pairs, settings
 from analysis.findings import facts
+from analysis.tables.variants import in_order
 
 from .hist import Hist, shared
-from .record import at, count, frozen, number, rows, safe_text, same, string, value
+from .record import at, count, frozen, members, number, rows, safe_text, same, string, value
 from .spread import spread, total
-
-# What is equal where variants are compared.
-LOAD = "load/message_bytes", "load/connections", "load/threads", "load/fields", "load/link"
-MACHINE = "host/name", "host/kernel", "host/cpu"
 
 
 def cpu_per_byte(record):
@@ -24,11 +22,6 @@ def cpu_per_byte(record):
             value(record, "app/receiver/user_s") + value(record, "app/receiver/system_s")) / received
 
 
-def _repeat(record):
-    """What is equal of two runs that are a pair: the repeat, and the machine that made it."""
-    return value(record, "run/repeat"), frozen([at(record, path) for path in MACHINE])
-
-
 def speed(record):
     serves = at(record, "serving/answers_per_s") is not None
     return number(record, "serving/answers_per_s" if serves else "app/throughput_bps")
@@ -37,29 +30,61 @@ def speed(record):
 # What cells are compared by, and whether more of it is better.
 JUDGED = {"throughput": (speed, 1), "cpu": (cpu_per_byte, -1)}
 
+SETTINGS = (*settings.MACHINE, *settings.LOAD)
+NAMES = settings.columns(SETTINGS)
+FIELDS = NAMES.index("fields")
+WHOLE = {"cpus", "connections", "message_bytes", "fields", "threads", "working_set_bytes"}
+
+
+def configuration_of(record):
+    """Returns the values of SETTINGS. Each can be hashed, and is safe to print."""
+    def read(column, path):
+        found = at(record, path)
+        if column in WHOLE or column == "duration_s":
+            known = number(record, path)
+            return known if known is None or column == "duration_s" else count(record, path)
+        return None if found is None else safe_text(str(found))
+
+    def of_memory(key):
+        return string(record, f"load/{key}") if key == "file_dir" else at(record, f"load/{key}")
+
+    others = {"address_family": settings.address_family(string(record, "load/address")),
+              "socket_options": settings.socket_options(members(record, "load/socket")),
+              "memory_options": settings.memory_options(of_memory),
+              "pinned": bool(at(record, "load/pinning/sender"))}
+    return tuple(read(one.column, one.path) if one.path else others[one.column] for one in SETTINGS)
+
+
+def way_of(record):
+    """Returns the server model or the variant: by what the loads of a workload are compared."""
+    return string(record, "load/server_model" if string(record, "load/workload") == "procinfo" else "load/variant")
+
+
+def _identity(record):
+    """What is equal for a disturbed run and those that repeated it; None for runs that no order has."""
+    seed = at(record, "run/seed")
+    return None if seed is None else frozen([seed, at(record, "run/repeat")])
+
 
 class Cell:
     """The records of one load's repeats. title: "zerocopy", or "zerocopy 16K x4" where sizes or
-    threads differ. reference: the cell of the same load with which others are compared: its first
-    variant. comparisons: judge.comparison's objects against it by metric, see JUDGED. alone: no cell has
+    threads differ. reference: the cell of the same configuration with which others are compared: the
+    first variant of tables/variants.py. comparisons: judge.comparison's objects against it by metric. alone: no cell has
     its number of fields, though others have its size, threads and link.
     """
 
     def __init__(self, cells):
         self.cells, self.records, self.title, self.reference, self.comparisons = cells, [], "", self, {}
         self.alone = False
+        self.configuration = ()  # see settings.MACHINE and LOAD
+        self.way = None  # variant or server model
+        self.compared = {}  # pairs.Comparison against the reference by metric, see JUDGED
         self._hists = {}
 
     def add(self, record):
-        """One that a sweep made again takes the place of the disturbed one."""
-        made = [at(record, "run/seed"), at(record, "run/repeat")]
-        for place, older in enumerate(self.records if made[0] is not None else ()):
-            if (at(older, "noise/disturbed") is not None and
-                    same([at(older, "run/seed"), at(older, "run/repeat")], made)):
-                self.records[place] = record
-                break
-        else:
-            self.records.append(record)
+        self.records.append(record)
+        left_out = pairs.superseded((_identity(one), at(one, "noise/disturbed") is not None) for one in self.records)
+        self.records = [one for one, is_left_out in zip(self.records, left_out) if not is_left_out]
         self._hists = {}
 
     @property
@@ -102,20 +127,11 @@ class Cell:
                 for record in (*self.records, *self.reference.records)
                 if at(record, "noise/disturbed") is not None}
 
-    def against_reference(self, read, better):
-        """A Sample of a number's ratios to the reference's, of pairs of undisturbed runs of the same
-        repeat on one machine. read: takes a record, gives the number or None. better: 1 more of it is, -1 less.
-        """
-        of_reference, disturbed, logs, repeats = {}, self.disturbed, [], []
-        for record in self.reference.records:
-            of_reference.setdefault(_repeat(record), record)
+    def runs(self, read):
+        """Its runs as pairs.compare() takes them. read: returns the number of a record that is compared, or None."""
         for record in self.records:
-            repeat = value(record, "run/repeat")
-            if repeat not in disturbed:
-                logs += judge.ratio_logs([(read(record) or 0, read(of_reference.get(_repeat(record))) or 0)])
-                repeats += [repeat] * (len(logs) - len(repeats))
-        first_look = max(count(record, "run/first_look") for record in self.records)
-        return judge.paired(logs, better, repeats=repeats, first_look=first_look)
+            yield pairs.Run(self.configuration, self.way, count(record, "run/repeat"), str(at(record, "run/seed")),
+                            at(record, "noise/disturbed") is not None, count(record, "run/first_look"), read(record))
 
     def hist(self, path):
         """A histogram over the repeats."""
@@ -154,7 +170,9 @@ class Cells:
 
     def add(self, record):
         """Adds a record, as json.loads gives it, to those of its cell. What it is made of is copied."""
-        cell = self._cells.setdefault(string(record, "run/cell"), Cell(self))
+        configuration = configuration_of(record)
+        cell = self._cells.setdefault((string(record, "run/cell"), configuration), Cell(self))
+        cell.configuration, cell.way = configuration, way_of(record)
         like = cell if cell.records else next(iter(self))
         cell.add(shared(record, like.records[0] if like.records else None))
         self._is_named = False
@@ -162,7 +180,7 @@ class Cells:
     def sort(self, names):
         """Orders the cells as their names are ordered there."""
         places = {safe_text(name): place for place, name in enumerate(names)}
-        ordered = dict(sorted(self._cells.items(), key=lambda item: places.get(item[0], len(places))))
+        ordered = dict(sorted(self._cells.items(), key=lambda item: places.get(item[0][0], len(places))))
         self._is_named = self._is_named and list(ordered) == list(self._cells)
         self._cells = ordered
 
@@ -173,27 +191,43 @@ class Cells:
         if self._is_named:
             return
         self._is_named = True
+        self._set_titles()
         loads, firsts = {}, {}
         for cell in self:
-            cell.title = self._title(cell)
-            loads.setdefault(frozen([cell.at(path) for path in LOAD]), []).append(cell)
-        for cells in loads.values():
+            cell.compared, cell.comparisons = {}, {}
+            loads.setdefault(cell.configuration, []).append(cell)
+        for configuration, cells in loads.items():
+            of = {cell.way: cell for cell in reversed(cells)}
+            reference = of[in_order(of)[0]]
             for cell in cells:
-                cell.reference = cells[0]
-            but_fields = frozen([cells[0].at(path) for path in LOAD if path != "load/fields"])
-            first = firsts.setdefault(but_fields, cells[0])
-            cells[0].alone = len(cells) == 1 and cells[0] is not first
-        compared = [cell for cell in self if cell is not cell.reference]
-        rows = judge.rows([{path.rpartition("/")[2]: frozen(cell.at(path)) for path in LOAD} | {
-            "field_size_bytes": value(cell.record, "load/message_bytes") / max(value(cell.record, "load/fields"), 1)} | {
-            f"{key} {i}": frozen(one.at(f"load/{key}")) for key in ("variant", "server_model")
-            for i, one in enumerate((cell, cell.reference))} for cell in compared])
-        for name, (read, better) in JUDGED.items():
-            found = judge.judge_rows([cell.against_reference(read, better) for cell in compared], rows)
-            for cell, judgment in zip(compared, found):
-                cell.comparisons[name] = judge.comparison(
-                    string(cell.record, "run/cell"), string(cell.reference.record, "run/cell"), name,
-                    judgment, list(cell.disturbed.values()))
+                cell.reference = reference
+            first = firsts.setdefault(configuration[:FIELDS] + configuration[FIELDS + 1:], reference)
+            reference.alone = len(cells) == 1 and reference is not first
+        ways = dict.fromkeys((cell.way, cell.reference.way) for cell in self if cell.way != cell.reference.way)
+        by_key = {(cell.configuration, cell.way): cell for cell in reversed(list(self))}
+        for metric, (read, better) in JUDGED.items():
+            found = pairs.compare(chain.from_iterable(cell.runs(read) for cell in self), NAMES, list(ways), better)
+            for one in found:
+                by_key[tuple(one.cell.values()), one.a].compared[metric] = one
+            for cell in self:
+                if cell.way != cell.reference.way:
+                    one = cell.compared.get(metric)
+                    cell.comparisons[metric] = judge.comparison(
+                        string(cell.record, "run/cell"), string(cell.reference.record, "run/cell"), metric,
+                        one.judgment if one else judge.judge_one(judge.paired(())), list(cell.disturbed.values()))
+
+    def _set_titles(self):
+        """Titles are distinct: where those of several loads are equal, their other settings follow."""
+        titles = {}
+        for cell in self:
+            cell.title = self._title(cell)
+            titles.setdefault(cell.title, []).append(cell)
+        for cells in titles.values():
+            for cell in cells if len(cells) > 1 else ():
+                others = [one.say(cell.configuration[place]) for place, one in enumerate(SETTINGS)
+                          if cell.configuration[place] is not None
+                          and len({other.configuration[place] for other in cells}) > 1]
+                cell.title = ", ".join([cell.title, *others])
 
     def _title(self, cell):
         record = cell.record

@@ -17,7 +17,7 @@ import polars as pl  # noqa: E402 (these need the path)
 
 import made  # noqa: E402
 import planted  # noqa: E402
-from analysis import compare, compare_text  # noqa: E402
+from analysis import result_sets, result_sets_text  # noqa: E402
 from analysis.advice import Read, parse  # noqa: E402
 from analysis.figures import FIGURES  # noqa: E402
 from analysis.figures.base import Data, NotDrawn  # noqa: E402
@@ -189,7 +189,7 @@ COMPARED = {
 
 
 def compare_texts():
-    return "".join(f"== {name}\n{compare_text.text(compare.compare(*make()))}\n"
+    return "".join(f"== {name}\n{result_sets_text.text(result_sets.compare(*make()))}\n"
                    for name, make in COMPARED.items())
 
 

@@ -19,7 +19,7 @@ import scipy.stats
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from analysis import judge  # noqa: E402
+from analysis.compare import judge  # noqa: E402
 
 DRAWS = 2000
 NOISE = 0.03

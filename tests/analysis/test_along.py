@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from analysis import judge, summary, sweeps
+from analysis import summary, sweeps
+from analysis.compare import judge
 from analysis.figures.cells import sending
 from analysis.figures import judged
 from analysis.figures.base import Data

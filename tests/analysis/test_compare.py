@@ -9,7 +9,8 @@ import pytest
 from conftest import analysis, program
 
 import made
-from analysis import compare, compare_text, judge, table
+from analysis import result_sets, result_sets_text, table
+from analysis.compare import judge
 from analysis.report import conditions
 from goldens import COMPARED, runs
 
@@ -17,7 +18,7 @@ DRAWS, AT = 150, f"{made.BEGIN:%Y-%m-%d %H:%M}"
 
 
 def test_a_planted_regression_is_worse_and_the_rest_is_not():
-    found = compare.compare(runs(), runs(factor=0.7, seed=2, kernel="6.99"))
+    found = result_sets.compare(runs(), runs(factor=0.7, seed=2, kernel="6.99"))
     assert {d.cell["variant"] for d in found.of(judge.WORSE)} == {"zerocopy"}
     assert len(found.of(judge.WORSE)) == 3
     assert [(c.setting, c.a, c.b) for c in found.changes] == [("kernel", ("6.12",), ("6.99",))]
@@ -25,21 +26,21 @@ def test_a_planted_regression_is_worse_and_the_rest_is_not():
 
 
 def test_an_improvement_is_better():
-    found = compare.compare(runs(), runs(factor=1.4, seed=2))
+    found = result_sets.compare(runs(), runs(factor=1.4, seed=2))
     assert len(found.of(judge.BETTER)) == 3 and not found.of(judge.WORSE)
 
 
 def test_less_is_better_where_it_is():
     wide = runs().with_columns(message_p99_ns=pl.lit(1000), message_span=pl.lit("message"))
     slow = wide.with_columns(message_p99_ns=pl.lit(2000))
-    found = compare.compare(wide, slow).of(judge.WORSE)
+    found = result_sets.compare(wide, slow).of(judge.WORSE)
     assert {d.metric.column for d in found} == {"message_p99_ns"}
 
 
 @pytest.mark.simulation
 @pytest.mark.parametrize("repeats, spikes", ((5, 0), (5, 0.15), (10, 0.15)))
 def test_the_same_twice_is_rarely_different(repeats, spikes):
-    alarms = sum(bool([d for d in compare.compare(
+    alarms = sum(bool([d for d in result_sets.compare(
         runs(repeats, seed=seed, noise=0.1, spikes=spikes),
         runs(repeats, seed=seed + DRAWS, noise=0.1, spikes=spikes)).differences
                        if d.verdict in (judge.WORSE, judge.BETTER)])
@@ -48,24 +49,24 @@ def test_the_same_twice_is_rarely_different(repeats, spikes):
 
 
 def test_loopback_against_a_network_says_what_became_of_zero_copy():
-    found = compare.compare(*COMPARED["loopback against a network"]())
+    found = result_sets.compare(*COMPARED["loopback against a network"]())
     assert {d.metric.column for d in found.of(judge.BETTER)} == {"throughput_bps",
                                                                    "fallback_rate"}
     assert ("link", ("loopback",), (None,)) in [(c.setting, c.a, c.b) for c in found.changes]
 
 
 def test_a_setting_of_one_is_no_truth():
-    text = compare_text.text(compare.compare(runs(), runs(seed=2, cpus=1, virtual=True)))
+    text = result_sets_text.text(result_sets.compare(runs(), runs(seed=2, cpus=1, virtual=True)))
     assert {"cpus 8 1", "virtual none yes"} <= {" ".join(line.split()) for line in text.splitlines()}
 
 
 def test_what_cannot_be_told_says_what_would_do():
-    found = compare.compare(*COMPARED["too noisy to tell"]())
+    found = result_sets.compare(*COMPARED["too noisy to tell"]())
     assert any(d.change.repeats for d in found.of(judge.INCONCLUSIVE))
 
 
 def test_cells_that_one_lacks_are_named():
-    found = compare.compare(*COMPARED["loads that one lacks"]())
+    found = result_sets.compare(*COMPARED["loads that one lacks"]())
     assert len(found.only_a) == 2 and not found.only_b
 
 
@@ -74,34 +75,34 @@ def test_settings_and_devices_that_changed_are_named():
                             devices=pl.lit("eth0=e1000e MTU 1500 scatter_gather"))
     b = runs().with_columns(settings=pl.lit("optmem_max=131072;smt=on"),
                             devices=pl.lit("eth0=e1000e MTU 9000 scatter_gather"))
-    found = compare.compare(a, b)
+    found = result_sets.compare(a, b)
     assert [(c.setting, c.a, c.b) for c in found.changes] == [
         ("optmem_max", ("20480",), ("131072",)),
         ("device eth0", ("e1000e MTU 1500 scatter_gather",), ("e1000e MTU 9000 scatter_gather",))]
-    assert compare.compare(runs(), b).changes == []
+    assert result_sets.compare(runs(), b).changes == []
 
 
 def test_findings_that_only_one_has_are_a_change():
     a, b = (runs().with_columns(findings=pl.lit(codes)) for codes in ("works", "copied_packet_tap;queue_never_read"))
-    (change,) = compare.compare(a, b).changes
+    (change,) = result_sets.compare(a, b).changes
     assert (change.setting, change.a, change.b) == ("findings", ("works",), ("copied_packet_tap;queue_never_read",))
 
 
 def test_messages_in_flight_that_follow_the_size_are_a_setting():
     a = runs().with_columns(inflight=pl.lit(32, pl.Int64))
     b = runs().with_columns(inflight=1048576 // pl.col("message_bytes") + 32)
-    found = compare.compare(a, b)
+    found = result_sets.compare(a, b)
     assert len(found.differences) == 6 and not found.only_a
     assert [change.setting for change in found.changes] == ["inflight"]
     asked = pl.concat([a, a.with_columns(inflight=pl.lit(1, pl.Int64), run_id="run_id")])
-    assert "inflight" in compare.compare(asked, asked).differences[0].cell
+    assert "inflight" in result_sets.compare(asked, asked).differences[0].cell
 
 
 @pytest.mark.parametrize("other", [{"workload": None}, {"complete": False, "link": None}])
 def test_what_is_no_whole_load_makes_no_set_another(other):
     a, b = runs(), runs().with_columns(link=pl.lit("veth"))
     beside = a.head(1).with_columns(pl.lit(value).cast(a.schema[name]).alias(name) for name, value in other.items())
-    found = compare.compare(pl.concat([a, beside]), b)
+    found = result_sets.compare(pl.concat([a, beside]), b)
     assert len(found.differences) == 6 and [change.setting for change in found.changes] == ["link"]
 
 
@@ -109,13 +110,13 @@ def test_settings_of_loads_that_only_one_has_are_no_change():
     def waking(frame):
         return frame.with_columns(rcvlowat_bytes=pl.col("message_bytes"))
     a, b = waking(runs()), waking(runs()).filter(pl.col("message_bytes") != 1024)
-    assert compare.compare(a, b).changes == []
+    assert result_sets.compare(a, b).changes == []
 
 
 def test_times_of_other_spans_are_not_compared():
     a = runs().with_columns(message_p99_ns=pl.lit(1000), message_span=pl.lit("message"))
     b = a.with_columns(message_span=pl.lit("message_due"))
-    found = compare.compare(a, b)
+    found = result_sets.compare(a, b)
     assert {d.metric.column for d in found.differences} == {"throughput_bps"}
     assert "message_span" in [change.setting for change in found.changes]
 
@@ -157,7 +158,7 @@ def test_values_of_0_have_no_ratio_and_are_counted(sets, tmp_path):
     ({"kernel": None, "cpus": None}, "Linux x86_64")])
 def test_of_a_machine_is_said_what_is_known(known, machine):
     run = made.frame([known])
-    assert compare_text.describe("A", "a", run).endswith(f"a: 1 run, {AT} to {AT} UTC; a machine, {machine}")
+    assert result_sets_text.describe("A", "a", run).endswith(f"a: 1 run, {AT} to {AT} UTC; a machine, {machine}")
     assert conditions.asked(run)[-1] == f"{machine.replace(' x86_64', '')}, no PMU"
 
 

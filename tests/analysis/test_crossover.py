@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from analysis import judge
+from analysis.compare import judge
 from analysis.stats import crossover
 
 SIZES = tuple(1024 * 4**k for k in range(6))

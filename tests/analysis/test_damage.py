@@ -17,7 +17,8 @@ from conftest import analysis, changed, program, samples, write
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analysis import compare, compare_text, judge, records, summary, sweeps, table
+from analysis import result_sets, result_sets_text, records, summary, sweeps, table
+from analysis.compare import judge
 from analysis.details import Collector
 from analysis.faults import Fault
 from analysis.figures.base import Data
@@ -279,11 +280,11 @@ def test_any_table_can_be_asked_anything(tmp_path, which, choice, value):
     frame = table.load([str(tmp_path / "runs.jsonl")]).frame
     if frame.is_empty():
         return
-    found = compare.compare(frame, frame)
+    found = result_sets.compare(frame, frame)
     assert not found.of(judge.WORSE)
-    compare_text.text(found, True, compare_text.zerocopy(frame, frame))
-    compare_text.describe("A", "path", frame)
-    json.dumps(compare_text.as_json(found))
+    result_sets_text.text(found, True, result_sets_text.zerocopy(frame, frame))
+    result_sets_text.describe("A", "path", frame)
+    json.dumps(result_sets_text.as_json(found))
     for metric in ("throughput_bps", "message_p99_ns", "fallback_rate"):
         summary.medians(frame, metric)
         summary.flagged(frame, metric)

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 import made
 import simulate
-from analysis import compare, compare_text, judge, summary
+from analysis import result_sets, result_sets_text, summary
+from analysis.compare import judge
 from analysis.figures.cells import sending
-from analysis.judge import BETTER, FEW, INCONCLUSIVE, NONE, SAME, WIDE, WORSE
+from analysis.compare.judge import BETTER, FEW, INCONCLUSIVE, NONE, SAME, WIDE, WORSE
 
 from analysis.advise import search  # noqa: E402 (it needs the path)
 from analysis.text.cells import Cells  # noqa: E402
@@ -217,7 +218,7 @@ def test_the_terminal_the_report_compare_and_advise_agree(effects, noise, repeat
     report = {one.cell["message_bytes"]: one.judgment for one in summary.compare(
         sending(frame), ["setting", "threads", "message_bytes"], "variant", [("zerocopy", "twocopy")], "throughput_bps")
         if one.judgment.n}
-    beside = {one.cell["message_bytes"]: one.judgment for one in compare_text.zerocopy_pairs(frame) if one.judgment.n}
+    beside = {one.cell["message_bytes"]: one.judgment for one in result_sets_text.zerocopy_pairs(frame) if one.judgment.n}
     assert terminal.keys() == report.keys() == beside.keys()
     assert len(terminal) == len(effects) or busy
     for size, one in terminal.items():
@@ -242,7 +243,7 @@ def compared(frame):
     """And compare of the one variant's with the other's, as two sets: verdicts by size."""
     a, b = (frame.filter(pl.col("variant") == name).with_columns(variant=pl.lit("a way"))
             for name in ("twocopy", "zerocopy"))
-    return {found.cell["message_bytes"]: found.verdict for found in compare.compare(a, b).differences
+    return {found.cell["message_bytes"]: found.verdict for found in result_sets.compare(a, b).differences
             if found.metric.column == "throughput_bps"}
 
 

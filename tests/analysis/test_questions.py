@@ -8,7 +8,8 @@ import pytest
 import goldens
 import made
 import planted
-from analysis import judge, summary
+from analysis import summary
+from analysis.compare import judge, pairs
 from analysis.figures.base import Data
 from analysis.report.questions import RECORDS, answered, common, sending, servers, unexpected
 
@@ -31,7 +32,7 @@ def test_one_copy_overtakes_where_it_was_planted(whole):
 
 def test_zero_copy_never_does_and_says_why(whole):
     answer = sending.zero_copy(whole)
-    assert (answer.verdict, answer.answer) == (judge.WORSE, "Never: zero-copy is slower than two-copy at every size.")
+    assert (answer.verdict, answer.answer) == (judge.WORSE, "Never: zero-copy is slower than two-copy in all 10 configurations (0.20 times the throughput).")
     assert "All 100,000 zero-copy sends were copied (loopback on lo)." == answer.why
     assert "advise --peer" in answer.next and re.search(r"0\.\d+ times \(0\.\d+ to 0\.\d+\) at 256", answer.number)
 
@@ -46,7 +47,7 @@ def test_pooled_cells_are_in_order_though_one_number_of_threads_lacks_a_size():
     rows = [row for row in planted.sends(repeats=5) if row["threads"] > 1 or row["message_bytes"] != 4096]
     found = summary.compare(planted.data(rows).sending, ["setting", "threads", "message_bytes"], "variant",
                             [("onecopy", "twocopy")], "throughput_bps")
-    sizes = [one.cell["message_bytes"] for one in summary.pooled(found, "threads")]
+    sizes = [one.cell["message_bytes"] for one in pairs.pooled(found, "threads")]
     assert sizes == sorted(sizes) and 4096 in sizes
 
 
@@ -58,8 +59,8 @@ def test_numbers_of_threads_that_contradict_each_other_are_not_pooled():
     found = summary.compare(planted.data(rows).sending, ["setting", "threads", "message_bytes"], "variant",
                             [("onecopy", "twocopy")], "throughput_bps")
     assert {judge.BETTER, judge.WORSE} <= {c.verdict for c in found}
-    assert summary.pooled(found, "threads") == []
-    assert summary.pooled([c for c in found if c.cell["threads"] == 1], "threads") == []
+    assert pairs.pooled(found, "threads") == []
+    assert pairs.pooled([c for c in found if c.cell["threads"] == 1], "threads") == []
 
 
 @pytest.mark.parametrize("commands, next_", [
@@ -147,7 +148,7 @@ def test_a_cache_gains_by_its_pairs_though_medians_say_the_opposite():
 
 def test_why_not_divides_the_kernel_time():
     why = goldens.answers("time divided into stages")[0].why
-    assert re.search(r"at 64K a send saves 0\.6\d+ \u00b5s of copying and pays .*deep copy.*more on the CPU", why), why
+    assert re.search(r"at 64K a send saves 0\.6\d* \u00b5s of copying and pays .*deep copy.*more on the CPU", why), why
 
 
 def test_a_dip_of_records_is_found_and_the_smallest_that_would_be_is_said():
@@ -212,4 +213,4 @@ def test_slow_answers_say_what_they_were():
     retransmitted, = goldens.answers("retransmitted SYNs")
     assert "30 retransmitted SYNs" in retransmitted.answer and "connect 1,020 ms" in retransmitted.why
     waited, = goldens.answers("slow answers without them")
-    assert "nothing was dropped or retransmitted" in waited.answer and "40.0 % of the time" in waited.why
+    assert "nothing was dropped or retransmitted" in waited.answer and "40 % of the time" in waited.why

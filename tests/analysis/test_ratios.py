@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from analysis import compare_text, judge, summary
+from analysis import result_sets_text, summary
+from analysis.compare import judge
 from analysis.figures.cells import sending
 from analysis.stats import outliers
 
@@ -90,7 +91,7 @@ def test_only_equal_conditions_are_compared():
     two = made.sweep({"b": flat(1)}, (4096,), 5, kernel="6.12")
     assert not ratios(pl.concat([one, two]))
     one, two = (frame.with_columns(variant=pl.lit(name)) for frame, name in ((one, "zerocopy"), (two, "twocopy")))
-    assert not compare_text.zerocopy_pairs(pl.concat([one, two]))
+    assert not result_sets_text.zerocopy_pairs(pl.concat([one, two]))
 
 
 def test_failed_runs_do_not_count():

@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
-from analysis import judge  # noqa: E402
+from analysis.compare import judge  # noqa: E402
 from analysis.advise import advise, path_text as text  # noqa: E402
 from analysis.advise.advise import Result, decide  # noqa: E402
 from analysis.advise.runs import Path  # noqa: E402

@@ -6,11 +6,13 @@ from collections import Counter
 
 import polars as pl
 
-from analysis import judge, words
+from analysis import words
+from analysis.compare import judge
+from analysis.compare.answers import RESULTS
+from analysis.compare.pairs import Comparison
 from analysis.figures import labels, style
-from analysis.figures.judged import MARGIN
 from analysis.report.base import Table
-from analysis.summary import Comparison
+from analysis.stats import interval
 from analysis.tables.variants import in_order
 
 WAYS = ["variant", "server_model"]
@@ -23,9 +25,9 @@ NO_PMU = "On a machine with a PMU (see analyze doctor): {}"
 
 def ratio(one: judge.Judgment) -> str:
     """1.31 times (1.12 to 1.52)"""
-    interval = (f" ({words.number(one.low)} to {words.number(one.high)})" if one.has_interval
+    bounds = (f" ({words.number(one.low)} to {words.number(one.high)})" if one.has_interval
                 else f" ({words.counted(one.n, 'pair')}, no interval)")
-    return f"{words.number(one.value)} times{interval}"
+    return f"{words.number(one.value)} times{bounds}"
 
 
 def extremes(found: list[Comparison], where) -> str:
@@ -35,24 +37,11 @@ def extremes(found: list[Comparison], where) -> str:
     return " to ".join(dict.fromkeys(f"{ratio(c.judgment)} at {where(c)}" for c in (known[:1] + known[-1:])))
 
 
-WORDS = {judge.BETTER: "faster", judge.WORSE: "slower", judge.SAME: f"the same within {MARGIN}",
-         judge.INCONCLUSIVE: "inconclusive"}
-
-
-def too_few(found: list[Comparison]) -> str:
-    """ 9 repeats are too few to decide 32 comparisons: 11 might do. Empty where they are enough for one of them."""
-    needed = [c.judgment.repeats or 0 for c in found if c.judgment.reason == judge.FEW]
-    if not needed or len(needed) < len(found):
-        return ""
-    return (f" {words.counted(max(c.judgment.n for c in found), 'repeat')} of each are too few to decide so many "
-            f"comparisons together" + (f": {max(needed)} might do." if max(needed) else "."))
-
-
-def counts(found: list[Comparison], better: str = WORDS[judge.BETTER], worse: str = WORDS[judge.WORSE]) -> str:
+def counts(found: list[Comparison], better: str = RESULTS[judge.BETTER], worse: str = RESULTS[judge.WORSE]) -> str:
     """slower in 12, inconclusive in 6 of 18 configurations"""
     total = Counter(c.verdict for c in found)
-    said = [f"{words} in {total[verdict]}" for verdict, words in (
-        WORDS | {judge.BETTER: better, judge.WORSE: worse}).items() if total[verdict]]
+    said = [f"{result} in {total[verdict]}" for verdict, result in (
+        RESULTS | {judge.BETTER: better, judge.WORSE: worse}).items() if total[verdict]]
     return f"{', '.join(said)} of {words.counted(len(found), 'configuration')}"
 
 
@@ -137,7 +126,7 @@ def tables(caption: str, found: list[Comparison], runs: pl.DataFrame, way: str, 
     columns = {key: column for key, column in COLUMNS.items() if key in found[0].cell}
     copied = labels.copied_by(runs, [*found[0].cell, way])
     rows = tuple((*(say(c.cell[key]) for key, (_, say) in columns.items()), str(c.a),
-                  words.estimate(c.median_a, scale), copied.get((*c.cell.values(), c.a), ""), str(c.b),
-                  words.estimate(c.median_b, scale), ratio(c.judgment), c.verdict, c.judgment.reason) for c in found)
+                  words.estimate(interval.median(c.values_a), scale), copied.get((*c.cell.values(), c.a), ""), str(c.b),
+                  words.estimate(interval.median(c.values_b), scale), ratio(c.judgment), c.verdict, c.judgment.reason) for c in found)
     return (Table(caption, (*(head for head, _ in columns.values()), "of", "median", "copied", "against",
                             "its median", "ratio", "verdict", "why"), rows).without_empty(),)

@@ -3,13 +3,15 @@
 
 import polars as pl
 
-from analysis import hosts, judge, stages, words
+from analysis import hosts, stages, words
+from analysis.compare import answers, judge
 from analysis.figures import judged, over, style
 from analysis.figures.base import Data
 from analysis.figures.judged import Kind
 from analysis.report.base import Answer
 from analysis.report.questions import common
-from analysis.summary import Comparison, compare, pooled
+from analysis.stats import interval
+from analysis.summary import compare
 from analysis.tables.causes import CAUSES
 from analysis.tables.variants import in_order, in_words
 
@@ -106,28 +108,21 @@ def overtakes(data: Data, a: str, b: str) -> Answer:
     if not found:
         return Answer(question, common.NO_PAIRS, verdict=judge.INCONCLUSIVE,
                       next=common.decides(both, []), caveats=common.discarded(data.sending))
-    told, over_all = found, ""
-    crossings = judged.crossovers(kind, found)
-    if not crossings and any(c.verdict == judge.INCONCLUSIVE for c in found):
-        pool = pooled(found, "threads")
-        if any(c.verdict != judge.INCONCLUSIVE for c in pool):
-            told, crossings = pool, judged.crossovers(kind, pool)
-            over_all = f", over {words.listed(sorted({str(c.cell['threads']) for c in found}, key=int))} threads together"
+    told, threads_ = answers.decisive(found)
+    crossings = judged.crossovers(kind, told)
     zero = runs.filter(pl.col("variant") == a) if a == "zerocopy" else runs.clear()
     verdict = common.overall(told)
     if crossings:
         said = [f"{'from' if one.direction > 0 else 'no longer from'} about {kind.about(one.size)} "
                 f"({kind.about(one.low)} to {kind.about(one.high)}){_when(cell)}"
                 for _, cell, one in crossings[:MOST_CROSSINGS]]
-        answer = words.starting(", ".join(said)) + over_all + (
-            f", and {len(crossings) - MOST_CROSSINGS} more crossings" if len(crossings) > MOST_CROSSINGS else "") + "."
-    elif verdict == judge.WORSE and all(c.verdict == verdict for c in told):
-        answer = f"Never: {in_words(a)} is slower than {in_words(b)} at every {by}{over_all}."
-    elif verdict == judge.BETTER and all(c.verdict == verdict for c in told):
-        answer = f"It is faster at every {by}{over_all}."
+        answer = words.sentence(", ".join(said) + answers.over(threads_) + (
+            f", and {len(crossings) - MOST_CROSSINGS} more crossings" if len(crossings) > MOST_CROSSINGS else ""))
     else:
-        answer = (f"{'Undecided' if verdict == judge.INCONCLUSIVE else 'No crossing is shown'}: {in_words(a)} is "
-                  f"{_by_size(kind, told) if over_all else common.counts(told)}{over_all}.{common.too_few(told)}")
+        few = answers.few_repeats(in_words(a), found)
+        shown = answers.overview(in_words(a), in_words(b), told, kind.what, threads_)
+        shown = f"never: {shown}" if all(c.verdict == judge.WORSE for c in told) else shown
+        answer = " ".join(filter(None, (few, words.sentence(shown) if not few or threads_ else "")))
     said, made = costs(kind, runs, a, b)
     why = [copied(zero)] if a == "zerocopy" else [f"{', '.join(said)} that of {in_words(b)}"] if said else []
     tables = common.tables(f"{words.starting(kind.what)} of {in_words(a)} (Gbit/s); a ratio is of pairs, its interval "
@@ -136,15 +131,8 @@ def overtakes(data: Data, a: str, b: str) -> Answer:
         tables += common.tables(f"{words.starting(what)} of {in_words(a)}", some, runs, kind.over.name)
     return Answer(question, answer, f"throughput {common.extremes(told, lambda c: where(kind, c.cell))}",
                   words.sentence(*why),
-                  PEER if is_final(zero) and not crossings and not common.too_few(told) else common.decides(runs, found), verdict,
+                  PEER if is_final(zero) and not crossings and not answers.few_repeats(in_words(a), found) else common.decides(runs, found), verdict,
                   common.discarded(data.sending), tables=tables)
-
-
-def _by_size(kind: Kind, found: list[Comparison]) -> str:
-    """slower at 256 and 1K, inconclusive at 16K"""
-    said = {verdict: words.listed([where(kind, c.cell) for c in found if c.verdict == verdict])
-            for verdict in common.WORDS}
-    return ", ".join(f"{common.WORDS[verdict]} at {places}" for verdict, places in said.items() if places)
 
 
 def _when(cell: dict) -> str:
@@ -222,7 +210,7 @@ def caches(data: Data) -> Answer:
     if not any(found.values()):
         return Answer(question, "Not answered: no run counted cache misses.", verdict=None,
                       next=common.NO_PMU.format(common.again(runs)))
-    saved = {level: sorted(c.median_b.value - c.median_a.value for c in some if c.verdict == judge.BETTER)
+    saved = {level: sorted(interval.median(c.values_b).value - interval.median(c.values_a).value for c in some if c.verdict == judge.BETTER)
              for level, some in found.items()}
     middles = {level: values[len(values) // 2] for level, values in saved.items() if values}
     answer, verdict = "None is shown to gain.", judge.INCONCLUSIVE

@@ -5,13 +5,15 @@ import itertools
 
 import polars as pl
 
-from analysis import judge, words
+from analysis import words
+from analysis.compare import judge
+from analysis.compare.pairs import Comparison
 from analysis.figures import over
 from analysis.figures.base import Data
 from analysis.report.base import Answer, Table
 from analysis.report.questions import common
 from analysis.stats import interval
-from analysis.summary import Comparison, compare
+from analysis.summary import compare
 from analysis.tables.variants import in_order
 
 KEYS = ["setting", "connections"]

@@ -3,7 +3,8 @@
 
 import polars as pl
 
-from analysis import judge, summary, sweeps, words
+from analysis import summary, sweeps, words
+from analysis.compare import judge
 from analysis.figures import style
 from analysis.figures.base import Data
 from analysis.report.base import Answer, Table

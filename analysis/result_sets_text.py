@@ -5,11 +5,12 @@ import dataclasses
 
 import polars as pl
 
-from analysis import hosts, settings, summary, words
+from analysis import hosts, summary, words
+from analysis.compare import pairs, settings
 from analysis.columns import SHOWN
-from analysis.compare import Comparison
-from analysis.judge import BETTER, INCONCLUSIVE, SAME, WORSE
-from analysis.judge import comparison as comparison_of
+from analysis.result_sets import Comparison
+from analysis.compare.judge import BETTER, INCONCLUSIVE, SAME, WORSE
+from analysis.compare.judge import comparison as comparison_of
 
 SCHEMA = "sendpath.compare/3"
 ORDER = (WORSE, BETTER, INCONCLUSIVE, SAME)
@@ -155,7 +156,7 @@ def as_json(comparison: Comparison) -> dict:
             for d in comparison.differences]}
 
 
-def zerocopy_pairs(frame: pl.DataFrame) -> list[summary.Comparison]:
+def zerocopy_pairs(frame: pl.DataFrame) -> list[pairs.Comparison]:
     """Zero-copy and two-copy under equal conditions."""
     return summary.compare(summary.usable(frame, METRIC), [*summary.CONDITIONS, "server_model"], "variant",
                            [(WAY, BASELINE)], METRIC)

@@ -9,8 +9,9 @@ import dataclasses
 
 import polars as pl
 
-from analysis import judge, summary
-from analysis.settings import ACROSS, named
+from analysis import summary
+from analysis.compare import judge
+from analysis.compare.settings import ACROSS, named
 from analysis.stats.interval import Estimate, median
 
 # What may differ between two sets and is listed.

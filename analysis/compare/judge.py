@@ -136,6 +136,11 @@ AXES = ("message_bytes", "threads", "connections", "fields")
 FOLLOW = {("threads", "connections"), ("message_bytes", "inflight")}
 
 
+def with_followers(axis):
+    """Returns the axis and the keys whose values follow from it."""
+    return {axis, *(key for of, key in FOLLOW if of == axis)}
+
+
 def rows(cells):
     """Which row each of these cells is in: what it has but for the axis of the row. Cells are objects with
     equal keys and values that can be hashed. Along sizes either the number of fields or their size follows.
@@ -143,7 +148,7 @@ def rows(cells):
     def distinct(key):
         return len({cell.get(key) for cell in cells})
     axis = next((axis for axis in AXES if distinct(axis) > 1), None)
-    follow = {axis, *(key for of, key in FOLLOW if of == axis)}
+    follow = with_followers(axis)
     if axis == "message_bytes" and cells[0].keys() >= {"fields", "field_size_bytes"}:
         follow.add(max("field_size_bytes", "fields", key=distinct))
     return [tuple(value for key, value in cell.items() if key not in follow) for cell in cells]

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What the comparisons of two ways of sending answer, in the sentences of the terminal and of the page."""
+
+from analysis import words
+
+from . import judge
+from .pairs import pooled
+
+RESULTS = {judge.BETTER: "faster", judge.WORSE: "slower", judge.SAME: f"the same within {100 * judge.MARGIN:g} %",
+           judge.INCONCLUSIVE: "inconclusive"}
+
+
+def decisive(found):
+    """Returns the comparisons that answer, and the numbers of threads that they pool: () where each configuration
+    is compared by itself. Threads are pooled if some configurations are inconclusive and their pairs together are
+    not.
+    """
+    if any(c.verdict == judge.INCONCLUSIVE for c in found):
+        pool = pooled(found, "threads")
+        if any(c.verdict != judge.INCONCLUSIVE for c in pool):
+            return pool, sorted({c.cell["threads"] for c in found})
+    return found, ()
+
+
+def few_repeats(subject, found):
+    """Returns that there are fewer repeats than the rule needs, and which way the pairs point; "" where the
+    repeats suffice. subject: what is compared with the other, as "zero-copy".
+    """
+    if not found or any(c.judgment.reason != judge.FEW for c in found):
+        return ""
+    logs = [log for c in found for log in c.logs]
+    needed = max(c.judgment.repeats or 0 for c in found)
+    decide = f" ({needed} decide)" if needed else ""
+    slower = sum(log < 0 for log in logs)
+    which, many = ("slower", slower) if 2 * slower >= len(logs) else ("faster", sum(log > 0 for log in logs))
+    pairs = (_all(len(logs), "pair") if many == len(logs) else
+             f"{words.whole(many)} of {words.counted(len(logs), 'pair')}")
+    what = "single configurations" if len(found) > 1 else "anything"
+    return (f"Only {words.counted(max(c.judgment.n for c in found), 'repeat')}: too few to decide {what}{decide}. "
+            f"{words.starting(subject)} was {which} in {pairs}.")
+
+
+def _all(many, unit):
+    """Returns "1 pair", "both pairs" or "all 3 pairs"."""
+    return f"both {unit}s" if many == 2 else f"{'all ' if many > 1 else ''}{words.counted(many, unit)}"
+
+
+def _ends(some, what):
+    """Returns the range of ratios: (0.31 to 0.72 times the throughput)."""
+    values = [f"{c.judgment.value:.2f}" for c in sorted(some, key=lambda c: c.judgment.value)]
+    return f" ({' to '.join(dict.fromkeys((values[0], values[-1])))} times the {what})"
+
+
+def over(threads):
+    """Returns which numbers of threads are pooled, for the end of a sentence; "" of none."""
+    return f", over {words.listed([f'{number:g}' for number in threads])} threads together" if threads else ""
+
+
+def overview(subject, other, found, what, threads=()):
+    """Returns how a subject compares with another over several configurations, as a sentence without its end.
+    what: the metric in words; threads: the numbers of threads that are pooled.
+    """
+    together = over(threads)
+    verdicts = {c.verdict for c in found}
+    if verdicts == {judge.INCONCLUSIVE}:
+        return f"{subject} or {other}: no difference could be shown ({len(found)} of {_configurations(len(found))}){together}"
+    if len(verdicts) == 1:
+        (verdict,) = verdicts
+        than = (f"as fast as {other}, within {100 * judge.MARGIN:g} %," if verdict == judge.SAME else
+                f"{RESULTS[verdict]} than {other}")
+        ends = "" if verdict == judge.SAME else _ends(found, what)
+        return f"{subject} is {than} in {_all(len(found), 'configuration')}{ends}{together}"
+    parts = []
+    for verdict, result in RESULTS.items():
+        some = [c for c in found if c.verdict == verdict]
+        if some:
+            ends = _ends(some, what) if verdict in (judge.BETTER, judge.WORSE) else ""
+            parts.append(f"{result} in {len(some)}{ends}")
+    return (f"of {_configurations(len(found))}, {subject} against {other} is {', '.join(parts)}{together}")
+
+
+def _configurations(many):
+    return words.counted(many, "configuration")

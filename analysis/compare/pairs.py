@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Runs of equal conditions in pairs, and what their ratios show. A pair is made of two runs of the same repeat,
+which interleaving puts close together.
+"""
+
+import collections
+import math
+
+from . import judge
+
+# configuration: the values that must be equal for two runs to be compared. way: what is compared, such as a
+# variant. session: the seed of the runs' order, or else the file of the record. first_look: the repeats before the
+# first look of a sequential experiment, or None. value: of the metric; None: it was not measured.
+Run = collections.namedtuple("Run", "configuration way repeat session is_disturbed first_look value")
+
+
+def superseded(runs):
+    """Tells of each run whether a later one takes its place. runs: (identity, is_disturbed) in the order in
+    which they were made; the identity is equal for a run that was disturbed and those that repeated it, and None
+    where runs are not planned.
+    """
+    runs = list(runs)
+    last = {identity: place for place, (identity, _) in enumerate(runs)}
+    return [identity is not None and is_disturbed and place < last[identity]
+            for place, (identity, is_disturbed) in enumerate(runs)]
+
+
+def blocks(runs):
+    """Returns the name of the pair that each run belongs to: "repeat.place.session". runs: (key, repeat, session)
+    in the order in which they were made. place: how often the key had that repeat in that session before.
+    """
+    made = collections.Counter()
+    names = []
+    for key, repeat, session in runs:
+        names.append(f"{repeat or 0}.{made[key, repeat, session]}.{session}")
+        made[key, repeat, session] += 1
+    return names
+
+
+class Comparison(collections.namedtuple(
+        "Comparison", "cell a b judgment logs blocks values_a values_b first_look", defaults=((), (), None))):
+    """The ratios a / b of a metric in one configuration (cell, an object): a and b are ways. logs: logarithms of the
+    pairs' ratios; blocks: the pairs' names; values_a, values_b: the values of their runs, () where several
+    configurations are pooled. first_look: of a sequential experiment.
+    """
+    __slots__ = ()
+
+    @property
+    def verdict(self):
+        return self.judgment.verdict
+
+    def sample(self, better=1):
+        return judge.paired(self.logs, better, repeats=[int(block.partition(".")[0]) for block in self.blocks],
+                            first_look=self.first_look)
+
+
+def _with_field_size(cell):
+    return cell | ({"field_size_bytes": cell["message_bytes"] / cell["fields"]} if cell.get("fields") else {})
+
+
+def _judged(found, better):
+    """The comparisons with their judgments. Those of two ways along a row are a family."""
+    families = [(c.a, c.b, row) for c, row in zip(found, judge.rows([_with_field_size(c.cell) for c in found]))]
+    judged = judge.judge_rows([c.sample(better) for c in found], families)
+    return [c._replace(judgment=one) for c, one in zip(found, judged)]
+
+
+def _in_order(values):
+    """A key that sorts tuples whose members may be None."""
+    return tuple((value is not None, value) for value in values)
+
+
+def compare(runs, names, pairs, better=1):
+    """Compares the pairs (a, b) of ways in each configuration that has both. Returns Comparisons. runs: Runs in the
+    order in which they were made; names: of the members of a configuration; better: 1 if more of the metric is
+    better, -1 if less is.
+    """
+    runs = list(runs)
+    known = collections.defaultdict(dict)  # by way and configuration: the runs by block
+    # A disturbed run keeps its block, so that a later run does not take its place in the pair.
+    for run, block in zip(runs, blocks(((run.configuration, run.way), run.repeat, run.session) for run in runs)):
+        if not run.is_disturbed and run.value is not None and 0 < run.value < math.inf:
+            known[run.way, run.configuration][block] = run
+    configurations = sorted({run.configuration for run in runs}, key=_in_order)
+    found = []
+    for a, b in pairs:
+        for configuration in configurations:
+            of_a, of_b = known.get((a, configuration), {}), known.get((b, configuration), {})
+            both = sorted(of_a.keys() & of_b.keys())
+            if not both:
+                continue
+            values = [tuple(side[block].value for block in both) for side in (of_a, of_b)]
+            found.append(Comparison(
+                dict(zip(names, configuration)), a, b, None, tuple(judge.ratio_logs(zip(*values))), tuple(both),
+                *values, first_look=max((of_a[block].first_look or 0 for block in both)) or None))
+    return _judged(found, better)
+
+
+def pooled(found, over):
+    """Makes one Comparison of those that differ in one member of the configuration alone, of all their pairs.
+    Returns [] where there is nothing to pool, or where two of them contradict each other.
+    """
+    left_out = judge.with_followers(over)
+    groups = {}
+    for one in found:
+        cell = {key: value for key, value in one.cell.items() if key not in left_out}
+        groups.setdefault((one.a, one.b, *cell.items()), []).append(one)
+    if all(len(group) < 2 for group in groups.values()) or any(
+            {judge.BETTER, judge.WORSE} <= {c.verdict for c in group} for group in groups.values()):
+        return []
+    ordered = sorted(groups.items(), key=lambda item: _in_order(value for _, value in item[0][2:]))
+    return _judged([group[0]._replace(
+        cell=dict(key[2:]), values_a=(), values_b=(), first_look=max(c.first_look or 0 for c in group) or None,
+        logs=tuple(log for c in group for log in c.logs),
+        blocks=tuple(f"{block}.{c.cell[over]}" for c in group for block in c.blocks)) for key, group in ordered], 1)
