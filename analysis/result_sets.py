@@ -24,11 +24,12 @@ EITHER = ("link", "address_family", "socket_options", "memory_options", "duratio
 
 @dataclasses.dataclass(frozen=True)
 class Metric:
-    """better: +1 more is better, -1 less is. span: the column that must be equal for two values
+    """words: its name; short: in a narrow table. better: +1 more is better, -1 less is. span: the column that must be equal for two values
     to mean the same; None where there is none. share: values are shares, 0 among them, and are
     compared by their difference, not their ratio. grain: see judge.Sample."""
     column: str
     words: str
+    short: str
     better: int
     span: str | None = None
     share: bool = False
@@ -36,12 +37,12 @@ class Metric:
 
 
 METRICS = (
-    Metric("throughput_bps", "throughput", +1),
-    Metric("answers_per_s", "answers a second", +1),
-    Metric("message_p99_ns", "99th percentile of a message's time", -1, "message_span", grain=judge.BUCKET),
-    Metric("sender_cpu_s_per_gib", "sender's CPU time a GiB", -1),
-    Metric("memory_bytes_per_byte", "memory bytes for a byte sent", -1, "memory_source"),
-    Metric("fallback_rate", "zero-copy sends copied", -1, share=True),
+    Metric("throughput_bps", "throughput", "throughput", +1),
+    Metric("answers_per_s", "answers a second", "answers/s", +1),
+    Metric("message_p99_ns", "99th percentile of a message's time", "p99", -1, "message_span", grain=judge.BUCKET),
+    Metric("sender_cpu_s_per_gib", "sender's CPU time a GiB", "CPU/GiB", -1),
+    Metric("memory_bytes_per_byte", "memory bytes for a byte sent", "memory/byte", -1, "memory_source"),
+    Metric("fallback_rate", "zero-copy sends copied", "copied", -1, share=True),
 )
 
 

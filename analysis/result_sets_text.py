@@ -6,31 +6,34 @@ import dataclasses
 import polars as pl
 
 from analysis import hosts, summary, words
-from analysis.compare import pairs, settings
 from analysis.columns import SHOWN
-from analysis.result_sets import Comparison
+from analysis.compare import pairs, settings
 from analysis.compare.judge import BETTER, INCONCLUSIVE, SAME, WORSE
 from analysis.compare.judge import comparison as comparison_of
+from analysis.result_sets import Comparison
+from analysis.text import table
+from analysis.text.layout import broken
 
 SCHEMA = "sendpath.compare/3"
 ORDER = (WORSE, BETTER, INCONCLUSIVE, SAME)
-LISTED = (WORSE, BETTER, INCONCLUSIVE)
-MOST_ROWS = 20
+MOST_ROWS = 10
+CODES = "findings", "warnings"
 # Does zero-copy pay off in each of two result sets, and was it zero-copy at all?
 METRIC, WAY, BASELINE = "throughput_bps", "zerocopy", "twocopy"
 SPELT = {"None": "none", "True": "yes", "False": "no", "": "none"}  # by what str makes: 1 is equal to True
 
 
-def text(comparison: Comparison, everything: bool = False, more: list[str] = ()) -> str:
-    """The whole of it; everything: no row is left out; more: what stands before the end."""
-    parts = [_changes(comparison), _cells(comparison, everything)]
-    for verdict in ORDER:
-        found = comparison.of(verdict)
-        listed = everything or verdict in LISTED
-        if found:
-            parts.append(f"{verdict}: {len(found)}" + (
-                "\n" + _rows(found, comparison, everything) if listed else ""))
-    return "\n\n".join([*parts, *more, _how(comparison), conclusion(comparison)]) + "\n"
+def text(comparison: Comparison, details: bool = False, more: list[str] = ()) -> str:
+    """The verdict, what changed, and what is worse or better, in 80 columns. details: all comparisons, with the
+    medians of both sets. more: tables that only details have."""
+    parts = [broken(conclusion(comparison)), _changes(comparison, details), _left_out(comparison, details)]
+    if details:
+        parts += [f"{verdict}: {len(found)}\n{_rows(found, comparison)}" for verdict in ORDER
+                  if (found := comparison.of(verdict))]
+    else:
+        decided = [d for verdict in (WORSE, BETTER) for d in comparison.of(verdict)]
+        parts += [_brief(decided, comparison)] if decided else []
+    return "\n\n".join(filter(None, [*parts, *(more if details else ()), _how(comparison)])) + "\n"
 
 
 def describe(name: str, path: str, frame: pl.DataFrame) -> str:
@@ -50,28 +53,50 @@ def _spell(values):
     return ", ".join(shown) + (", ..." if len(values) > 3 else "") or "none"
 
 
-def _changes(comparison):
-    if not comparison.changes:
+def _codes(change):
+    """What one set has of a list of codes, and the other lacks."""
+    a, b = ({code for value in side for code in (value or "").split(";")} - {""} for side in (change.a, change.b))
+    return [", ".join(sorted(some)) for some in (a - b, b - a)]
+
+
+def _changes(comparison, details):
+    rows = []
+    for change in comparison.changes:
+        sides = (_codes(change) if change.setting in CODES and not details else
+                 [_spell(change.a), _spell(change.b)])
+        if any(sides):
+            rows.append([change.setting, *(side or "-" for side in sides)])
+    if not rows:
         return "what changed: nothing that the records show"
-    rows = [[change.setting, _spell(change.a), _spell(change.b)] for change in comparison.changes]
-    return words.table(["what changed", "A", "B"], rows)
+    return "\n".join(table.lines([["what changed", "A", "B"], *rows])) if not details else words.table(
+        ["what changed", "A", "B"], rows)
 
 
-def _cells(comparison, everything):
-    both = len({str(d.cell) for d in comparison.differences})
-    said = [f"{words.counted(both, 'configuration')} in both"]
+def _left_out(comparison, details):
+    """What is not compared, and why; "" where all is."""
+    said = []
     for name, cells in (("A", comparison.only_a), ("B", comparison.only_b)):
         if cells:
-            names = ": " + "; ".join(map(settings.cell, cells)) if everything else ""
-            said.append(f"{len(cells)} only in {name} and not compared{names}")
+            names = ": " + "; ".join(map(settings.cell, cells)) if details else ""
+            said.append(f"{words.counted(len(cells), 'configuration')} only in {name}{names}")
     for name, count in zip("AB", comparison.failed):
         if count:
-            said.append(f"{words.counted(count, 'run')} of {name} left out, interrupted or failed")
+            said.append(f"{words.counted(count, 'run')} of {name}, interrupted or failed")
     if any(comparison.disturbed):
         said.append(left_out(comparison))
     if any(comparison.zeros):
         said.append(zeros(comparison))
-    return "; ".join(said)
+    return broken(f"not compared: {'; '.join(said)}") if said else ""
+
+
+def _brief(found, comparison):
+    """The first comparisons that are worse or better, a line each."""
+    same = settings.the_same([d.cell for d in comparison.differences])
+    rows = [[settings.cell(d.cell, same - {"variant"}) or "the load", d.metric.short, _change(d), d.verdict]
+            for d in found[:MOST_ROWS]]
+    rest = len(found) - len(rows)
+    return "\n".join([*table.lines([["configuration", "metric", "change", "B is"], *rows]),
+                      *([f"... and {rest} more: --details"] if rest else [])])
 
 
 def left_out(comparison: Comparison) -> str:
@@ -85,16 +110,13 @@ def zeros(comparison: Comparison) -> str:
     return f"{words.counted(of_a, 'value')} of A and {of_b} of B left out: 0 has no ratio"
 
 
-def _rows(found, comparison, everything):
+def _rows(found, comparison):
     same = settings.the_same([d.cell for d in comparison.differences])
-    shown = found if everything else found[:MOST_ROWS]
     rows = [[settings.cell(d.cell, same - {"variant"}) or "the load",
              d.metric.words, *_medians(d), _change(d), _copied(d),
              "" if d.change.repeats is None else f"{d.change.repeats} repeats might do"]
-            for d in shown]
-    rest = len(found) - len(shown)
-    return words.table(["configuration", "metric", "A", "B", "change", "copied A, B", ""], rows) + (
-        f"\n... and {rest} more (--all lists them)" if rest else "")
+            for d in found]
+    return words.table(["configuration", "metric", "A", "B", "change", "copied A, B", ""], rows)
 
 
 def _change(difference):
@@ -118,21 +140,26 @@ def _copied(difference):
 
 def _how(comparison):
     total = len(comparison.differences)
-    compared = "1 comparison" if total == 1 else f"{total} comparisons, corrected for being many (Holm)"
     reached = sorted({d.change.level for d in comparison.differences if d.change.has_interval})
-    levels = (" to ".join(dict.fromkeys((words.level(reached[0]), words.level(reached[-1])))) if reached
-              else "need more repeats")
-    return (f"In brackets are intervals: those of medians reach 95 %, of five repeats 93.75 %; those of "
-            f"changes {levels}.\n{compared}; worse, better: the whole interval is beyond "
-            f"{100 * comparison.threshold:g} %; same: within.\nWhat changes by itself from one day to the "
-            "next is not in these intervals: compare two sets of the same machine to see it.")
+    levels = " to ".join(dict.fromkeys((words.level(reached[0]), words.level(reached[-1])))) if reached else ""
+    brackets = (f"( ) is the confidence interval of a change, {levels}"
+                + (f", as there are {total} comparisons (Holm)" if total > 1 else "") + ". ") if reached else ""
+    return broken(f"{brackets}Worse, better: all of it is beyond {100 * comparison.threshold:g} %; the same: within. "
+                  "What changes from one day to the next is not in it: compare two sets of one machine to see that.")
 
 
 def conclusion(comparison: Comparison) -> str:
+    """What changed for better or worse, and of what."""
     counts = {verdict: len(comparison.of(verdict)) for verdict in ORDER}
-    return (f"Of {words.counted(len(comparison.differences), 'comparison')}, B is better in {counts[BETTER]}, worse in "
-            f"{counts[WORSE]}, the same in {counts[SAME]}; {counts[INCONCLUSIVE]} "
-            f"{'is' if counts[INCONCLUSIVE] == 1 else 'are'} inconclusive with these repeats.")
+    total, cells = len(comparison.differences), len({str(d.cell) for d in comparison.differences})
+    what = words.listed(list(dict.fromkeys(d.metric.words for d in comparison.differences)))
+    decided = [f"{result} in {counts[verdict]}" for verdict, result in (
+        (WORSE, "worse"), (BETTER, "better"), (SAME, "the same")) if counts[verdict]]
+    open_ = counts[INCONCLUSIVE]
+    said = (f"B is {words.listed(decided)} of {words.counted(total, 'comparison')}" if decided else
+            f"Nothing is decided by {words.counted(total, 'comparison')}")
+    more = f"; {open_} {'is' if open_ == 1 else 'are'} inconclusive with these repeats" if open_ and decided else ""
+    return f"{said}: {what} of {words.counted(cells, 'configuration')}{more}."
 
 
 def _estimate(estimate):

@@ -62,7 +62,7 @@ def run(options):
         heads = [result_sets_text.describe(name, path, loaded.frame) for name, path, loaded in
                  zip("AB", (options.a, options.b), sets)]
         more = result_sets_text.zerocopy(sets[0].frame, sets[1].frame)
-        show("\n".join(heads) + "\n\n" + result_sets_text.text(found, options.all, more))
+        show("\n".join(heads) + "\n\n" + result_sets_text.text(found, options.details, more))
     as_json = json.dumps(result_sets_text.as_json(found)) + "\n"
     if options.json == "-":
         sys.stdout.write(as_json)

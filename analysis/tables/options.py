@@ -79,7 +79,7 @@ COMPARE = (
     CommandOption("metric", "NAME", "compare only this column of the table (an unknown name lists them); may be "
                   "repeated"),
     CommandOption("strict", "", "exit with status 5 if nothing is worse but something is inconclusive"),
-    CommandOption("all", "", "list every comparison"),
+    CommandOption("details", "", "print every comparison, and the medians of both"),
     CommandOption("json", "FILE", "write the result as JSON (- for standard output, instead of text)"),
     CommandOption("flame", "FILE", "draw how the sampled kernel functions differ: .html, .svg or .png"),
 )

@@ -136,7 +136,7 @@ def test_disturbed_runs_are_left_out_and_counted(sets, tmp_path):
     why = "other programs took 26 % of the CPUs' time"
     table.write_parquet(runs().with_columns(disturbed=pl.when(pl.col("repeat") < 3).then(pl.lit(why))), busy)
     told = analysis("compare", sets["a"], busy).stdout
-    assert f"0 runs of A and 12 of B left out, disturbed ({why})" in told
+    assert f"0 runs of A and 12 of B left out, disturbed ({why})" in " ".join(told.split())
     table.write_parquet(runs().with_columns(disturbed=pl.lit(why)), busy)
     nothing = analysis("compare", sets["a"], busy)
     assert nothing.returncode == 1 and nothing.stderr.endswith(
