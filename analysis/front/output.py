@@ -160,7 +160,7 @@ class Stream:
     def check(self, complain):
         """Was all taken that has to be?"""
         if self.failed and self.fd == 1:
-            complain("standard output did not take all of the text: is its disk full, its reader gone?")
+            complain("cannot write the report to standard output (disk full, or pipe closed)")
             return False
         return True
 

@@ -90,16 +90,32 @@ def results(cells):
         yield f"inconclusive against {other}: {', '.join(subjects)}"
 
 
+def _about(cells, repeats):
+    """Returns how long so many repeats of all configurations take: "about 6 minutes"."""
+    seconds = repeats * sum(cell.spread("app/elapsed_s").middle for cell in cells)
+    return f"about {max(seconds, 1):.0f} s" if seconds < 90 else f"about {seconds / 60:.0f} minutes"
+
+
 def needed(cells):
-    """The option that might decide what is inconclusive, or that repeats will not."""
-    open_ = [one for one in cells.comparisons if one["verdict"] == INCONCLUSIVE]
-    known = [one["repeats"] for one in open_ if one["repeats"]]
-    if any(one["discarded"] for one in open_):
-        return "undecided; --wait-quiet waits for a quiet machine"
-    if known:
-        return f"undecided; --repeat {max(known)} might decide"
-    return (f"undecided; over {PRACTICAL} repeats are needed: a longer --duration makes runs vary less"
-            if any(one["n"] for one in open_) else "")
+    """Returns the option that might decide what is inconclusive; "" if nothing is."""
+    open_ = {}
+    for cell in cells:
+        found = cell.comparisons.get("throughput")
+        if found and found["verdict"] == INCONCLUSIVE and (found["n"] or found["discarded"]):
+            open_.setdefault(name(cell), []).append(found)
+    if any(one["discarded"] for found in open_.values() for one in found):
+        return "not enough undisturbed runs: --wait-quiet waits for a quiet machine"
+    repeats = {subject: max(one["repeats"] for one in found) for subject, found in open_.items()
+               if all(one["repeats"] for one in found)}
+    close = [subject for subject in open_ if subject not in repeats]
+    parts = []
+    if repeats:
+        most = max(repeats.values())
+        parts.append(f"not enough runs: --repeat {most} may decide {words.listed(list(repeats))} ({_about(cells, most)})")
+    if close:
+        parts.append(f"{words.listed(close)} {'is' if len(close) == 1 else 'are'} too close to call with {PRACTICAL} "
+                     "repeats: a longer --duration makes runs vary less")
+    return "; ".join(parts)
 
 
 def whys(found):

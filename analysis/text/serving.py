@@ -54,7 +54,7 @@ BRIEF = (
     ("", "ms p50", percentile(ANSWER, 500, 1e6)),
     ("", "p99", percentile(ANSWER, 990, 1e6)),
     ("", "CPU ms", cpu_each),
-    ("", "SYN rtx", total("tcp/syn_retransmits")),
+    ("", "SYN resent", total("tcp/syn_retransmits")),
 )
 
 

@@ -160,8 +160,8 @@ def why_not(data: Data) -> Answer:
     why = [f"against {in_words(others[0])}: {', '.join(said)}" if said else "",
            retransmitted(runs, "zerocopy", others[0]) if others else "", _account(data, runs)]
     completion = zero["completion_p50_ns"].drop_nulls()
-    held = (f"the kernel held a send's memory for {words.number(completion.median() / 1e3)} µs (median of runs' "
-            "p50)") if completion.len() else ""
+    held = (f"a buffer may be reused after {words.number(completion.median() / 1e3)} µs (median)"
+            if completion.len() else "")
     stages_known = data.details.stages.height
     next_ = PEER if is_final(zero) else "" if stages_known else common.again(runs, "--stages")
     unseen = ("copies without a flag were not seen in all runs: more may have been copied",

@@ -110,7 +110,7 @@ def answer(data: Data) -> Answer:
     if not said:
         along = words.listed(list(dict.fromkeys({"fields": "records", "message_bytes": "sizes"}.get(axis, axis)
                                                  for axis, _ in courses)))
-        said = [f"No fall or dip along {along} is shown." if courses else "Nothing along one size and thread."]
+        said = [f"Nothing unexpected was found along {along}." if courses else "One size and thread have no course."]
     said += [words.sentence(*failed)] if failed else []
     why = [*(_moved(course.moved.get((step.before, step.after), [])) for _, course, step in falls[:1]), outliers]
     number = (f"{ratio(falls[0][2].ratio)} {_from(falls[0][0], falls[0][2])}" if falls else
