@@ -24,7 +24,7 @@ def whole(value):
 
 
 def number(value, digits=3):
-    """Returns a measured number with that many significant digits, or without decimals: "0.0123", "12", "12.3",
+    """Returns a measured number with that many significant digits, or without decimals: "0.0123", "12.0",
     "12,345". "-": it is not known.
     """
     if value is None or math.isnan(value):
@@ -33,7 +33,14 @@ def number(value, digits=3):
         return f"{value:g}"
     if abs(value) >= 10 ** digits - 0.5:
         return whole(value)
-    text = f"{value:.{max(digits - 1 - math.floor(math.log10(abs(value))), 0)}f}"
+    # The decimals follow from the rounded value: 9.996 is 10.0.
+    rounded = float(f"{value:.{digits - 1}e}")
+    return f"{rounded:.{max(digits - 1 - math.floor(math.log10(abs(rounded))), 0)}f}"
+
+
+def figure(value, digits):
+    """Returns the same without zeros at its end: "12", "0.2"."""
+    text = number(value, digits)
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 

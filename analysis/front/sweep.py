@@ -216,6 +216,11 @@ class Sweep(Runs):
         if not self.progress:  # the folder could not be opened and read
             return self.status
         out = Stream("stdout")
+        measured, failed, skipped = map(self._count, ("measured", "failed", "skipped"))
+        runs = self._runs()
+        if measured + failed + skipped < runs:
+            out.write(f"Incomplete: {measured + failed + skipped:,} of {counted(runs, 'run')} were made; the same command "
+                      "goes on from here.\n\n")
         if len(self.kept):
             self._sort()
             results.print_report(self.kept, results.SUMMARY, out)
@@ -224,12 +229,8 @@ class Sweep(Runs):
         for place, (_, cell) in enumerate(self.cells):
             for outcome in "failed", "skipped":
                 self._print_failures(place, cell, outcome, out)
-        measured, failed, skipped = map(self._count, ("measured", "failed", "skipped"))
-        runs = self._runs()
         out.write(f"{measured:,} of {counted(runs, 'run')} measured, {failed} failed, {skipped} skipped; order seed "
                   f"{self.seed}; records in {self.folder.name}\n")
-        if measured + failed + skipped < runs:
-            out.write("not done: the same command goes on from here\n")
         out.write(self._what_is_open())
         status = FAILED if failed or self.failed else SYSTEM if skipped and not measured else 0
         if not out.check(self.complain):

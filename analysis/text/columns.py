@@ -52,7 +52,7 @@ def rate(path, per, unit=1):
     """A sum over the repeats per another."""
     def of(cell):
         found, by = cell.sum(path), cell.sum(per, 0.0)
-        return words.number(found / by / unit, 4) if found is not None and by > 0 else None
+        return words.figure(found / by / unit, 4) if found is not None and by > 0 else None
     return of
 
 

@@ -18,7 +18,7 @@ def ratio(metric):
     """To the reference; with an interval where there are repeats enough."""
     def of(cell):
         if cell is cell.reference:
-            return None if cell.alone else "1"
+            return "1" if any(other.reference is cell for other in cell.cells if other is not cell) else None
         found = cell.comparisons[metric]
         if found["effect"] is None:
             return None

@@ -23,7 +23,7 @@ def ratio(event, per=None, unit=1.0):
     def of(cell, side):
         found = cell.counter(side[0], event)
         by = cell.counter(side[0], per) if per else cell.sum("app/received_bytes")
-        return words.number(unit * found / by, 3) if found is not None and (by or 0) > 0 else None
+        return words.figure(unit * found / by, 3) if found is not None and (by or 0) > 0 else None
     return of
 
 

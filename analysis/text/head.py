@@ -53,7 +53,7 @@ def extent(cells, unit):
     messages = number(cells.record, "load/messages_per_thread")
     if messages is None:
         elapsed = next(iter(cells)).spread("app/elapsed_s").middle
-        text = f" | {words.number(elapsed, 3)} s each"
+        text = f" | {words.figure(elapsed, 3)} s each"
     else:
         thread = "" if cells.serving else " per thread"
         text = f" | {words.counted(messages, unit)}{thread} each"

@@ -21,7 +21,7 @@ MOST_EXPLAINED = 3
 def cpu_each(cell):
     """CPU time of the server for each answer."""
     found = [cell.sum(path) for path in ("app/user_s", "app/system_s", "serving/answered")]
-    return words.number(1e3 * (found[0] + found[1]) / found[2], 3) if None not in found and found[2] else None
+    return words.figure(1e3 * (found[0] + found[1]) / found[2], 3) if None not in found and found[2] else None
 
 
 # When it is shown: "": always.

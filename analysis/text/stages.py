@@ -122,7 +122,7 @@ def times(accounts):
         *map(of_stage, shown(accounts, OFF_CPU)),
         row("in the call", lambda account: account.texts(account.wall, 0.0)),
         row("ns per byte on the CPU", lambda account: (
-            words.number(account.cpu / account.bytes, 3) if account.bytes > 0 else "-", ""))])
+            words.figure(account.cpu / account.bytes, 3) if account.bytes > 0 else "-", ""))])
 
 
 def counted(cells, event, counter):

@@ -158,7 +158,7 @@ def notifications(cell):
     text = (f"the application read {words.counted(read, 'notification')} about "
             f"{words.counted(reported, 'send')}")
     if read > 0:
-        text += f", {words.number(reported / read, 3)} sends per notification"
+        text += f", {words.figure(reported / read, 3)} sends per notification"
     if ranges is not None:
         text += f"; before coalescing: {words.whole(ranges)}"
     unread = positive(cell, "notifications/unread")
@@ -173,11 +173,11 @@ def error_queue(cell):
     if sends < 1:
         return
     text = (f"{words.time(float(found.sum + empty.sum) / sends)} per send: "
-            f"{words.number(found.count / sends, 2)} reads per send")
+            f"{words.figure(found.count / sends, 2)} reads per send")
     if found.count:
         text += f" of {words.time(found.mean)}"
     if empty.count:
-        text += (f", and {words.number(empty.count / sends, 2)} of {words.time(empty.mean)} that found "
+        text += (f", and {words.figure(empty.count / sends, 2)} of {words.time(empty.mean)} that found "
                  "nothing")
     yield labelled("error queue", text)
 

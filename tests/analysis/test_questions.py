@@ -148,7 +148,7 @@ def test_a_cache_gains_by_its_pairs_though_medians_say_the_opposite():
 
 def test_why_not_divides_the_kernel_time():
     why = goldens.answers("time divided into stages")[0].why
-    assert re.search(r"at 64K a send saves 0\.6\d* \u00b5s of copying and pays .*deep copy.*more on the CPU", why), why
+    assert re.search(r"at 64K a send saves 0\.6\d+ \u00b5s of copying and pays .*deep copy.*more on the CPU", why), why
 
 
 def test_a_dip_of_records_is_found_and_the_smallest_that_would_be_is_said():

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 import goldens
 import made
 import planted
-from analysis import words
 from analysis.figures.base import Data
 from analysis.report.build import build
 from analysis.report.questions import common
@@ -125,13 +124,6 @@ def test_markdown_text_is_one_line_without_markup(value):
     line = markdown_text(value)
     assert "\n" not in line and "\r" not in line
     assert not re.search(r"(?<!\\)(\\\\)*[<>|`*\[\]#]", line)
-
-
-@pytest.mark.parametrize("value,said", [
-    (0.0123456, "0.0123"), (12.34, "12.3"), (12345, "12,300"), (0, "0"), (999.6, "1,000"),
-    (9.996, "10.0")])
-def test_numbers_have_three_digits(value, said):
-    assert words.number(value) == said
 
 
 def test_commands_are_the_records_own():

@@ -180,7 +180,7 @@ def test_raw_lines_need_no_python(tmp_path):
     shutil.copy(ANALYZE, tmp_path)
     shutil.copy(LOADGEN, tmp_path / "loadgen")
     refused = run(tmp_path / "analyze", "--mechanism", "none", "--variant", "twocopy", "--messages", 5)
-    assert refused.returncode == 3 and "analysis/front" in refused.stderr
+    assert refused.returncode == 3 and "analysis/__main__.py" in refused.stderr
     raw = run(tmp_path / "analyze", "--raw", "--mechanism", "none", "--variant", "twocopy", "--messages", 5)
     assert raw.returncode == 0 and json.loads(raw.stdout)["app"]["messages"] == 5
 

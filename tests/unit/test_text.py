@@ -350,7 +350,7 @@ def test_medians():
 @pytest.mark.parametrize("text, expected", [
     (words.whole(1234567.0), "1,234,567"), (words.whole(2.5), "2"), (words.whole(-1e20), "-1e+20"),
     (words.decimal(-1234.5, 2), "-1,234.50"), (words.number(1.234, 3), "1.23"),
-    (words.number(1234.5, 3), "1,234"), (words.number(999.5, 3), "1,000"), (words.number(9.996), "10"), (words.number(12345), "12,345"), (words.size(16384), "16K"),
+    (words.number(1234.5, 3), "1,234"), (words.number(999.5, 3), "1,000"), (words.number(9.996), "10.0"), (words.figure(9.996, 3), "10"), (words.number(12345), "12,345"), (words.size(16384), "16K"),
     (words.size(99999), "99999"), (words.time(3912.0), "3.91 us"), (words.time(412e6), "412 ms"),
     (words.time(99.0), "99 ns"), (words.counted(1.0, "send"), "1 send"),
     (words.counted(0.0, "send"), "0 sends"), (words.percent(999999.0, 1e6), "99.99 %"),
