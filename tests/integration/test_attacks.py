@@ -97,7 +97,7 @@ def test_a_stranger_is_challenged_once(key):  # noqa: F811
         s.sendall(hello(CONTROL))
         assert answer(s)[0] == CHALLENGE
         s.sendall(hello(CONTROL))
-        assert answer(s)[::2] == (REFUSED, "it asks twice")
+        assert answer(s)[::2] == (REFUSED, "it sent CONTROL twice")
         assert ended(s)
 
 
@@ -300,7 +300,7 @@ def test_a_relay_cannot_receive_the_load(key):  # noqa: F811
 
 def test_who_has_a_key_sends_to_nobody_without(key):  # noqa: F811
     with Serve() as there:
-        assert "it asks for no key" in fails(there.peer, "--key", key)
+        assert "it requires no key" in fails(there.peer, "--key", key)
         assert measure(there.peer, "--messages", 5)["messages"] == 5
 
 
@@ -366,7 +366,7 @@ def test_messages_come_once():
 def test_older_versions_are_told():
     with Serve() as there, there.connect() as s:
         s.sendall(hello(CONTROL, version=VERSION - 1))
-        assert answer(s)[::2] == (REFUSED, f"it speaks version {VERSION - 1}, this program {VERSION}")
+        assert answer(s)[::2] == (REFUSED, f"it has version {VERSION - 1}, this program {VERSION}")
         assert ended(s)
     with Impostor(hello(REFUSED, version=VERSION - 1)) as there:
-        assert f"it speaks version {VERSION - 1}, this program {VERSION}" in fails(there.peer)
+        assert f"it has version {VERSION - 1}, this program {VERSION}" in fails(there.peer)

@@ -204,7 +204,7 @@ def test_the_same_key_is_needed(key, tmp_path):
     other.chmod(0o600)
     with Serve("--key", key) as there:
         assert measure(there.peer, "--key", key, "--messages", 20, "--threads", 3)["messages"] == 60
-        for options, words in (((), "it asks for a key: give --key FILE"),
+        for options, words in (((), "it requires a key: give --key FILE"),
                                (("--key", other), "it has another --key")):
             result = send(there.peer, "--messages", 5, *options)
             assert result.returncode == 1 and len(result.stderr.splitlines()) == 1
@@ -340,8 +340,8 @@ def test_an_honest_one_is_believed():
 
 
 @pytest.mark.parametrize("lie,words", [
-    (of(STATE, 2**64 - 1), "the receiver says that it has"),
-    (of(STATE, 2**63), "the receiver says that it has"),
+    (of(STATE, 2**64 - 1), "the receiver reports that it has"),
+    (of(STATE, 2**63), "the receiver reports that it has"),
     (of(STATE, 1 << 40, 7), "impossible numbers"),
     (of(STATE, 1 << 20, 0, 1 << 20), "impossible numbers"),
     (later_than_it_is, "impossible processor time"),
