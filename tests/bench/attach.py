@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What stays of having been observed: the speed of a program after the analyzer came and went
-many times, beside one that nobody looked at. Both are the tests' own sender, fresh for each run.
+"""Measures whether an observation leaves anything behind: the speed of a program after the analyzer has observed
+it many times, beside one that was never observed. Both are the tests' own sender, started for each run.
 """
 
 import contextlib
@@ -38,7 +38,7 @@ def send(sender, count):
 
 
 def speed(times, seconds):
-    """Sends a second, after the process was observed so many times while it sent."""
+    """Returns sends per second after the process was observed this many times while it sent."""
     with running(SINK) as (_, receiver), \
             running(PEER, "--port", receiver["port"], "--plain", "--size", SIZE, "--steps",
                     end="quit\n") as (sender, _):

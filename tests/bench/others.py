@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What measuring costs beside other tools that time sends: the same load while each of them is
-attached, all for every process of the machine, and without.
+"""Compares the cost of measuring with that of other tools that time sends: the same load with each tool attached
+to every process of the machine, and without.
 """
 
 import os
@@ -34,7 +34,7 @@ class Section:
         self.reasons = {}
 
     def missing(self):
-        os.environ["PYTHONUNBUFFERED"] = "1"  # that bcc says at once when it is ready
+        os.environ["PYTHONUNBUFFERED"] = "1"  # makes bcc print at once that it is ready
         return loads.cannot_measure() or startup.see_tracefs()
 
     def _plain(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The statistics of pairs and of what is added, and that the benchmark itself runs."""
+"""Tests the statistics of pairs and of added cost, and that the benchmark itself runs."""
 
 import itertools
 import json
@@ -60,7 +60,7 @@ def test_ratio_to_itself_is_one(values):
 
 
 def test_level_is_exact():
-    """Against every way n values can fall below and above the median."""
+    """Compares with an enumeration of all ways in which n values lie below and above the median."""
     for n in range(2, 15):
         k, reached = pairs.interval_rank(n)
         held = sum(k <= sum(below) <= n - k for below in itertools.product((0, 1), repeat=n))
@@ -82,7 +82,7 @@ def test_level_is_reached_from_six_values_on(n, level):
 
 
 def test_coverage_on_skewed_data():
-    """The interval holds the true median as often as it says, or a little more."""
+    """The interval contains the true median as often as it claims, or a little more often."""
     rng, trials, held = random.Random(1), 4000, 0
     for _ in range(trials):
         s = pairs.summarise([rng.lognormvariate(0, 1) for _ in range(9)])  # its median is 1
@@ -107,7 +107,7 @@ def test_each_of_three_runs_begins_once():
 
 
 class Thief:
-    """A hypervisor that takes so many seconds of each CPU in each pair, which lasts a second."""
+    """A hypervisor that takes this many seconds from each CPU in each pair, which lasts a second."""
 
     def __init__(self, *takes):
         self.takes, self.taken, self.time = list(takes), 0.0, 0.0
@@ -149,7 +149,7 @@ def test_added_instructions_are_those_over_the_same_round():
 
 
 def test_limit_is_what_is_added_over_what_empty_programs_add():
-    """Also where a round's noise is more than that."""
+    """The median is right even if a round's noise is larger than the limit."""
     cell = limit.summarise(limit.CELLS[-1], [(1000, 1100, 1250), (1000, 990, 1200),
                                              (1000, 1200, 1010)])
     assert (cell["over_limit"].median, cell["over_untraced"].median) == (2.5, 1.2)
@@ -187,7 +187,7 @@ needs_empty = pytest.mark.skipif(not limit.EMPTY.exists(),
 
 
 def quick(section, path, rows):
-    """The cells of a section that prints so many rows."""
+    """Runs a section, and checks that its table has this many rows."""
     process = bench("--quick", "--only", section, "--json", path)
     output, errors = process.communicate(timeout=120)
     assert process.returncode == 0, output + errors
@@ -234,7 +234,7 @@ def test_interrupt_tells_what_there_is():
 
 
 def test_soak_begins():
-    """Only CI runs it; its imports and options are tried here."""
+    """Tries the soak's imports and options, because make check does not run it."""
     done = subprocess.run([sys.executable, HERE.parent / "soak/soak.py", "--help"], text=True,
                           capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Pairs of runs that a busy hypervisor did not disturb.
+"""Repeats pairs of runs that a busy hypervisor disturbed.
 
-A guest is told how much of its processors' time others were given meanwhile. That depends on
-those others alone, not on what is compared: taking such a pair again favours neither side.
+A guest reads how much time of its CPUs went to others (steal time). Steal time does not depend on the programs, so
+repeating such a pair favours neither side.
+
 """
 
 import os
@@ -11,13 +12,13 @@ import time
 
 import pairs
 
-STOLEN_MAX = 0.02  # of the time of all CPUs
+STOLEN_MAX = 0.02  # share of the time of all CPUs
 TRIES = 4
-STEAL = 8  # the word of /proc/stat's first line, from Linux 2.6.11
+STEAL = 8  # the word's index in the first line of /proc/stat, since Linux 2.6.11
 
 
 def stolen_s():
-    """Seconds that the hypervisor gave to others, all CPUs together; 0 outside of a guest."""
+    """Returns the steal time of all CPUs in seconds; 0 outside of a guest."""
     words = pathlib.Path("/proc/stat").read_text(encoding="ascii").split(None, STEAL + 1)
     return int(words[STEAL]) / os.sysconf("SC_CLK_TCK")
 
@@ -28,7 +29,8 @@ class Undisturbed:
         self.again = self.disturbed = 0
 
     def take(self, number, *runs):
-        """As pairs.take(), again while too much was stolen; the last try counts anyhow."""
+        """Does the same as pairs.take(), but repeats a pair with too much steal time; the last try counts
+        anyway."""
         for left in reversed(range(TRIES)):
             stolen, begun = self.stolen(), self.now()
             results = pairs.take(number, *runs)
@@ -40,7 +42,7 @@ class Undisturbed:
         return results
 
     def text(self):
-        """What a reader should know of it, or nothing."""
+        """Returns a note about repeated pairs, or ""."""
         if not self.again:
             return ""
         return (f"{self.again} pairs were taken again, because the hypervisor had given more than "

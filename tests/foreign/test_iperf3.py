@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""iperf3 tells the bytes that it sent as data. Each connection begins with the 37 bytes that say
-which test it belongs to; the one with fewest bytes is that by which it speaks of the test."""
+"""iperf3 reports the bytes that it sent as data. Each connection begins with 37 bytes that identify its test; the
+connection with the fewest bytes carries the messages about the test."""
 
 import json
 import subprocess
@@ -11,11 +11,11 @@ from witness import PATIENCE_S, Bpftrace, Child, agree, free_port, need, needs_b
 
 pytestmark = needs_bpf
 COOKIE = 37
-HELLO = 4  # bytes of the datagram that begins a test by UDP
+HELLO = 4  # bytes of the datagram that begins a UDP test
 
 
 def measured(witness, folder, *options):
-    """Returns a name for the client with its options, and the end of what it told."""
+    """Returns a name for the client with its options, and the end of its report."""
     need("iperf3")
     port = free_port()
     with Child(["iperf3", "-s", "-1", "-B", "127.0.0.1", "-p", str(port), "--forceflush"],
@@ -40,7 +40,7 @@ def test_iperf3(options, tmp_path):
 
 
 def test_its_data_go_by_udp(tmp_path):
-    """A few bytes by TCP, by which it speaks of the test, decide nothing."""
+    """The few bytes about the test that go by TCP decide nothing."""
     witness = Bpftrace(tmp_path)
     program, told = measured(witness, tmp_path, "-u", "-Z", "-b", "1G", "-n", "20M")
     agree(program, f"its JSON, bytes, and {HELLO} of its protocol", told["sum"]["bytes"] + HELLO,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Senders by the runtimes of other languages, which count themselves; several connections each.
-That of zero-copy waits for the completions of all its sends, and on loopback all are copied."""
+"""Senders by the runtimes of other languages, with several connections each, count their own sends. Zero-copy
+senders wait for all completions, and on loopback all are copied."""
 
 import json
 import pathlib
@@ -14,7 +14,7 @@ CONNECTIONS, SENDS, SIZE = 4, 300, 100_000
 
 
 def observe(witness, program, command):
-    """Its own counts; bytes also as the other end received them."""
+    """Returns the program's own counts; bytes as the other end received them, too."""
     with Receiver() as receiver:
         told = json.loads(witness.run(*command(receiver.port)).stdout.splitlines()[0])
     calls = witness.record["calls"]
@@ -32,7 +32,7 @@ def built(name):
 
 
 def assert_each_call(program, told, calls):
-    """It called the kernel itself: each call is known to it."""
+    """The program made the system calls itself, so it has counted each."""
     agree(program, "itself, calls", told["sends"] + told["again"], sum(c["sends"] for c in calls))
     agree(program, "itself, calls that found no room (EAGAIN)", told["again"],
           sum(c["errors"].get("EAGAIN", 0) for c in calls))

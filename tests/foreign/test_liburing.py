@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""liburing's own example of zero-copy, as Debian has it: for a second, batches of eight. By SEND it
-takes what the socket takes, so that a send of its is one of the kernel's that found room. By SEND_ZC
-it asks for all of a message, which may be several of the kernel's: there its bytes are known."""
+"""liburing's own example of zero-copy, as packaged by Debian, sends batches of eight for a second. With SEND the
+socket takes what it has room for, so one send of the example is one successful send of the kernel. With SEND_ZC it
+requests the whole message, which may be several of the kernel's: the bytes are compared."""
 
 import re
 

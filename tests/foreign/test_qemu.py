@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""QEMU's live migration with multifd and zero-copy-send, over loopback: 256 MiB that are not zero,
-of a guest that does not run. QEMU says how many bytes its channels sent, and how often a flush found
-all of them copied; what it reads of its error queues, a library counts that is loaded before it."""
+"""QEMU's live migration with multifd and zero-copy-send, over loopback: 256 MiB that are not zero, of a stopped
+guest. QEMU reports how many bytes its channels sent, and how often a flush found all of them copied. A preloaded
+library counts what it reads of its error queues."""
 
 import json
 import os
@@ -19,7 +19,7 @@ MACHINE = ("-M", "pc,memory-backend=memory", "-accel", "tcg", "-S", "-nodefaults
            "none", "-monitor", "none")
 MEMORY = 256 << 20
 CHANNELS = 2
-GREETING = 64  # MultiFDInit_t, which is not among its bytes
+GREETING = 64  # MultiFDInit_t, which its byte count leaves out
 
 
 class Monitor:
@@ -31,7 +31,7 @@ class Monitor:
         self.ask("qmp_capabilities")
 
     def ask(self, what, **arguments):
-        """Its answer; events in between are left out."""
+        """Returns QEMU's answer; skips events before it."""
         self.file.write(json.dumps({"execute": what, "arguments": arguments}) + "\n")
         self.file.flush()
         for line in self.file:
@@ -48,7 +48,7 @@ class Monitor:
 
 
 def connected(path):
-    """A monitor, once QEMU listens there."""
+    """Connects to a monitor, once QEMU listens there."""
     try:
         return Monitor(path)
     except OSError:
@@ -56,7 +56,7 @@ def connected(path):
 
 
 def migrate(source, target, port):
-    """What QEMU says of it."""
+    """Migrates; returns what QEMU reports about it."""
     source.use("multifd", "zero-copy-send")
     target.use("multifd")
     source.ask("migrate-set-parameters", **{"max-bandwidth": 1 << 40})
@@ -89,7 +89,7 @@ def test_qemu(instrument, tmp_path):
                              f"ERRQUEUE_COUNTS={counts}", QEMU, *MACHINE, "-object",
                              f"memory-backend-file,id=memory,size={MEMORY},mem-path={memory},"
                              "share=off", "-qmp", f"unix:{tmp_path / 'source'},server,nowait"):
-            memory.unlink()  # which QEMU has mapped
+            memory.unlink()  # QEMU has mapped it
             told = migrate(monitors["source"], target, port)
         target.ask("quit")
     program = f"QEMU {version(QEMU, '--version')}, migration"
@@ -101,7 +101,7 @@ def test_qemu(instrument, tmp_path):
     agree(program, "its error queues, copied", read["copied"], ours["copied"])
     assert ours["requests"] == ours["completions"] == ours["copied"] > 0
     assert ours["bytes"] >= MEMORY
-    # Flushes that found all copied: over loopback there is no other.
+    # Flushes that found all copied: over loopback every flush does.
     assert told["dirty-sync-missed-zero-copy"] > 0
     if instrument is Bpftrace:
         sizes = sorted(sends.bytes for sends in witness.sockets().values())

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Redis counts the bytes that it wrote to clients, and how often it wrote. The answer that tells both
-is written thereafter: one write more, of its length."""
+"""Redis counts its writes to clients and their bytes. The answer that reports both is written afterwards: one more
+write, of its own length."""
 
 import json
 import re
@@ -17,8 +17,8 @@ REQUESTS = 20_000
 
 
 def told(port, then=b""):
-    """Its number of commands, and of writes and their bytes, this answer's included. What it is
-    asked for then, it does without an answer."""
+    """Returns its number of commands, and of writes and their bytes, including this answer. `then` is a request
+    without an answer."""
     with socket.create_connection(("127.0.0.1", port)) as client, client.makefile("rb") as answer:
         client.sendall(b"INFO stats\r\n")
         head = answer.readline()
@@ -56,7 +56,7 @@ def test_redis(threads, instrument, tmp_path):
 
 
 def test_a_redis_that_runs_already(tmp_path):
-    """Its counts at both ends of the window; the first answer is before it, the last within."""
+    """Compares its counts at both ends of the window; the first answer is before it, the last within it."""
     need("redis-server", "redis-benchmark")
     program = f"redis {version('redis-server', '--version')}, by --pid"
     port, record = free_port(), tmp_path / "record"

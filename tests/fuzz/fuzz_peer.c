@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What a receiver elsewhere says to its sender: a byte that says whether there is a key, then
- * answers, each after a byte of how it is made (enum): a message to what introduces a connection,
- * one to each that begins the session, and to each request one; in this machine's order of bytes.
+ * Fuzzes a receiver elsewhere that sends to its sender. The input has a byte that selects a key or
+ * none, then answers in this machine's byte order, each after a byte of how it is made (enum). One
+ * answers what introduces a connection, one each message that begins the session, and one each
+ * request.
  */
 #include "loadgen/load.h"
 #include "loadgen/receive/receiver.h"
@@ -14,14 +15,17 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* What it has of the question: of what begins the session its head and slot. */
+/*
+ * The parts that an answer copies from its question; at the beginning of a session, head and
+ * slot.
+ */
 enum { SAME_TYPE = 1, SAME_NUMBER = 2, SAME_SLOT = 4, TWICE = 8, UNSIGNED = 16 };
 
 #define KEY	    "0123456789abcdef"
 #define KEY_SIZE    (sizeof(KEY) - 1)
 #define SLOTS	    2
 #define TIMEOUT_MS  1000
-#define PATIENCE_MS 10000 /* the sender closes, before that */
+#define PATIENCE_MS 10000 /* the sender closes earlier */
 
 struct other_end {
 	int fd;
@@ -63,7 +67,7 @@ static const uint8_t *take(struct other_end *o, size_t bytes)
 	return taken;
 }
 
-/* Answers a message by bytes of how and what: its type, or 0. */
+/* Answers a message by bytes for how it is made and its type, or 0. */
 static uint32_t answer_first(struct other_end *o, int fd, const struct wire_message *asked,
 			     const uint8_t *bytes)
 {
@@ -83,7 +87,7 @@ static uint32_t answer_first(struct other_end *o, int fd, const struct wire_mess
 	return m.q.type;
 }
 
-/* One answer that is in what is left to say; how it is made, or -1. */
+/* Sends the next answer of the input. Returns how it is made, or -1. */
 static int answer_one(struct other_end *o, const struct wire_message *asked)
 {
 	struct wire_message m = {0};
@@ -100,7 +104,7 @@ static int answer_one(struct other_end *o, const struct wire_message *asked)
 	return *how;
 }
 
-/* Until the sender has said its last one. */
+/* Answers the messages that begin the session, until the sender has sent the last. */
 static bool answer_begin(struct other_end *o)
 {
 	struct wire_message asked = {0};
@@ -116,7 +120,7 @@ static bool answer_begin(struct other_end *o)
 	return type == (asked.q.type | WIRE_REPLY);
 }
 
-/* It goes on till the number is right: who asked waits for that, seconds long. */
+/* Answers until the number is right: otherwise the sender would wait for seconds. */
 static void answer(struct other_end *o)
 {
 	struct wire_message asked = {0};
@@ -131,7 +135,7 @@ static void answer(struct other_end *o)
 	}
 }
 
-/* One thread for all inputs: a sanitizer keeps something of each that ever was. */
+/* One thread handles all inputs: a sanitizer keeps memory of every thread that ever ran. */
 static pthread_barrier_t turn;
 static struct other_end *current;
 
@@ -196,7 +200,7 @@ static void serve(int fd, const struct peer *p)
 	slot__unmap(r.slots, SLOTS);
 }
 
-/* A connection of its own; the answer is there before the question. */
+/* Introduces a connection; the answer is written before the question. */
 static bool introduce(struct other_end *o, const struct peer *p, const uint8_t *bytes)
 {
 	struct wire_message asked = {.q = {.type = WIRE_DATA, .values = {1}}};

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""`analyze advise`, by its real runs: what it says of paths, of bad input, and what it leaves."""
+"""Tests `analyze advise` by real runs: its answers about paths and bad input, and what it leaves behind."""
 
 import json
 import os
@@ -46,7 +46,7 @@ def test_of_loopback_it_says_never_at_once(tmp_path):
 
 @needs_bpf
 def test_report_draws_what_it_wrote(tmp_path):
-    """Of loopback there is no figure: the page says why, as the text does."""
+    """There is no figure for loopback: the page gives the reason, as the text does."""
     path = tmp_path / "advice.json"
     lines = lines_of(advise("--json", path))
     done = analyze("report", path, "--out", tmp_path / "out", "--figures", "svg")
@@ -60,7 +60,7 @@ def test_report_draws_what_it_wrote(tmp_path):
 
 
 def as_nobody(*args):
-    """Without any privilege: the error queue alone tells, and it flags all of loopback."""
+    """Runs it without privilege: only the error queue reports copies, and it flags all of loopback's."""
     return subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", ANALYZE,
                            "advise", *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, check=False, cwd="/")
@@ -91,7 +91,7 @@ FINAL = ("loopback", "local_delivery", "tun")
 @needs_bpf
 @pytest.mark.skipif("SENDPATH_CAUSE" not in os.environ, reason="no network of the lab")
 def test_of_a_network_it_says_what_is_known():
-    """The lab says what its network does; which sizes pay on an emulated one is chance."""
+    """The lab knows what its network does; which sizes pay on an emulated network is chance."""
     done = advise(*PEER, "--budget", "40", "--json", "-", timeout=500)
     assert done.returncode == 0, done.stderr
     advice = json.loads(done.stdout)
@@ -154,7 +154,7 @@ def test_no_value_steers_a_terminal(args):
 
 
 def test_an_error_has_one_name(tmp_path):
-    """Whatever the program is called."""
+    """An error begins with the same name, whatever the program is called."""
     (tmp_path / "loadgen").mkdir()
     shutil.copy(ANALYZE, tmp_path / "sendpath")
     shutil.copy(LOADGEN, tmp_path / "loadgen/loadgen")
@@ -184,7 +184,7 @@ def test_a_full_standard_output_is_one_line(words):
 
 
 def test_an_interrupt_ends_it_with_what_is_known(tmp_path):
-    """The other end never answers, so that it is in the middle of a run."""
+    """The other end never answers, so the interrupt comes in the middle of a run."""
     with socket.create_server(("127.0.0.1", 0)) as silent, \
             Child([ANALYZE, "advise", "--json", str(tmp_path / "advice.json"),
                    "--peer", f"127.0.0.1:{silent.getsockname()[1]}"],
@@ -202,7 +202,7 @@ def test_an_interrupt_ends_it_with_what_is_known(tmp_path):
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_every_signal_ends_all_of_it(ending, tmp_path):
-    """Sent to it alone, while what it runs waits for another end that never answers."""
+    """The signal goes to this process alone, while its run waits for another end that never answers."""
     before = processes().keys()
     with socket.create_server(("127.0.0.1", 0)) as silent, \
             Child([ANALYZE, "advise", "--peer", f"127.0.0.1:{silent.getsockname()[1]}"],
@@ -214,7 +214,7 @@ def test_every_signal_ends_all_of_it(ending, tmp_path):
             job.send_signal(ending)
             job.wait(PATIENCE_S)
             assert processes().keys() <= before, processes()
-        # Had it waited for the other end, which has five seconds to answer, it would have complained of it.
+        # If it had waited for the other end, which has five seconds to answer, it would have complained.
         _, said = job.communicate(timeout=PATIENCE_S)
     assert (job.returncode, said) == (-ending, b"")
     assert not os.listdir(tmp_path)

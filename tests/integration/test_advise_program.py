@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""`analyze advise` of programs: their own counts by size, to the send, and what is said of them."""
+"""Tests `analyze advise` for programs: it has exactly the program's own counts by size, and words about them."""
 
 import collections
 import json
@@ -24,7 +24,7 @@ def advise(*args, **kwargs):
 
 
 def seen(advice, kind=""):
-    """As classes() has it."""
+    """Returns counts in the form of classes()."""
     return [[row["low"], row["high"], row[f"{kind}sends"], row[f"{kind}bytes"]]
             for row in advice["program"]["classes"] if row[f"{kind}sends"]]
 
@@ -66,7 +66,7 @@ def test_sizes_of_nginx_are_those_that_it_logs(sendfile, tmp_path):
         assert seen(advice) == classes(logged)
 
 
-# Waits to be told; sends as often as it is told to, with MSG_ZEROCOPY; says how many it heard of.
+# Sends with MSG_ZEROCOPY as often as standard input requests; prints how many completions it read.
 ZEROCOPY = """
 import json, select, socket, struct, sys
 
@@ -116,12 +116,12 @@ WANTED = ((100, 40), (5000, 30), (30_000, 20), (100_000, 5))
 
 
 def gate(observer):
-    """Has it opened the window?"""
+    """Returns whether the observer has opened its window."""
     return gate_is_open(observer)
 
 
 def watched(tmp_path, how, *options):
-    """What was advised of a process that uses zero-copy, as text, and as JSON."""
+    """Returns the advice about a process that uses zero-copy, as text and as JSON."""
     known, advice = tmp_path / "known.json", tmp_path / "advice.json"
     known.write_text(json.dumps(KNOWN))
     program = tmp_path / "program.py"
@@ -153,7 +153,7 @@ def test_of_a_zero_copy_program_each_size_class_is_counted(how, tmp_path):
     assert heard == (asked if how == "hear" else 0)
     assert {code for code in found if code.startswith("queue_")} == (set() if heard else {"queue_never_read"})
     if not heard:
-        never = found["queue_never_read"]  # of one socket, or where sockets are not counted of all sends
+        never = found["queue_never_read"]  # of one socket, or where the sends of sockets are not counted
         assert never["count"] == never["total"] and never["evidence"].get("completions", never["total"]) == asked
     cause = CAUSE.split(":")[0]
     if cause == "-":
@@ -171,7 +171,7 @@ def test_of_a_zero_copy_program_each_size_class_is_counted(how, tmp_path):
 def test_an_interrupt_ends_the_watch_with_what_was_seen(ending, tmp_path):
     steps = watched(tmp_path, "hear")
     observer = next(steps)
-    if ending == signal.SIGINT:  # of a terminal: all hear of it
+    if ending == signal.SIGINT:  # a terminal's interrupt reaches all
         with open(f"/proc/{observer.pid}/task/{observer.pid}/children", encoding="ascii") as children:
             os.kill(int(children.read()), ending)
     observer.send_signal(ending)

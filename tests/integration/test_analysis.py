@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What ./analyze hands over to Python runs unprivileged, from where the program is."""
+"""Tests that ./analyze runs Python unprivileged, from the program's own folder."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import pytest
 from conftest import ANALYZE, ROOT, run
 
 NOBODY = 65534
-# Tells who it is, instead of what analysis/ does.
+# Replaces analysis/: prints its user, arguments and environment.
 TELLS = """import json, os, sys
 status = dict(line.split(":", 1) for line in open("/proc/self/status"))
 print(json.dumps({"uid": os.getuid(), "groups": os.getgroups(), "argv": sys.argv[1:],
@@ -22,7 +22,7 @@ print(json.dumps({"uid": os.getuid(), "groups": os.getgroups(), "argv": sys.argv
 
 @pytest.fixture
 def place():
-    """The program with another analysis/ beside it, where everybody may read."""
+    """Copies the program beside another analysis/, where everybody may read."""
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         shutil.copy(ANALYZE, folder)

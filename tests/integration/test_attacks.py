@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Who attacks loadgen serve: strangers without the key, a log that nobody reads, a relay between both ends."""
+"""Attacks on loadgen serve: clients without the key, a log that nobody reads, a relay between both ends."""
 
 import contextlib
 import os
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("untouched")
 
 SENDERS = 3
 
-# Connects to a port, again and again, and does there what its second argument says.
+# Connects to a port, again and again, and runs its second argument on each connection.
 STRANGER = """
 import socket, sys, time
 hello = bytes.fromhex(sys.argv[3])
@@ -63,7 +63,7 @@ def strangers(there, does, count=1):
 
 
 def end(there):
-    """By a signal, whoever is there."""
+    """Ends the server by a signal, whichever clients are connected."""
     there.process.send_signal(signal.SIGTERM)
     assert there.process.wait(PATIENCE_S) == -signal.SIGTERM
 
@@ -78,7 +78,7 @@ def test_strangers_keep_no_sender_out(does, count, key):  # noqa: F811
 
 
 def test_the_time_of_a_stranger_begins_once(key):  # noqa: F811
-    """What it sends does not begin it anew: it ends no later than that of one who connects meanwhile."""
+    """Sending does not renew a client's time: it ends no later than that of one that connects meanwhile."""
     data = hello(CONTROL)
     with Serve("--key", key) as there, there.connect() as first:
         for i in range(0, len(data), 16):
@@ -104,12 +104,12 @@ def test_a_stranger_is_challenged_once(key):  # noqa: F811
 # Logs that nobody reads
 
 def unread(kind):
-    """Both ends of what is full: the second takes not one byte more."""
+    """Returns both ends of something full: the second accepts not one more byte."""
     if kind == "socket":
         ours, theirs = (s.detach() for s in socket.socketpair())
     else:
         ours, theirs = pty.openpty() if kind == "terminal" else os.pipe()
-    # The descriptor must stay a blocking one, and so must the file that it shares with the server.
+    # The descriptor must stay blocking, and so must the file that it shares with the server.
     if kind == "socket":
         with socket.socket(fileno=os.dup(theirs)) as s, contextlib.suppress(BlockingIOError):
             while True:
@@ -148,7 +148,7 @@ def test_a_log_that_nobody_reads_holds_nobody_up(kind):
         visit(there)
         reader = threading.Thread(target=read_log, args=(ours, log))
         reader.start()
-        assert eventually(lambda: b"left out" in log)  # by itself
+        assert eventually(lambda: b"left out" in log)  # without another event
         for _ in range(15):
             visit(there)
         end(there)
@@ -174,9 +174,8 @@ def test_a_log_that_nobody_reads_does_not_keep_it_from_ending(kind):
 # A relay
 
 class Relay(Listening):
-    """Between a sender and serve: passes on what both say, as change() makes it. change() is given
-    the connection's number, whether it is the sender's, and the bytes; what it returns goes on,
-    and None ends that connection."""
+    """Relays between a sender and serve. change() gets the connection's number, whether the bytes come from the
+    sender, and the bytes; it returns the bytes to pass on, or None to end that connection."""
 
     def __init__(self, there, change=lambda number, sends, data: data):
         self.there, self.change, self.pairs = there, change, []
@@ -201,12 +200,12 @@ class Relay(Listening):
         super().__exit__()
         for s in sum(self.pairs, ()):
             with contextlib.suppress(OSError):
-                s.shutdown(socket.SHUT_RDWR)  # closing alone leaves a thread in recv, and the connection
+                s.shutdown(socket.SHUT_RDWR)  # close() would leave a thread in recv, and the connection open
             s.close()
 
 
 def fails(peer, *args):
-    """The one line of a sender that cannot."""
+    """Returns the one line of a sender that fails."""
     result = send(peer, "--messages", 20, *args)
     assert result.returncode == 1 and len(result.stderr.splitlines()) == 1, result.stderr
     return result.stderr
@@ -233,7 +232,7 @@ def test_a_relay_cannot_change_the_load(byte, words, key):  # noqa: F811
 
 
 def test_a_relay_cannot_take_over_the_session(key):  # noqa: F811
-    """It has heard all that was said, and has the connection."""
+    """The relay has read all messages, and has the connection."""
     said, accepted, done = [], threading.Event(), threading.Event()
 
     def change(number, sends, data):
@@ -281,7 +280,7 @@ def test_a_relay_cannot_answer_for_the_receiver(sends, how, key):  # noqa: F811
 
 
 def test_a_relay_cannot_receive_the_load(key):  # noqa: F811
-    """It answers what introduces a connection, by what was answered before."""
+    """The relay answers what introduces a connection with an earlier answer."""
     accepted = []
 
     def change(number, sends, data):
@@ -305,7 +304,7 @@ def test_who_has_a_key_sends_to_nobody_without(key):  # noqa: F811
 
 
 class Stage(Impostor):
-    """Answers with one of these after another."""
+    """Answers with one of these messages after another."""
 
     def begin(self, s):
         self.kept.append(s)
@@ -315,7 +314,7 @@ class Stage(Impostor):
 
 
 def recorded(there, key):  # noqa: F811
-    """All hellos of a session, by their kind."""
+    """Returns all messages that begin a session or connection, by type."""
     said = {}
 
     def change(number, sends, data):
@@ -351,7 +350,7 @@ def test_what_was_recorded_proves_nothing(key):  # noqa: F811
             assert answer(s)[0] == CHALLENGE
             s.sendall(said[PROOF])
             assert answer(s)[::2] == (REFUSED, "it has another --key")
-        # Until the session that it belonged to has ended, its place is taken.
+        # Waits until the recorded session has ended, and its entry is free.
         assert eventually(lambda: refusal(there, said[DATA]) == "no such session")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Programs with something wrong, or nothing: the record, the default report and `advise` say the same of each."""
+"""Tests programs with and without faults: the record, the default report and `advise` agree about each."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from findings.rules import Finding
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
 
 CASES = ROOT / "tests/cases/sends.py"
-# In a network namespace of its own, whose optmem_max is so many bytes.
+# Enters a network namespace of its own, whose optmem_max has this many bytes.
 IN_NAMESPACE = "ip link set lo up; echo {} > /proc/sys/net/core/optmem_max || exit 77; exec \"$@\""
 COPIED = "copied_loopback"
 
@@ -30,7 +30,7 @@ def as_nobody(memlock):
 
 
 def observed(tmp_path, command, *options):
-    """The program's own counts, its record, and the texts of the default report and of advise."""
+    """Returns the program's own counts, its record, and the texts of the default report and of advise."""
     file = tmp_path / "record.json"
     done = run(ANALYZE, "--by", "device", "--json", file, *options, "--", *command)
     if done.returncode == 77:
@@ -42,7 +42,7 @@ def observed(tmp_path, command, *options):
 
 
 def told(record, report, advice):
-    """The codes of the record, whose sentences both texts have: the report of all, advise of the worst."""
+    """Returns the codes of the record. Both texts have their sentences: the report of all, advise of the worst."""
     found = [Finding(**finding) for finding in record["findings"]]
     paragraphs = words.paragraphs(found)
     for why, _ in paragraphs:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The archive that make dist made, by what the README says of it: on a root of busybox alone, and in the
-oldest and the newest Debian."""
+"""The archive of make dist, used by the README's commands: on a root of busybox alone, and in the oldest and the
+newest Debian."""
 
 import http.client
 import json
@@ -94,7 +94,7 @@ def test_the_exporter_on_busybox(busybox):
 
 @needs_bpf
 def test_names_are_found_without_nss(busybox):
-    """Of hosts and users, in the files; a user who is not in them is told what that means."""
+    """Host and user names are found in the files; for an unknown user, the error explains that."""
     serve = busybox.command(f"exec {NAME}/bin/sendpath-loadgen serve --address 127.0.0.1 --open")
     with Child(serve, text=True, stdout=subprocess.PIPE, env=busybox.environment()) as receiver:
         port = re.search(r":(\d+)$", receiver.stdout.readline())[1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The doctor says what can be measured, and per device whether zero-copy can work."""
+"""Tests that the doctor reports what can be measured, and for each device whether zero-copy can work."""
 
 import os
 import re
@@ -19,7 +19,7 @@ def test_says_everything_it_should():
     assert os.uname().release in text
 
 
-# Hooks of --stages: the doctor has one line for all of them.
+# Hooks of --stages, which share one line of the doctor's.
 STAGES = {"entry of sendto", "entry of sendmsg", "entry of write", "entry of writev",
           "zero-copy request", "skb allocation", "page fragment", "user copy", "page pin",
           "transmit", "deep copy", "completion time", "memory wait", "softirq", "switch",
@@ -83,7 +83,7 @@ def test_no_mechanism_attaches_nothing(untouched):
 
 
 def test_devices_of_a_namespace():
-    """A veth pair and a tun device, in a namespace that goes with its process."""
+    """The namespace has a veth pair and a tun device, and disappears with its process."""
     script = ("ip link add left type veth peer name right && ip tuntap add dev tun0 mode tun && "
               "ip link add ugly type dummy && exec " + ANALYZE + " doctor")
     result = run("unshare", "-n", "sh", "-c", script, cwd=os.path.dirname(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""exporter: what it says is what senders counted, whoever they are, however it is asked."""
+"""Tests that the exporter reports the senders' counts, for any sender and any kind of request."""
 
 import contextlib
 import json
@@ -30,7 +30,7 @@ SENDS = min(1000, CALLS // 10)
 
 
 class Stepping:
-    """A sender that sends when it is told to; it says what it counted so far."""
+    """A sender that sends on request, and prints its counts so far."""
 
     def __init__(self, receiver, *options, program=PROGRAMS / "peer"):
         self.process = subprocess.Popen([program, *receiver.sender("--steps", *options)[1:]],
@@ -68,7 +68,7 @@ def test_counts_are_the_senders_own(mechanism):
                 assert found.sum("sendpath_" + metric) == own["bytes"]
             assert found.sum("sendpath_process_sends_total", **by_comm) == own["sends"]
             assert found.sum("sendpath_process_sent_bytes_total", **by_comm) == own["bytes"]
-            # All of it went by loopback, so all of it was copied. A lost flag has no cause.
+            # All of it went over loopback, so all of it was copied. A lost flag has no cause.
             flags = found.sum("sendpath_lost_total", what="flags")
             assert found.sum("sendpath_zerocopy_copied_total") == own["sends"] == \
                 found.sum("sendpath_zerocopy_copied_by_cause_total", cause="loopback",
@@ -108,7 +108,7 @@ def test_promtool_has_no_objection(prometheus):
 
 @contextlib.contextmanager
 def programs_named(folder, *names):
-    """Copies of the sender that are called so."""
+    """Returns copies of the sender with these names."""
     for name in names:
         path = os.fsencode(folder) + b"/" + name
         shutil.copy(PROGRAMS / "peer", path)
@@ -129,7 +129,7 @@ def processes(found, metric="sends"):
 
 
 def test_names_of_strangers(tmp_path):
-    """Any bytes but zero and a slash can be a name, and one may be called as all others are."""
+    """A name may have any bytes except zero and a slash, and may be the label of all others."""
     names = {b'q"u\\o{},te': 'q"u\\x5co{},te', b"line\nEOF\x1b[31m": "line\\x0aEOF\\x1b[31m",
              b"\xff\xfe\xc3": "\\xff\\xfe\\xc3", "é".encode(): "\\xc3\\xa9", b" ": " "}
     with Receiver() as receiver, Exporter("--top", 256) as exporter, \
@@ -143,7 +143,7 @@ def test_names_of_strangers(tmp_path):
 
 
 def test_few_are_named_and_none_falls(tmp_path):
-    """The largest of those that come first stay named; the sums of all are the whole."""
+    """The first and largest processes keep their names; the sums of all stay complete."""
     with Receiver() as receiver, contextlib.ExitStack() as stack, \
             programs_named(tmp_path, b"small", b"large", b"middle", b"late") as copies:
         senders = [stack.enter_context(Stepping(receiver, program=program)) for program in copies]
@@ -162,7 +162,7 @@ def test_few_are_named_and_none_falls(tmp_path):
 
 
 def test_a_full_map_of_processes_is_told(tmp_path):
-    """Whoever finds no room counts as other, and how many sends did is said."""
+    """Sends of a process that finds no room count as other, and the exporter reports how many."""
     with Receiver() as receiver, contextlib.ExitStack() as stack, \
             programs_named(tmp_path, b"first", b"second", b"third") as copies:
         senders = [stack.enter_context(Stepping(receiver, program=program)) for program in copies]
@@ -177,14 +177,14 @@ def test_a_full_map_of_processes_is_told(tmp_path):
 
 
 def groups_in_kernel(before):
-    """How many groups the maps of programs hold that were not there before."""
+    """Returns how many groups the maps of programs hold that were not there before."""
     maps = json.loads(run("bpftool", "-j", "map", "list").stdout)
     new = [m["id"] for m in maps if m.get("name") == "groups" and m["id"] not in before]
     return len(json.loads(run("bpftool", "-j", "map", "dump", "id", only(new)).stdout))
 
 
 def test_who_has_gone_leaves_no_room_taken(tmp_path):
-    """But its counts, whatever its name: processes come and go for as long as a machine runs."""
+    """A process that ended frees its room, and its counts stay: a machine runs any number of processes."""
     maps = {m["id"] for m in json.loads(run("bpftool", "-j", "map", "list").stdout)}
     with Receiver() as receiver, Exporter("--comm", "briefly") as exporter, \
             programs_named(tmp_path, b"briefly") as copies:
@@ -213,7 +213,7 @@ def test_errors_and_refusals_are_counted():
     assert found.sum("sendpath_zerocopy_completions_total") == 0
 
 
-# One send that is copied over lo, in each of so many network namespaces.
+# Makes one send that is copied over lo, in each of this many network namespaces.
 EVERYWHERE = """
 import ctypes, fcntl, socket, struct, sys
 sys.stdin.read()
@@ -255,7 +255,7 @@ def _uring():
 
 
 def test_sends_by_io_uring_are_one_series(uring):
-    """By its own zero-copy operations, and with MSG_ZEROCOPY: the labels are the same."""
+    """io_uring's own zero-copy operations and MSG_ZEROCOPY have the same labels."""
     with Receiver() as receiver, Exporter("--comm", "uring") as exporter:
         for options in ("--by", "send-zc"), ("--by", "sendmsg", "--flag"):
             command = receiver.sender("--sends", SENDS, *options)
@@ -282,7 +282,7 @@ def test_requests_that_io_uring_refuses_are_counted(uring):
 @pytest.mark.skipif("tracepoint" not in SEND_MECHANISMS, reason="sends have no tracepoints here")
 @pytest.mark.parametrize("options", [[], ["--report"]], ids=" ".join)
 def test_copies_by_io_uring_are_known(uring, options):
-    """Because io_uring is asked to report them, or because loopback copies every packet."""
+    """io_uring reports them on request; without that, loopback copies every packet."""
     with Receiver() as receiver, \
             Exporter("--comm", "uring", "--mechanism", "tracepoint") as exporter:
         sent = run(uring, *receiver.sender("--sends", SENDS, "--by", "send-zc", *options)[1:])
@@ -331,7 +331,7 @@ def test_counts_are_of_all_where_times_are_sampled():
 
 
 def test_another_takes_its_port_over_at_once():
-    """While connections to the first are not yet forgotten: it is restarted, and Prometheus goes on."""
+    """An exporter restarts while connections to the first are not yet forgotten, and Prometheus continues."""
     with Exporter() as first:
         port = first.port
         before = first.read().sum("sendpath_exporter_start_time_seconds")
@@ -383,7 +383,7 @@ def test_other_requests():
 
 
 def test_clients_that_are_stuck_or_gone_do_not_stop_it():
-    """More than it takes at once, none of which ends its request or reads its answer."""
+    """More clients than it serves at once do not finish a request, or do not read the answer."""
     with Exporter() as exporter, contextlib.ExitStack() as stack:
         for i in range(40):
             client = stack.enter_context(socket.create_connection(("127.0.0.1", exporter.port)))
@@ -396,8 +396,8 @@ def test_clients_that_are_stuck_or_gone_do_not_stop_it():
         assert exporter.process.poll() is None
 
 
-# As many clients as it is told, from these addresses, that begin a request, never end it, and come
-# again when they are turned away.
+# Opens this many clients from these addresses; each begins a request, never ends it, and connects again when it is
+# turned away.
 SLOW = """
 import itertools, selectors, socket, sys
 
@@ -446,7 +446,7 @@ def test_slow_clients_that_come_again_do_not_keep_it_from_prometheus(clients, so
 
 @pytest.mark.parametrize("begun", [b"", b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nX: "])
 def test_headers_have_a_deadline(begun):
-    """Alone, too: nobody is kept."""
+    """A single client has a deadline, too."""
     with Exporter("--pid", os.getpid()) as exporter, \
             socket.create_connection(("127.0.0.1", exporter.port), timeout=PATIENCE_S) as client:
         client.sendall(begun)
@@ -455,7 +455,7 @@ def test_headers_have_a_deadline(begun):
 
 
 def test_a_name_that_is_not_its_own_is_refused():
-    """Or a page that gives its name this address (DNS rebinding) would read names of programs."""
+    """Otherwise a page whose name resolves to this address (DNS rebinding) would read names of programs."""
     with Exporter("--pid", os.getpid(), "--allow-host", "metrics.example", "--allow-host",
                   "other") as exporter:
         for host in ("127.0.0.1", "[::1]:9435", "localhost", "Metrics.Example:9435", "other"):
@@ -483,7 +483,7 @@ def test_its_memory_stays_what_it_is():
 
 
 def test_processes_and_sockets_come_and_go(tmp_path):
-    """10,000 and 100,000 where a million sends are exact: all are counted, and nothing grows."""
+    """With 10,000 and 100,000 of them, where a million sends are exact, all are counted, and nothing grows."""
     rounds, a_round = 10, min(1000, CALLS // 20)
     with Receiver() as receiver, Exporter("--comm", "come-and-go") as exporter, \
             programs_named(tmp_path, b"come-and-go") as copies:
@@ -497,7 +497,7 @@ def test_processes_and_sockets_come_and_go(tmp_path):
             for _ in range(20):
                 send_as(receiver, only(copies), a_round // 2, "--connections", a_round // 2)
             sends += 10 * a_round * done
-            # Of a socket that was closed the last completions may still be on their way.
+            # The last completions of a closed socket may still arrive.
             assert eventually(lambda: exporter.read().sum("sendpath_process_zerocopy_completions_total") >= sends)
             found = exporter.read()
             memory.append(found.sum("sendpath_exporter_resident_memory_bytes"))
@@ -510,7 +510,7 @@ def test_processes_and_sockets_come_and_go(tmp_path):
 
 
 def drained(exporter, sends):
-    """What it says when no zero-copy socket is left, each send having completed or being lost."""
+    """Waits until no zero-copy socket is left; returns a reading in which each send has completed or is lost."""
     assert eventually(lambda: not exporter.read().sum("sendpath_zerocopy_outstanding"))
     found = exporter.read()
     assert found.sum("sendpath_zerocopy_requests_total") == sends
@@ -522,7 +522,7 @@ def drained(exporter, sends):
 
 @pytest.mark.parametrize("mechanism", [mechanism for mechanism in MECHANISMS if completes(mechanism)])
 def test_rounds_of_churn(mechanism):
-    """Sockets close with sends in flight, and others have their memory at once."""
+    """Sockets close with sends in flight, and others reuse their memory at once."""
     sends = 0
     with Exporter("--comm", "churn", "--mechanism", mechanism) as exporter:
         for _ in range(10):
@@ -538,7 +538,7 @@ MIB = 1 << 20
 
 @contextlib.contextmanager
 def memory_limit(most):
-    """A control group whose processes, and the kernel for them, may have so many bytes."""
+    """Runs the block in a control group with this memory limit, which includes kernel memory."""
     version2 = os.path.exists("/sys/fs/cgroup/cgroup.controllers")
     root = pathlib.Path("/sys/fs/cgroup" if version2 else "/sys/fs/cgroup/memory")
     group = root / f"sendpath-test-{os.getpid()}"
@@ -580,7 +580,7 @@ def test_sockets_within_a_limit_of_memory(many_files):  # noqa: F811
 
 @pytest.mark.parametrize("way", [signal.SIGTERM, signal.SIGQUIT], ids=lambda sig: sig.name)
 def test_a_text_file_instead(way, tmp_path):
-    """Whole at any time, replaced again and again, gone in the end; and nothing listens."""
+    """The file is complete at any time, replaced repeatedly, and removed at the end; no socket listens."""
     path = tmp_path / "sendpath.prom"
     with Receiver() as receiver, Stepping(receiver) as sender, \
             Child([ANALYZE, "exporter", "--pid", str(sender.process.pid), "--textfile", tmp_path,
@@ -605,7 +605,7 @@ def test_a_text_file_instead(way, tmp_path):
 
 
 def test_a_text_file_is_never_one_that_was_there(tmp_path):
-    """Who may write to the folder may have put it there, and keep it open."""
+    """Whoever may write to the folder may have created it, and may keep it open."""
     other, folder = tmp_path / "other", tmp_path / "folder"
     other.write_text("kept")
     folder.mkdir()

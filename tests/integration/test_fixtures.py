@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The kept raw lines can be recorded anew, as make fixtures does."""
+"""Tests that the kept raw lines can be recorded again, as make fixtures does."""
 
 import json
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""--interval: lines while a window is open, which add up to the report."""
+"""Tests --interval: lines while a window is open, which add up to the report."""
 
 import json
 import re
@@ -25,7 +25,7 @@ def lines(text):
 
 
 def lines_by_run(text):
-    """{the words above its lines: its lines}"""
+    """Returns {words above the lines: lines}."""
     parts = re.split(r"^([a-z]\S* \S+ x\d+(?: #\d+)?):$", text, flags=re.M)
     return {name: lines(part) for name, part in zip(parts[1::2], parts[2::2], strict=True)}
 
@@ -60,17 +60,17 @@ def test_lines_of_a_load_add_up_to_its_report(tmp_path):
     assert_adds_up(found, record)
     assert len(found) > 10 and len(HEADER.findall(result.stdout)) == (len(found) + 19) // 20
     if not reason(record, "completion"):
-        # A line may fall between the counting of a completion and of its flag.
+        # A line may be written between the counting of a completion and of its flag.
         shares = [float(line["copied"].split()[0]) for line in found if line["copied"] != "-"]
         assert shares and min(shares) > 99 and shares.count(100) > len(shares) / 2
         assert record["zerocopy"]["copied"] == record["zerocopy"]["completions"]
-    # Rates are of the time that passed: 5 % for the rounding of that to tenths.
+    # Rates are per elapsed time, which is rounded to tenths: 5 %.
     seconds = float(found[-1]["time"])
     bits = sum(number(line["mbits"]) * 0.1 for line in found[:-1]) * 1e6
     assert bits < 1.3 * sum(c["bytes"] for c in record["calls"]) * 8 * seconds / (seconds - 0.1)
     assert all(number(line["p50"]) <= number(line["p99"]) for line in found if line["p50"] != "-")
     head = r"\n\n(dropped events: the flag of [\d,]+ completed sends? (?:.*\n)+\n)?sendpath "
-    # Of fewer than one in a thousand the details tell.
+    # The report shows fewer than one in a thousand only in its details.
     many = record["lost"]["flags"] >= max(1, 0.001 * record["zerocopy"]["completions"])
     assert bool(re.search(head, result.stdout)[1]) == many
 
@@ -135,7 +135,7 @@ def test_records_on_standard_output_stay_alone():
 
 
 def test_a_line_comes_while_the_program_runs():
-    """And after an interrupt the last line and the report."""
+    """After an interrupt, the last line and the report follow."""
     with Receiver() as receiver, Child(
             receiver.sender("--steps", "--plain"), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             text=True) as program:

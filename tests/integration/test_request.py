@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The receiver asks, the sender answers with one message each."""
+"""Tests --workload request: the receiver sends requests, and the sender answers each with one message."""
 
 import json
 import os
@@ -29,14 +29,14 @@ def test_each_request_has_its_answer(variant, size):
     assert app["bytes"] == app["received_bytes"] == app["verify"]["bytes_checked"]
     latency = app["message_latency_ns"]
     assert latency["span"] == "request..answer" and latency["count"] == 200
-    # One at a time on each connection: the times of both fill the window twice at most.
+    # Requests come one at a time on each connection: the times of both fill the window twice at most.
     assert latency["sum"] <= 2.1e9 * app["elapsed_s"]
 
 
 def test_timed_phases_lose_no_request():
     app = ask("--variant", "zerocopy", "--duration", "0.5", "--warmup", "0.1")
     assert app["message_latency_ns"]["count"] == app["messages"] > 10
-    # Of the request that waited for the window, only the time in it counts.
+    # A request that waited for the window counts only from its start.
     assert app["message_latency_ns"]["max"] <= 1e9 * app["elapsed_s"]
 
 

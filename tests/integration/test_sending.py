@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Ways of sending beside the three of teaching; data sets, open loops, socket options."""
+"""Tests further send variants, data sets, open loops and socket options."""
 
 import json
 import os
@@ -19,7 +19,7 @@ EVERY = ["twocopy", "onecopy", "zerocopy", *MORE]
 
 
 def load(*args, status=0, **kwargs):
-    """What the load generator counted; skips what this kernel's io_uring lacks."""
+    """Returns the load generator's counts; skips the test if this kernel's io_uring lacks the variant."""
     done = run(LOADGEN, *args, "--json", "-", **kwargs)
     if done.returncode == 3 and "io_uring" in done.stderr:
         pytest.skip(done.stderr.strip())
@@ -80,7 +80,7 @@ def test_send_calls_agree_with_strace(variant):
     if "ptrace" in done.stderr and done.returncode:
         pytest.skip("ptrace is not allowed here")
     app = json.loads(done.stdout)
-    # To sockets: the processes also write() to each other, and the result.
+    # Counts only sockets: the processes also write() to each other, and the result.
     traced = [int(m[1]) for m in re.finditer(rf"{CALLS[variant]}(?:\(| resumed>).* = (-?\d+)", done.stderr)]
     if variant == "write":
         traced = [n for n in traced if n >= 4096]
@@ -100,7 +100,7 @@ def test_io_uring_accounts_for_every_zero_copy_send(options):
     pieces = 1 if "--registered" not in options else 100 if "--fields" in options else 8
     assert z["requests"] >= 200 * pieces
     assert z["completions"] == z["notifications"]
-    assert z["copied"] in (None, z["completions"])  # it is loopback
+    assert z["copied"] in (None, z["completions"])  # on loopback
     assert app["verify"]["bad_bytes"] == 0
 
 
@@ -148,15 +148,15 @@ def test_interrupted_while_blocked(variant):
         _, err = job.communicate(timeout=PATIENCE_S)
     if job.returncode == 3 and "io_uring" in err:
         pytest.skip(err.strip())
-    assert time.monotonic() - begun < 20  # of the 60 that were asked for
-    # 1: where all is slow it gave up a receiver that stands still before it was interrupted.
+    assert time.monotonic() - begun < 20  # of the requested 60
+    # 1: on a slow machine it gave up the stopped receiver before the interrupt.
     assert job.returncode in (-signal.SIGINT, 1)
     assert err.count("\n") == 1 and "receiver process was stopped by a signal" in err
     assert receiver not in processes()
 
 
 def receiver_of(job):
-    """Its pid, once messages have come in."""
+    """Returns the receiver's pid, once messages have arrived."""
     found = []
 
     def receives():
@@ -167,7 +167,7 @@ def receiver_of(job):
             pass
         if job.poll() is not None or not found:
             return job.poll() is not None
-        # -O: what ss says of a socket in one line
+        # -O: ss prints each socket in one line
         sockets = [line for line in run("ss", "-HOtinp").stdout.splitlines()
                    if f"pid={found[0]}," in line]
         return sum(map(int, re.findall(r"bytes_received:(\d+)", "".join(sockets)))) > 1 << 20
@@ -177,7 +177,7 @@ def receiver_of(job):
 
 
 def asleep(pid):
-    """No thread of it runs or ends, in a row of looks."""
+    """Returns whether no thread of it runs or ends, in consecutive checks."""
     for _ in range(20):
         try:
             for task in os.listdir(f"/proc/{pid}/task"):
@@ -240,7 +240,7 @@ def test_the_kernel_counts_what_every_variant_says(untouched):
         assert seen["requests"] == 0 and seen["errqueue_copied"] is None
         row = only(got["uring_zc"]["calls"])
         accepted = row["sends"] - sum(row["errors"].values())
-        if seen["io_uring"]["completions"] is not None:  # of a message in parts there are several
+        if seen["io_uring"]["completions"] is not None:  # a message in parts has several
             assert seen["io_uring"]["completions"] == accepted >= told["completions"]
 
 
@@ -325,7 +325,7 @@ def test_a_rate_is_kept(variant):
     app = load("--variant", variant, "--rate", 500, "--threads", 2, "--duration", 1)
     assert app["rate"]["due"] == 1000
     assert app["messages"] + app["rate"]["unsent"] == app["rate"]["due"]
-    assert app["messages"] > 500  # a busy machine's too
+    assert app["messages"] > 500  # also on a busy machine
     assert 1 <= app["elapsed_s"] < 3
 
 
@@ -343,8 +343,8 @@ def test_the_record_warns_of_what_was_not_begun(untouched):
 
 
 def stalled(*options):
-    """For how much of the time that a run took its messages were under way, all in all, when
-    the receiver stood still for a while."""
+    """Returns the sum of the times that messages took, as a multiple of the run's time, when the receiver was
+    stopped for a while."""
     with Child([LOADGEN, "--variant", "onecopy", "--size", "1M", "--duration", "4",
                 "--warmup", "0", "--json", "-", *map(str, options)],
                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as job:
@@ -360,10 +360,10 @@ def stalled(*options):
 
 @pytest.mark.slow
 def test_a_stall_delays_all_that_was_due_in_it():
-    """Sent one after another, messages cannot take more time than there is, however long one
-    of them is held up; of those that were due at a time, each waits."""
+    """One message after another takes no more time than there is, however long one is held up. Messages that are
+    due at fixed times all wait."""
     assert stalled() <= 1
-    assert stalled("--rate", 100) > 4  # 90 for half a second each, in 4 s: some 11
+    assert stalled("--rate", 100) > 4  # some 90 messages wait half a second in 4 s: about 11
 
 
 # Socket options

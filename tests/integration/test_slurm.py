@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""An audit of four hosts by a real Slurm, one of them with a packet tap: deploy/slurm/audit."""
+"""Tests an audit of four hosts by a real Slurm, one of them with a packet tap: deploy/slurm/audit."""
 
 import json
 import os
@@ -33,14 +33,14 @@ def lines(file):
 
 
 def sweeping(folder, shard):
-    """The process that writes to that folder."""
+    """Returns the process that writes to that folder."""
     found = run("pgrep", "-f", f"^{ANALYZE} sweep .*--out {folder} --shard {shard} ").stdout.split()
     return int(found[0]) if found else None
 
 
 @pytest.fixture(scope="module")
 def audited(tmp_path_factory):
-    """The folder of the audit, of whose shards one was killed; what Slurm says of the jobs."""
+    """The folder of an audit in which a shard was killed, and Slurm's report about the jobs."""
     folder = tmp_path_factory.mktemp("slurm")
     out, ring = folder / "out", run(PAIRS, "--ring", *HOSTS).stdout.splitlines(True)
     with Slurm(folder, HOSTS) as slurm:
@@ -53,7 +53,7 @@ def audited(tmp_path_factory):
         tap = slurm.start(sys.executable, "-c", TAP, host=TAPPED)
         assert eventually((folder / f"{pathlib.Path(sys.executable).name}-{TAPPED}.out").read_bytes)
         audit(ring[:1], *SWEEP, shards=SHARDS)
-        # Of those that share no host, two at once.
+        # Two audits run at once, on different hosts.
         audit((ring[2], ring[1], ring[3]), *SWEEP)
         audit(ring[2:3], "advise", "--budget", "10s")
         killed = out / "a-to-b"
@@ -84,13 +84,13 @@ def test_the_report_names_the_host_with_the_tap(audited):
     out, _ = audited
     done = run(ANALYZE, "report", out, "--out", out / "report", "--figures", "svg")
     assert done.returncode == 0, done.stderr
-    # On a busy machine the times of another one may be away from the others', too.
+    # On a busy machine another host's times may differ from the others', too.
     said = " ".join(done.stdout.split())
     assert f"host {TAPPED}: packet tap on eth0 (100 % of its completed" in said
     assert said.count(": packet tap on ") == 1
     page = (out / "report/report.md").read_text()
     assert "\n| c | d | 6 | 100 % | local delivery on eth0, packet tap on eth0 |" in page
-    # What advise said of the same pair stands there, too.
+    # The page has advise's answer for the same pair, too.
     assert "advice.json" in page and (out / "c-to-d/advice.json").exists()
     assert (out / "report/figures/hosts.svg").exists()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What a stranger does to loadgen serve, and what a false receiver tells its sender."""
+"""Tests what unauthenticated clients can do to loadgen serve, and what a false receiver can to its sender."""
 
 import contextlib
 import errno
@@ -44,14 +44,14 @@ def descriptors(there):
 
 @contextlib.contextmanager
 def session(there, **kwargs):
-    """A control connection, and its secret."""
+    """Returns a control connection, and its secret."""
     with there.connect() as s:
         kind, secret, text = begin(s, **kwargs)
         assert kind == ACCEPTED, text
         yield s, secret
 
 
-# Strangers
+# Unauthenticated clients
 
 def test_many_questions_make_no_threads():
     with Serve() as there:
@@ -61,7 +61,7 @@ def test_many_questions_make_no_threads():
             while received(s)[0] != CPU_TIME | REPLY:
                 pass
             assert threads(there) == 1
-            s.sendall(message(secret, STATE, 6, 0, 1 << 40))  # a second one of a connection
+            s.sendall(message(secret, STATE, 6, 0, 1 << 40))  # the connection's second one
             assert ended(s)
         assert measure(there.peer, "--messages", 20)["messages"] == 20
         assert eventually(lambda: threads(there) == 1)
@@ -70,7 +70,7 @@ def test_many_questions_make_no_threads():
 
 def test_many_sessions_leave_nothing():
     with Serve() as there:
-        with session(there):  # it serves, and has all that it needs for that
+        with session(there):  # serves a session, and has all descriptors that it needs
             before = descriptors(there) - 1
         for _ in range(200):
             with there.connect() as s:
@@ -90,7 +90,7 @@ def resident_kib(there):
 
 @pytest.mark.slow
 def test_what_sessions_had_goes_back():
-    """64 MiB of buffers are theirs while they last."""
+    """The sessions use 64 MiB of buffers while they last."""
     with Serve() as there:
         before = resident_kib(there)
         for connections in (1, 16, 100):
@@ -151,7 +151,7 @@ def test_only_the_secret_joins():
 
 
 def test_what_is_checked_is_told_at_last():
-    """While more comes, more may be checked than is counted as received."""
+    """While more data arrive, more may be checked than is counted as received."""
     data = bytes(1 << 20)
     with Serve() as there, session(there, flags=VERIFY, size=len(data)) as (s, secret):
         with there.connect() as sender:
@@ -212,7 +212,7 @@ def test_the_same_key_is_needed(key, tmp_path):
         with there.connect() as s:
             s.sendall(hello(PROOF, secret=bytes(32)))
             assert answer(s)[0] == REFUSED
-        with there.connect() as s:  # what another program makes of the same key
+        with there.connect() as s:  # another program's result for the same key
             control = hello(CONTROL, secret=os.urandom(32))
             s.sendall(control)
             challenge = s.recv(MESSAGE.size, socket.MSG_WAITALL)
@@ -245,11 +245,10 @@ def test_a_key_that_is_none(tmp_path, content, mode, words):
     assert str(path) in result.stderr and words in result.stderr
 
 
-# Receivers that lie
+# Receivers that report impossible values
 
 class Liar(Listening):
-    """Takes what is sent, and answers each message by what lie() makes of it and of the bytes
-    that have come."""
+    """Receives a load, and answers each message with what lie() makes of it and of the received bytes."""
 
     def __init__(self, lie):
         self.lie = lie
@@ -261,7 +260,7 @@ class Liar(Listening):
         threading.Thread(target=self.serve, args=(s,), daemon=True).start()
 
     def greet(self, s):
-        """Accepts it, whatever it is: its kind."""
+        """Accepts any message; returns its kind."""
         said = s.recv(MESSAGE.size, socket.MSG_WAITALL)
         kind = kind_of(said)
         if kind == CONTROL:
@@ -298,7 +297,7 @@ def honest(peer, kind, number, slot, value):
 
 
 def of(wanted, *values):
-    """A lie about one kind of message."""
+    """Returns a lie about one kind of message."""
     def lie(peer, kind, number, slot, value):
         if kind != wanted:
             return honest(peer, kind, number, slot, value)
@@ -357,7 +356,7 @@ def test_numbers_are_checked(lie, words):
 
 
 def test_bytes_that_have_not_left_are_not_there():
-    """A send buffer of megabytes, and a receiver that says at once that it has them all."""
+    """The send buffer has megabytes, and the receiver reports at once that it has them all."""
     def slow(self, s):
         threading.Event().wait(PATIENCE_S / 4)
 
@@ -388,7 +387,7 @@ def test_one_that_grows_by_a_byte_does_not_hold_the_run():
 
 @pytest.mark.slow
 def test_a_slow_one_hears_of_its_sender():
-    """Which answers all the time: it would give up a sender that says nothing for long."""
+    """The receiver replies continuously, and would give up a sender that sends nothing for long."""
     asked = []
 
     def slow(peer, kind, number, slot, value):

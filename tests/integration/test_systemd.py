@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The service: what it may do is what it needs, by systemd's own tools; in a systemd, where one runs."""
+"""Tests that the service may do only what it needs, by systemd's own tools, and in a running systemd."""
 
 import os
 import re
@@ -15,13 +15,13 @@ from exporter import Exporter
 pytestmark = pytest.mark.slow
 
 UNIT = ROOT / "deploy/systemd/sendpath-exporter.service"
-EXPOSURE = 25  # tenths, as systemd counts; 22 is what BPF needs
+EXPOSURE = 25  # tenths, as systemd counts; BPF needs 22
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to give up what it has")
 
 
 def settings(name):
-    """The words that the unit gives this setting."""
+    """Returns the words that the unit gives this setting."""
     return " ".join(re.findall(rf"^{name}=(.*)$", UNIT.read_text(), re.M)).split()
 
 
@@ -44,7 +44,7 @@ def test_the_unit_is_well_formed(tmp_path):
 
 
 def test_an_address_that_is_not_there_yet_is_awaited():
-    """With --listen, at boot: it starts again until it can, however often."""
+    """With --listen, at boot: it restarts until it can listen, however often."""
     assert "network-online.target" in settings("Wants") and "network-online.target" in settings("After")
     assert settings("Restart") == ["on-failure"] and settings("StartLimitIntervalSec") == ["0"]
     assert int(only(settings("RestartSec"))) >= 1
@@ -58,7 +58,7 @@ def test_little_is_exposed():
 
 
 def allowed_calls():
-    """The names that the filter lets pass."""
+    """Returns the names that the filter allows."""
     names = set()
     groups = settings("SystemCallFilter")
     while groups:
@@ -91,7 +91,7 @@ def test_it_makes_no_call_that_is_refused(tmp_path):
 
 
 def as_the_service(capabilities):
-    """A command line that runs with these capabilities, and as somebody who has no others."""
+    """Returns a command that runs as a user with only these capabilities."""
     listed = ",".join("+" + name.lower().removeprefix("cap_") for name in capabilities)
     return ["setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups",
             "--inh-caps", f"-all,{listed}", "--ambient-caps", f"-all,{listed}",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests of the lab. A boot costs ten seconds or more, so what the lab makes of a guest is tested with
-an emulator of the tests' own; two tests boot a real kernel."""
+"""Tests of the lab. A boot costs ten seconds or more, so an emulator of the tests' own simulates most guests; two
+tests boot a real kernel."""
 
 import os
 import re
@@ -25,7 +25,7 @@ SPLAT, NO_GUEST, TIMEOUT, SKIP = 121, 122, 124, 77
 
 
 def lab(*arguments, timeout=600, **kwargs):
-    """Run the lab to its end; skip the test if it says it cannot be done here."""
+    """Runs the lab to its end; skips the test if it reports that this cannot be done here."""
     run = subprocess.run([LAB, *map(str, arguments)], stdin=subprocess.DEVNULL,
                          capture_output=True, text=True, timeout=timeout, check=False, **kwargs)
     if run.returncode == SKIP and run.stderr.startswith(("lab:", "fetch-", "mkinitramfs:")):
@@ -59,7 +59,7 @@ def wait_until(condition, seconds=60):
         time.sleep(0.05)
 
 
-# Without a boot.
+# Without a boot
 
 def test_tables_name_what_exists():
     for row in rows("topologies.tsv"):
@@ -87,7 +87,7 @@ say() { echo "$*" >>$said; }
 
 @pytest.fixture(name="emulated")
 def _emulated(tmp_path):
-    """Environment in which the lab starts a guest that does what the script says."""
+    """An environment in which the lab starts a guest that runs the script."""
     def emulated(script, probe=1):
         emulator = tmp_path / "qemu-system-x86_64"
         emulator.write_text(EMULATOR + script)
@@ -123,8 +123,8 @@ def test_status_of_a_guest(script, status, words, emulated):
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_nothing_is_left_behind(number, emulated, tmp_path):
-    """The signal is for the script alone, as kill(1) sends it: its own session. A shell that put these
-    tests into the background has SIGINT ignored."""
+    """The signal goes only to the script, which has a session of its own, as kill(1) sends it. A shell that runs
+    these tests in the background ignores SIGINT."""
     lab("--", "true", env=emulated("say exit 0"))  # skips if there is no lab here
     files = tmp_path / "files"
     files.mkdir()
@@ -186,7 +186,7 @@ def test_what_cannot_be_fetched_is_a_skip(tool, tmp_path):
     assert run.returncode == SKIP, run.stderr
     assert "apt cannot read the package lists" in run.stderr
     assert not run.stdout
-    # But for the lock.
+    # The lock may stay.
     assert not [file for file in tmp_path.glob("lab/*/*") if ".lock-" not in file.name]
 
 
@@ -255,7 +255,7 @@ def test_btf_of_any_kernel(kernel, tmp_path):
         assert f"STRUCT '{name}'" in types
 
 
-# With a boot.
+# With a boot
 
 IN_NICPAIR = r"""
 set -eu
@@ -294,7 +294,7 @@ def in_nicpair(folder):
 
 
 def crash():
-    # What follows it is more than the pipe and the program behind that hold.
+    # The text after it is more than the pipe and the program behind it hold.
     return lab("--timeout", 500, "--", "bash", "-c", "echo before; yes | head -c 500K; "
                "echo c >/proc/sysrq-trigger; sleep 1000")
 
@@ -312,7 +312,7 @@ def test_command_in_nicpair(guests):
         "tracefs", "debugfs", "bpf", "it's passed on",
         "10.9.0.2 peer none", "root"]
     assert "\r" not in run.stdout
-    # That something is being fetched is said.
+    # A message about a download is allowed.
     assert [line for line in run.stderr.splitlines() if not line.startswith("fetch-")] == []
     assert run.returncode == 7
     assert (folder / "release").read_text().startswith("6.12.")

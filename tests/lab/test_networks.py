@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A sweep between two NICs and one on loopback, in one kernel: compared and reported,
-they say the true thing about zero-copy on each. Measured in a guest, read on this machine."""
+"""Compares a sweep between two NICs with one on loopback, in one kernel: comparison and report must give the known
+answer about zero-copy for each. The sweeps run in a guest, the answers are read on this machine."""
 
 import json
 import subprocess
@@ -13,7 +13,7 @@ from test_lab import TREE, lab
 pytest_plugins = ["guests"]
 
 ANALYZE = TREE / "analyze"
-# Appending to what a guest shares with its host by 9p is not safe (Linux 6.12): copied at the end.
+# Copies the folder at the end: appending to a folder shared by 9p is not safe (Linux 6.12).
 SWEEPS = """set -e
 common="--variant all --size 64K --messages 150 --warmup 0 --repeat 5"
 ./analyze sweep $common --out /tmp/cards
@@ -67,4 +67,4 @@ def test_the_report_of_each(folder, network, said, never):
     assert done.returncode == 0, done.stderr
     text = (folder / network / "report/report.md").read_text()
     assert said in text and never not in text
-    assert "Left out: " not in text  # every record was whole
+    assert "Left out: " not in text  # every record was complete

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The front by Debian 11's Python 3.9, the oldest that it is for."""
+"""Tests the front with Debian 11's Python 3.9, the oldest that it supports."""
 
 import json
 import os
@@ -14,7 +14,7 @@ ANALYSIS = TREE / "analysis"
 KEPT = sorted((TREE / "tests/fixtures/raw").glob("*.json"))
 PACKAGES = "python3.9-minimal", "libpython3.9-minimal", "libpython3.9-stdlib", "libssl1.1"
 FLAGS = "-B", "-S", "-X", "utf8"
-# What it evaluates only when advise reads what it wrote before.
+# These lines of the front run only when advise reads an earlier answer.
 IMPORT = """
 import sys, typing
 sys.path.insert(0, sys.argv[1])
@@ -28,7 +28,7 @@ print(sys.version_info[:2])
 
 @pytest.fixture(scope="module")
 def python():
-    """Runs it."""
+    """Runs the oldest Python."""
     fetched = subprocess.run([TREE / "tests/lab/fetch-package", "--suites=bullseye,bullseye-security",
                               *PACKAGES], capture_output=True, text=True, timeout=600, check=False)
     if fetched.returncode == 77:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The support matrix: made from what doctor prints, and compared with it."""
+"""Tests the support matrix: it is made from the doctor's output, and compared with it."""
 
 import pytest
 

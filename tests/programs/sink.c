@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A receiver that knows nothing of the project:
+ * A receiver that is independent of the project:
  *
- *   sink [--address A] [--port P]     says its port, then discards what comes until
- *	its standard input ends, and says what came; each as one JSON object a line
+ *   sink [--address A] [--port P]     prints its port, discards data until its standard
+ * 	input ends, and prints their size; each as one JSON object per line
  */
 #include "common.h"
 
@@ -71,7 +71,7 @@ static int receive(const struct config *c)
 	event.data.fd = STDIN_FILENO;
 	if (epoll_ctl(epoll, EPOLL_CTL_ADD, STDIN_FILENO, &event))
 		die("standard input has to be a pipe");
-	/* What has arrived is taken before the end is looked at. */
+	/* Reads everything that has arrived before it checks for the end. */
 	while ((n = epoll_wait(epoll, found, 64, end ? 0 : -1)) > (end ? 1 : 0) || n < 0) {
 		for (i = 0; i < n; i++) {
 			if (found[i].data.fd == listener)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A leak is found, and what comes and goes is none."""
+"""Tests that a leak is found, and that temporary objects are none."""
 
 import os
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Records that are derived from raw lines: of runs of each kind, by each mechanism.
+"""Tests records derived from raw lines: of runs of each kind, by each mechanism.
 
-What is expected of the kept lines was made of the same runs by another implementation.
+Another implementation made the expected records from the same runs.
 """
 
 import bisect
@@ -36,7 +36,7 @@ def named(name):
 
 
 def equal(text):
-    """As a reader of the record sees it."""
+    """Returns the record as a reader sees it."""
     return json.loads(json.dumps(text))
 
 
@@ -116,7 +116,7 @@ def test_errors_have_the_names_that_programs_use():
 
 
 def misses(*states):
-    """Both ends' counters, and a machine whose perf knows nothing of its memory controllers."""
+    """Returns the memory estimate from both ends' counters; perf has no memory controllers here."""
     raw = named("copying_load")
     raw["counters"] = [{"event": "LLC-load-misses", "pmu": "cpu", "scope": scope, "value": value,
                         "unit": "", "enabled_ns": 1, "running_ns": 1, "status": status, "reason": ""}
@@ -203,7 +203,7 @@ def test_records_that_cannot_be_written_name_their_file(tmp_path):
 
 
 def profile_of(frames, slot=6):
-    """The only stack of a profile of a zero-copy sendmsg, or of none; frames: innermost first."""
+    """Returns the only stack of a profile of a zero-copy sendmsg, or of none; frames: innermost first."""
     raw = copy.deepcopy(named("profile"))
     raw["profile"].update(functions=frames, stacks=[
         {"slot": slot, "role": 1, "samples": 3, "frames": list(range(len(frames)))}])

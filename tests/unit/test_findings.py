@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Findings: which codes facts have, and that every text has these and no others."""
+"""Tests findings: the codes that facts lead to; every text must have these and no others."""
 
 import json
 import pathlib
@@ -97,7 +97,7 @@ def test_a_device_has_its_namespace_where_another_has_its_name():
 
 
 def test_each_code_has_facts_that_lead_to_it():
-    """But causes and refusals, which are rows of one rule each, and what is not of one interface."""
+    """Except causes and refusals, which share a rule each, and findings that belong to no interface."""
     found = {code for name in FACTS for code in codes(name)}
     assert {code for code in BY_CODE if not re.match("copied_|refused_", code)} == {
         code for code in found if not re.match("copied_|refused_", code)} | {"other_protocol", "flag_never_passed"}
@@ -109,13 +109,13 @@ def test_a_flag_that_is_never_passed():
     (finding,) = rules.of_facts([], others)
     assert (finding.code, finding.count, finding.total) == ("flag_never_passed", 40, 40)
     assert "none of 40 sends passes MSG_ZEROCOPY" in words.sentence([finding])
-    # A program that passes it to some of its sends knows of it.
+    # A program that passes the flag to some of its sends has it.
     assert "flag_never_passed" not in [one.code for one in rules.of_facts([FACTS["all copied"]], others)]
     assert not rules.of_facts([], others_of(tcp=400.0))
 
 
 def others_of(tcp=0.0, zerocopy=0.0, **sent):
-    """A send for each ten bytes."""
+    """Returns facts with one send per ten bytes."""
     size = {**dict.fromkeys(facts.PROTOCOLS, 0.0), **sent}
     return facts.Others({name: count / 10 for name, count in size.items()}, size, zerocopy, tcp / 10, tcp)
 
@@ -141,7 +141,7 @@ MAYBE = st.one_of(st.none(), SENDS)
 
 @st.composite
 def any_facts(draw):
-    """What adds up, as the counts of a record do; and what does not."""
+    """Draws facts that add up, as a record's counts do, and facts that do not."""
     known = {name: draw(SENDS) for name in ("ignored", "lost", "lost_else", "lost_copies", "unseen_flags")}
     known.update({name: draw(MAYBE) for name in ("completions", "outstanding", "unflagged", "unexplained", "reported",
                                                  "copied", "queue_reported", "queue_unread", "skipped_looks")})

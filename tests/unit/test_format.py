@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The C sources are laid out as `make format` lays them out; no file is left over from a merge."""
+"""Tests that the C sources are laid out as `make format` does it, and that no merge left a file or a marker."""
 
 import pathlib
 import re

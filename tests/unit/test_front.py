@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The front without an engine: plans, folders, progress, output."""
+"""Tests the front without an engine: plans, folders, progress, output."""
 
 import errno
 import json
@@ -25,7 +25,7 @@ from front.plan import is_mine, order, without_twins  # noqa: E402
 from front.progress import duration_text  # noqa: E402
 
 
-# Another implementation's order.
+# The order comes from another implementation.
 @pytest.mark.parametrize("seed,block,expected", [
     (7, 1, [1, 9, 8, 10, 7, 6, 4, 11, 3, 5, 0, 2]), (7, 2, [8, 2, 6, 0, 1, 3, 4, 11, 10, 5, 9, 7]), (4294967291, 3, [4, 6, 5, 9, 10, 8, 2, 1, 3, 0, 7, 11])])
 def test_the_order_of_a_seed_stays(seed, block, expected):

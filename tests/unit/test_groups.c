@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Groups of sends: what is asked for, and their sums. */
+/* Tests groups of sends: the names of --by, and their sums. */
 #include "tests/unit/unit.h"
 
 #include "user/trace/groups.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The resolver: which mechanism a hook gets on which kernel. */
+/* Tests the resolver: which mechanism a hook gets on which kernel. */
 #include "tests/unit/unit.h"
 
 #include <string.h>
 
 #include "user/kernel/plan.h"
 
-/* A kernel as a list of what it has. */
+/* A kernel, as a list of its features. */
 struct features {
 	const char *functions[32]; /* in its code and its BTF */
 	struct {
@@ -67,7 +67,7 @@ static struct kernel_facts facts_of(const struct features *k)
 	};
 }
 
-static struct plan plan; /* the last that was made */
+static struct plan plan; /* the result of the last resolve() */
 
 static bool resolve(const struct features *kernel, enum mechanism forced, unsigned int what)
 {
@@ -128,7 +128,7 @@ static const struct features locked = {
 	.kprobe_refused = "kprobes refused by the test",
 };
 
-/* Another function in the place of one; "": it is gone. */
+/* Replaces a function by another; "": removes it. */
 static void replace_function(struct features *k, const char *name, const char *other)
 {
 	size_t i;
@@ -186,7 +186,7 @@ static void test_forced_fentry_keeps_hooks_that_only_tracepoints_have(void **sta
 	assert_int_equal(plan.entries[HOOK_RECEIVER_COPY].option->mechanism, MECHANISM_TRACEPOINT);
 }
 
-/* As on 7.x, which inlines the function: completions come from the tracepoints. */
+/* Linux 7 inlines the function: completions come from the tracepoints. */
 static void test_forced_fentry_lets_other_hooks_fall_back(void **state)
 {
 	struct features inlined = full;
@@ -228,7 +228,7 @@ static void test_hidden_addresses_cost_the_exact_flag(void **state)
 	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol, "__msg_zerocopy_callback");
 }
 
-/* Linux 7 has no function that is called once a completion, and preempts programs. */
+/* Linux 7 calls no function once per completion, and preempts programs. */
 static void test_references_tell_where_the_last_one_is_not_to_be_had(void **state)
 {
 	struct features kernel = full;
@@ -300,7 +300,7 @@ static void test_copying_loads_do_without_zerocopy_hooks(void **state)
 	assert_int_equal(plan.entries[HOOK_RECEIVER_COPY].status, HOOK_PLANNED);
 }
 
-/* What only other programs do, and what the tracepoints of sends see anyway. */
+/* Calls that only other programs make, and calls that the tracepoints of sends see anyway. */
 static void test_sends_over_tcp_are_looked_for_where_they_may_be(void **state)
 {
 	assert_true(resolve(&full, MECHANISM_FENTRY, PLAN_OBSERVATION));
@@ -329,7 +329,7 @@ static void test_kprobes_stand_in_for_refused_tracing_programs(void **state)
 	assert_non_null(strstr(plan.entries[HOOK_SKB_COPY].reason, "interrupts"));
 }
 
-/* There a program is skipped while another thread is preempted inside it. */
+/* There, a program is skipped while another thread is preempted inside it. */
 static void test_a_preemptible_kernel_gets_kprobes_where_threads_run(void **state)
 {
 	struct features kernel = full;
@@ -369,11 +369,11 @@ static void test_stages_are_hooked_when_asked_for(void **state)
 	for (id = 0; id < HOOK_COUNT; id++)
 		if (hook__get(id)->stages_only)
 			assert_non_null(strstr(plan.entries[id].reason, "--stages"));
-	/* A load that never asks for zero-copy pins nothing. */
+	/* A load that never requests zero-copy pins nothing. */
 	assert_true(resolve(&full, MECHANISM_NONE, PLAN_COPYING_LOAD | PLAN_STAGES));
 	assert_int_equal(plan.entries[HOOK_STAGE_PIN].status, HOOK_DISABLED);
 	assert_int_equal(plan.entries[HOOK_STAGE_COPY].status, HOOK_PLANNED);
-	/* By tracepoints there is what interrupts a send, or takes its CPU away. */
+	/* Tracepoints show interrupts of a send, and switches away from it. */
 	assert_true(resolve(&full, MECHANISM_TRACEPOINT, PLAN_COPYING_LOAD | PLAN_STAGES));
 	assert_int_equal(plan.entries[HOOK_STAGE_COPY].status, HOOK_UNAVAILABLE);
 	assert_int_equal(plan.entries[HOOK_SOFTIRQ].status, HOOK_PLANNED);
@@ -413,7 +413,7 @@ static void test_a_function_is_found_by_its_older_name(void **state)
 	assert_string_equal(plan.entries[HOOK_COMPLETION].reason, "");
 }
 
-/* What the send hook's own program does is had where that is attached, and only there. */
+/* The send hook's program also keeps ids; these exist where it is attached, and only there. */
 static void test_ids_come_with_the_sends(void **state)
 {
 	struct features kernel = full;
@@ -444,7 +444,7 @@ static void test_reading_is_timed_by_functions_alone(void **state)
 	assert_false(plan.entries[HOOK_ERROR_QUEUE].option->by_queue);
 }
 
-/* Some callers use the variant: those calls would go by unseen, which the plan says. */
+/* Some callers use the variant: those calls would be missed, and the plan warns of it. */
 static void test_a_variant_beside_the_function_is_said(void **state)
 {
 	struct features kernel = full;
@@ -456,7 +456,7 @@ static void test_a_variant_beside_the_function_is_said(void **state)
 			    "calls that the compiler sent to tcp_sendmsg.constprop.0 are not seen");
 }
 
-/* Its arguments are no longer where they were: no mechanism can use it. */
+/* Its arguments are elsewhere: no mechanism can use it. */
 static void test_a_variant_instead_of_the_function_is_refused_by_name(void **state)
 {
 	struct features kernel = full;
@@ -501,7 +501,7 @@ static void test_mechanisms_have_names(void **state)
 	assert_int_equal(mechanism_parse(""), MECHANISM_NONE);
 }
 
-/* The table itself: every way has programs and an end to each list. */
+/* The table itself: every way has programs, and every list has an end. */
 static void test_table_is_sound(void **state)
 {
 	const struct hook_option *option;

@@ -10,7 +10,7 @@
 
 static char why[256];
 
-/* Options as key and value pairs, ended by NULL; then what they mean together. */
+/* Sets options, given as key and value pairs, ended by NULL; then checks combinations. */
 static int read_options(struct load_options *o, ...)
 {
 	va_list args;
@@ -25,7 +25,7 @@ static int read_options(struct load_options *o, ...)
 	return err ? err : load_options__resolve(o, why, sizeof(why));
 }
 
-/* On the first link. */
+/* Returns a configuration on the first link. */
 static struct load cell_of(const struct load_options *o, size_t variant, size_t size,
 			   size_t threads)
 {
@@ -191,10 +191,10 @@ static void what_is_sent_from_when_and_on_what_socket(void **state)
 	assert_string_equal(l.socket.congestion, "reno");
 	assert_string_equal(l.socket.device, "lo");
 	assert_int_equal(read_options(&o, "socket", "nodelay", "socket", "rcvbuf=1M", NULL), 0);
-	assert_false(o.load.socket.nodelay); /* a repeated option replaces */
+	assert_false(o.load.socket.nodelay); /* a repeated option replaces the earlier one */
 
 	refuses("--working-set", "working-set", "63");
-	refuses("--working-set 16400", "working-set", "16400"); /* fields lie apart in it */
+	refuses("--working-set 16400", "working-set", "16400"); /* fields are apart in it */
 	refuses("--pick", "pick", "some");
 	refuses("give --working-set", "pick", "random");
 	refuses("--align", "align", "48");

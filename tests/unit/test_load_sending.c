@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What messages are made of and when they are due: the pure parts. */
+/* Tests pure parts of sending: what messages consist of, and when they are due. */
 #include "tests/unit/unit.h"
 
 #include <errno.h>
@@ -47,7 +47,7 @@ static void random_picks_are_even_and_can_be_had_again(void **state)
 		hits[i]++;
 		same += i == picker__field(&other, 5, n / 8, n % 8);
 	}
-	for (int i = 0; i < 50; i++) /* 1000 each, 31 of deviation */
+	for (int i = 0; i < 50; i++) /* 1000 each; the deviation is 31 */
 		assert_in_range(hits[i], 800, 1200);
 	assert_in_range(same, 800, 1200);
 }
@@ -129,7 +129,7 @@ static void fields_lie_apart_as_asked(void **state)
 {
 	struct load load = {0};
 
-	assert_int_equal(memory__stride(&load, 128), 144); /* as malloc() has them */
+	assert_int_equal(memory__stride(&load, 128), 144); /* as malloc() returns them */
 	assert_int_equal(memory__stride(&load, 1), 16);
 	load.align = 64;
 	assert_int_equal(memory__stride(&load, 128), 128);
@@ -145,7 +145,7 @@ static void write_file(const char *path, const char *text)
 	assert_int_equal(fclose(f), 0);
 }
 
-/* A group may have what its nearest limit allows: above it, in it, in either version. */
+/* A group may use what its nearest limit allows: above it, in it, in either version. */
 static void memory_is_limited_by_control_groups(void **state)
 {
 	const struct {
@@ -187,7 +187,7 @@ static void memory_is_limited_by_control_groups(void **state)
 	assert_int_equal(chdir(before) | rmdir(there), 0);
 }
 
-/* 64 bytes that begin at 2 MiB each take what lies between. */
+/* Fields of 64 bytes that begin at multiples of 2 MiB take all memory between. */
 static void memory_is_summed_as_it_is_taken(void **state)
 {
 	struct load load = {.variant = "zerocopy",

@@ -20,8 +20,7 @@ static void a_message_is_free_when_all_its_sends_are_complete(void **state)
 	assert_int_equal(inflight__take_message(l), 0);
 	inflight__count_send(l, 0);
 	assert_int_equal(inflight__complete(l, 0, 0), 0);
-	assert_int_equal(inflight__take_message(l),
-			 1); /* 0 is not, as the rest of it is yet to be sent */
+	assert_int_equal(inflight__take_message(l), 1); /* 0 is not: its rest is not sent yet */
 	inflight__release_message(l, 1);
 	inflight__count_send(l, 0);
 	inflight__release_message(l, 0);

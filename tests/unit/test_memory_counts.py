@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""From what perf wrote to bytes."""
+"""Tests the computation of bytes from perf's output."""
 
 import pathlib
 import sys
@@ -17,7 +17,7 @@ UMC = ["umc_cas_cmd.rd", "umc_cas_cmd.wr"]
 
 
 def total(asked, text, quantity):
-    """Of a quantity, in bytes; None: not all was counted."""
+    """Returns a quantity in bytes; None: not all was counted."""
     found = [count for count in counts(asked, text) if count.event.quantity == quantity]
     if not found or any(count.status != "counted" for count in found):
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What the machine did between two readings of what its kernel counts."""
+"""Tests the machine's activity between two readings of the kernel's counters."""
 
 import pathlib
 import sys
@@ -28,7 +28,7 @@ def test_steal_share_is_of_all_time(steal, all_, share):
 
 
 def test_ticks_are_of_eight_kinds():
-    """Guests' time is in user's."""
+    """user includes guest's time."""
     found = between({**NOTHING, "stat": "cpu 0 0 0 0 0 0 0 0"}, {**NOTHING, "stat": "cpu  1 2 3 4 5 6 7 8 9 10"}, 1)
     assert (found["all_s"], found["busy_s"], found["irq_share"], found["steal_share"]) == (36, 6, 13 / 36, 8 / 36)
     assert between({**NOTHING, "stat": "cpu 0 0"}, {**NOTHING, "stat": "cpu 90 90"}, 1)["all_s"] is None

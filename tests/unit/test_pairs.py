@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Pairs of hosts by a plan: each host sends to as many as it receives from, never to itself."""
+"""Tests pairs of hosts by a plan: each host sends to as many as it receives from, never to itself."""
 
 import collections
 import contextlib
@@ -19,7 +19,7 @@ main = runpy.run_path(str(PAIRS))["main"]
 
 
 def pairs(*arguments):
-    """Status, pairs and errors of the program, in this process."""
+    """Returns status, pairs and errors of the program, run in this process."""
     with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as errors, \
             mock.patch.object(sys, "argv", ["pairs", *map(str, arguments)]):
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What is said of a program's sends, by size, where it is known from which size zero-copy pays."""
+"""Tests the advice about a program's sends, by size, if the size from which zero-copy pays is known."""
 
 import copy
 import dataclasses
@@ -33,7 +33,7 @@ def answers(kind="from", worse=32 << 10, better=64 << 10):
 
 
 def program(*sends, zerocopy=(), device="eth0", share=1.0, **more):
-    """Of sends by sendto, all of one size in each class: (size, count)."""
+    """Returns a program that sends by sendto, all of one size in each class: (size, count)."""
     classes = {}
     for how, asked in ((sends, False), (zerocopy, True)):
         for size, count in how:
@@ -46,7 +46,7 @@ def program(*sends, zerocopy=(), device="eth0", share=1.0, **more):
 
 
 def copies(sends, cause, device="eth0", of=1000.0, **more):
-    """Facts: so many of the sends were copied."""
+    """Returns facts in which this many of the sends were copied."""
     return facts.Facts(**{"requests": of, "completions": of, "copied": sends, "causes": [
         facts.Row(facts.BY_NAME[cause], device, sends=sends)], **more})
 
@@ -261,7 +261,7 @@ def test_it_fits_a_terminal(sends, zerocopy, kind, device, path, lossy):
     assert not any("None" in line or " ..." in line for line in text), text
 
 
-# In the place of the engine: the record of one observation.
+# Replaces the engine: the record of one observation.
 RECORD = {"observed": {"seconds": 1, "exit_status": None}, "lost": {"calls": 0}, "zerocopy": None,
           "findings": [],
           "calls": [{"syscall": "sendto", "zerocopy": False, "notified_by": None,
@@ -273,7 +273,7 @@ KNOWN = {"schema": "sendpath.advise/3", "path": dataclasses.asdict(ETH0), "block
 
 
 class Channel:
-    """An engine that has one configuration."""
+    """An engine with one configuration."""
 
     def say(self, value):
         pass
@@ -284,7 +284,7 @@ class Channel:
 
 @pytest.fixture(name="advised")
 def fixture_advised(tmp_path, monkeypatch, capsys):
-    """What advise says of this observation and a path: status, standard output, errors."""
+    """Runs advise with this observation and a path; returns status, standard output and errors."""
     monkeypatch.setattr(Engine, "run", lambda *_: (RECORD, False))
 
     def advised(known):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What a sweep and a comparison make beyond their plan, of an engine whose loads have a planted truth."""
+"""Tests what a sweep and a comparison measure beyond their plan; the loads have a planted truth."""
 
 import json
 import os
@@ -17,16 +17,17 @@ from front.channel import Gone  # noqa: E402
 from front.runs import Grid, Sweep  # noqa: E402
 
 RAW = json.loads((ROOT / "tests/fixtures/raw/copying_load.json").read_text())["raw"]
-# What only makes them longer.
+# Removes what only makes the lines longer.
 RAW.update(maps={**RAW["maps"], "calls": {}}, counters=[])
 BUSY, QUIET = "cpu 90 0 0 10 0 0 0 0", "cpu 0 0 0 100 0 0 0 0"
-# Variant and size: by how much it is faster than twocopy.
+# Variant and size: how much faster than twocopy it is.
 TRUTH = {("onecopy", 1024): 2.0, ("onecopy", 65536): 1.06, ("onecopy", 1 << 20): 1.0}
 
 
 class Engine:
-    """busy and fails: take number and repeat of a run and how often it was made, say whether it is disturbed
-    or fails. host, speed: the machine's name, and how fast it is.
+    """busy, fails: functions that return whether a run is disturbed or fails, by its number, its repeat and how
+    often it was made. host, speed: the machine's name, and how fast it is.
+
     """
 
     def __init__(self, noise=0.02, busy=lambda *_: False, end_after=None, fails=lambda *_: False, host="vm", speed=1):
@@ -72,8 +73,8 @@ class Engine:
 
 @pytest.fixture(name="swept")
 def fixture_swept(tmp_path, capfd, monkeypatch):
-    """What a sweep by an engine printed, and the folder's comparisons; and its exit status as an attribute."""
-    monkeypatch.setattr(os, "fsync", lambda _: None)  # which takes longer than all else
+    """Sweeps with an engine. Returns the output and the folder's comparisons; the exit status is an attribute."""
+    monkeypatch.setattr(os, "fsync", lambda _: None)  # fsync takes longer than all else
 
     def swept(engine, repeat=9, **options):
         made = Sweep(engine, engine.begin(repeat, out=str(tmp_path / "out"), **options), print)
@@ -155,7 +156,7 @@ def test_decide_goes_on_where_it_was_interrupted(swept):
 
 @pytest.fixture(name="compared")
 def fixture_compared(tmp_path):
-    """The comparisons of default repeats by the engine, which ends with this status, and all records."""
+    """Returns the comparisons and all records of default repeats by an engine that ends with this status."""
     def compared(engine, status=0):
         file = tmp_path / "records"
         grid = Grid(engine, engine.begin(7, json=str(file)), print)
@@ -201,7 +202,7 @@ def test_and_though_it_is_interrupted(compared):
 
 
 def test_each_record_is_written_though_the_engine_ends(tmp_path):
-    """And those of one configuration, which have no comparisons, as each run ends."""
+    """Records of one configuration, which has no comparisons, are written as each run ends."""
     class Ends(Engine):
         def hear(self, tick=None):
             if len(self.made) == 3:
@@ -240,7 +241,7 @@ def test_runs_of_two_machines_are_no_pair(swept):
 @pytest.mark.parametrize("options, ends", [({}, False), ({"decide": True}, False), ({"budget": "0"}, True),
                                            ({"budget": "0", "decide": True}, True)])
 def test_only_the_last_run_is_announced_as_such(swept, options, ends):
-    """The engine cannot measure everything after it."""
+    """The engine cannot measure all configurations that follow."""
     engine = Engine(busy=lambda number, repeat, made: made == 0 and len(engine.made) == 53)
     swept(engine, **options)
     *others, last = [request["last"] for request in engine.requests]
@@ -270,7 +271,7 @@ def test_decide_does_not_repeat_what_fails(swept):
 
 
 def test_decide_after_a_plan_leaves_no_hole(swept, tmp_path, monkeypatch):
-    """So noisy that configurations are decided after different numbers of repeats."""
+    """It is so noisy that configurations are decided after different numbers of repeats."""
     monkeypatch.setitem(TRUTH, ("onecopy", 65536), 1.1)
     swept(Engine(noise=0.06))
     text, found = swept(Engine(noise=0.06), decide=True, budget="1000")

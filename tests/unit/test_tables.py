@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What is in the tables stands in the docs, in the same words and order."""
+"""Tests that the docs have the tables' contents, in the same words and order."""
 
 import json
 import pathlib
@@ -17,7 +17,7 @@ from tables.causes import CAUSES, REFUSALS, SITES  # noqa: E402
 from tables.stages import NUMBERS, STAGES  # noqa: E402
 
 def test_what_docs_have_of_the_tables_is_theirs():
-    """make docs writes it."""
+    """make docs writes them."""
     for name in documents.PAGES:
         page = (ROOT / "docs" / name).read_text(encoding="utf-8")
         assert documents.page(page) == page
@@ -29,7 +29,7 @@ def test_what_docs_have_of_the_tables_is_theirs():
 
 
 def without_a_row(value, kind, path=""):
-    """The keys of a record's block that the table has not, or not in this order."""
+    """Returns the keys of a record's block that the table lacks, or has in another order."""
     if isinstance(value, list):
         return [found for part in value for found in without_a_row(part, kind, path)]
     if not isinstance(value, dict) or not kind.keys:
@@ -76,7 +76,7 @@ def test_rows_are_sound():
 
 
 def older(record, schema):
-    """The record, with the names that a schema and those before today's had."""
+    """Returns the record with the names of an older schema."""
     record = json.loads(json.dumps(record))
     for version, blocks in reversed(renamed.RENAMED.items()):
         for path, names in blocks.items():

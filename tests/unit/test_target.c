@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Which programs an observation measures, as options say it; and the command it starts. */
+/* Tests the options for observed programs, and the command that an observation starts. */
 #include "tests/unit/unit.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The text report of run records, also of those that anybody may have written.
+"""Tests the text report of run records, also of records that anybody may have written.
 
-What it says is in tests/fixtures/text, a file for each kind of report: tests/fixtures/record.py --text
-writes them anew.
+tests/fixtures/text has the expected texts, a file for each kind of report; tests/fixtures/record.py --text writes
+them.
 """
 
 import copy
@@ -68,7 +68,7 @@ print(*sys.modules)"""], stdout=subprocess.PIPE, text=True, check=True, timeout=
 
 
 def places(part, path=()):
-    """Paths to all that is in a list or object; of histograms, to one bucket."""
+    """Returns the paths to all parts of a list or object; of histograms, to one bucket."""
     if "buckets" in path:
         part = part[:1]
     for key, value in part.items() if isinstance(part, dict) else enumerate(part):
@@ -81,7 +81,7 @@ PLACES = [list(places(one)) for one in RECORDS]
 
 
 def damaged(number, data):
-    """A record of RECORDS, with damage in up to three places."""
+    """Returns a record of RECORDS, damaged in up to three places."""
     one = json.loads(json.dumps(RECORDS[number]))
     for *path, key in data.draw(st.lists(st.sampled_from(PLACES[number]), max_size=3)):
         part = one
@@ -93,10 +93,10 @@ def damaged(number, data):
                 del part[key]
             elif how == 1 and isinstance(part, list):
                 part.insert(key, part[key])
-            elif isinstance(part, list) == isinstance(key, int):  # names in objects alone, as in JSON
+            elif isinstance(part, list) == isinstance(key, int):  # names in objects only, as in JSON
                 part[key] = data.draw(ANYTHING)
         except (LookupError, TypeError):
-            pass  # it is not there any more
+            pass  # an earlier damage removed it
     return one
 
 
@@ -128,7 +128,7 @@ def test_cells_come_in_the_plans_order():
 
 
 def repeat(number, rows=200):
-    """One that has nothing in common with the others but its host and its keys."""
+    """Returns a repeat that shares only its host and its keys with the others."""
     buckets = [[1 << i % 30, 2 << i % 30, 1 + (i + number) % rows] for i in range(rows)]
     return json.loads(json.dumps({"run": {"cell": "c", "repeat": number}, "host": {"a": [1, 2]},
                                   "calls": [{"wall_ns": {"count": rows, "buckets": buckets}}]}))
@@ -287,7 +287,7 @@ def test_comparisons_are_as_the_schema_of_records_has_them():
 def test_disturbed_repeats_are_out_of_a_comparison_and_counted():
     why = "other programs took 26 % of the CPUs' time"
     found = list(texts.repeats(*texts.LOADS, count=9))
-    for n, disturbed in (0, 0), (3, 0), (8, 1):  # of which repeat, and which load
+    for n, disturbed in (0, 0), (3, 0), (8, 1):  # repeats and loads
         found[2 * n + disturbed]["noise"]["disturbed"] = why
     text = texts.printed(found, SUMMARY)
     flat = " ".join(text.split())
@@ -300,7 +300,7 @@ def test_disturbed_repeats_are_out_of_a_comparison_and_counted():
 
 def test_a_quiet_machine_is_waited_for_only_where_runs_of_what_is_open_were_disturbed():
     def found(disturbed):
-        """A decided size and an open one, of which the runs of one repeat are disturbed."""
+        """Returns the answer with a decided size and an undecided one, which has disturbed runs."""
         for size in 1024, 65536:
             for one in texts.repeats(*texts.LOADS, count=12):
                 repeat = one["run"]["repeat"]
@@ -319,7 +319,7 @@ def test_a_quiet_machine_is_waited_for_only_where_runs_of_what_is_open_were_dist
 
 
 def test_ratios_are_of_pairs_and_have_the_interval_of_six():
-    """The Hodges-Lehmann ratio; of six pairs, the outermost are the ends of the interval."""
+    """The ratio is the Hodges-Lehmann estimate; of six pairs, the outermost are the ends of the interval."""
     records = list(texts.repeats(*texts.LOADS, count=6))
     rates = [[one["app"]["throughput_bps"] for one in records[start::2]] for start in (0, 1)]
     logs = [math.log(mine / other) for other, mine in zip(*rates)]

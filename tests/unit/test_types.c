@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What the kernel's types say of names. */
+/* Tests the look-up of names in the kernel's types. */
 #include "tests/unit/unit.h"
 
 #include "user/kernel/types.h"
@@ -42,7 +42,7 @@ static struct kernel_type ask(const char *name, enum type_kind kind)
 	types__find(kernel, asked, 2);
 	assert_int_equal(asked[0].id, 0);
 	assert_int_equal(asked[0].args, -1);
-	/* The first of this name, as libbpf takes. */
+	/* The first of this name, as libbpf finds it. */
 	if (asked[1].id && kind != TYPE_TRACEPOINT)
 		assert_int_equal(asked[1].id,
 				 btf__find_by_name_kind(kernel, name,
@@ -77,7 +77,7 @@ static int add_struct(struct btf *btf, const char *name, int member)
 	return id;
 }
 
-/* The kernel's types that remain for programs that read struct outer. */
+/* Returns the kernel's types that remain for programs that read struct outer. */
 static struct btf *keep_outer(struct btf *kernel)
 {
 	struct btf *programs = btf__new_empty(), *needed;

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Two network cards with scatter-gather and segmentation offload on one wire.
+# Two NICs with scatter-gather and segmentation offload on one wire.
 
 # shellcheck source=topology/lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
