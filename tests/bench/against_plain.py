@@ -4,7 +4,6 @@ repeat. The loop never writes to its memory, so it need not wait for completions
 
 The loop runs with as many buffers as the load generator has messages in flight: the same work. It also runs with
 one buffer, which stays in the cache: only a program that sends nothing new is so fast.
-
 """
 
 import json

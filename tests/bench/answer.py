@@ -3,7 +3,6 @@
 
 answer.py make JSON PARQUET COPIES   writes that many copies of a file's runs, as of other kernels answer.py run
 FILE                   loads, answers, draws; prints seconds of each as JSON
-
 """
 
 import itertools

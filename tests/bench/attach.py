@@ -44,11 +44,11 @@ def speed(times, seconds):
                     end="quit\n") as (sender, _):
         for _ in range(times):
             with subprocess.Popen([loads.ANALYZE, "--json", "-", "--pid", str(sender.pid),
-                                   "--duration", "0.01"], stdout=subprocess.DEVNULL) as observer:
-                while observer.poll() is None:
+                                   "--duration", "0.01"], stdout=subprocess.DEVNULL) as analyzer:
+                while analyzer.poll() is None:
                     send(sender, 100)
-            if observer.returncode:
-                raise programs.Failed(f"analyze --pid ended with {observer.returncode}")
+            if analyzer.returncode:
+                raise programs.Failed(f"analyze --pid ended with {analyzer.returncode}")
         before = send(sender, BATCH)  # warms up
         begun = time.monotonic()
         while time.monotonic() < begun + seconds:
@@ -69,7 +69,7 @@ class Section:
         return loads.lacks_programs("peer", "sink") or loads.cannot_measure()
 
     def round(self, number):
-        observed, alone = self.undisturbed.take(
+        observed, alone = self.undisturbed.run_pair(
             number, functools.partial(speed, self.times, self.seconds),
             functools.partial(speed, 0, self.seconds))
         self.observed.append(observed)

@@ -166,7 +166,7 @@ def main():
     options = parse_options()
     out = sys.stderr if options.json == "-" else sys.stdout
     host = describe_host()
-    programs.take_interrupts()
+    programs.handle_interrupts()
     print_head(host, options, out)
     results = run_sections(options, out)
     if options.undisturbed.again:

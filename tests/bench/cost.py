@@ -43,7 +43,7 @@ class Section:
         for (name, variant, count), (attached, plain) in self.cells.items():
             options = ["--variant", variant, "--size", count, "--duration", self.seconds,
                        "--warmup", self.warmup]
-            a, b = self.undisturbed.take(number, functools.partial(loads.analyze, *options,
+            a, b = self.undisturbed.run_pair(number, functools.partial(loads.analyze, *options,
                                                                    *name.split()),
                               functools.partial(loads.loadgen, *options))
             attached.append(a)

@@ -32,7 +32,7 @@ NOTHING = ("--mechanism", "none")
 
 
 def observing(*options):
-    return Tool((ANALYZE, *options, "--interval", 1), tools.says("sends"))
+    return Tool((ANALYZE, *options, "--interval", 1), tools.prints("sends"))
 
 
 WAYS = (
@@ -59,12 +59,12 @@ WAYS = (
       for threads in UNOBSERVED),
     *(Way(f"none, {threads} threads", NOTHING, threads=threads) for threads in UNOBSERVED[1:]),
     Way("empty fentry and fexit", NOTHING,
-        Tool((BIN / "tests/bench/empty",), tools.says("attached"))),
+        Tool((BIN / "tests/bench/empty",), tools.prints("attached"))),
     *(Way(name, NOTHING, tool, True) for name, tool in tools.TOOLS.items()),
 )
 
 
-def say(way, **what):
+def report(way, **what):
     print(json.dumps({"way": way.name, **what}), flush=True)
 
 
@@ -76,7 +76,7 @@ def measure(way, messages):
               if (row["event"], row["scope"]) == ("instructions", "sender")]
     if row["status"] != "counted":
         raise programs.Failed(f"instructions are not counted: {row['reason']}")
-    say(way, instructions=row["value"], sends=record["app"]["send_calls"])
+    report(way, instructions=row["value"], sends=record["app"]["send_calls"])
 
 
 def run(way, messages, times=1):
@@ -87,7 +87,7 @@ def run(way, messages, times=1):
             measure(way, messages)
 
 
-def known():
+def all_ways():
     text = programs.must([ANALYZE, "--help=all"]).output
     return [way for way in WAYS
             if all(option.lstrip("-") in text for option in map(str, way.options)
@@ -96,7 +96,7 @@ def known():
 
 def main():
     rounds, messages = map(int, sys.argv[1:3])
-    ways = [way for way in known() if way.name in (sys.argv[3:] or [way.name])]
+    ways = [way for way in all_ways() if way.name in (sys.argv[3:] or [way.name])]
     os.environ["PYTHONUNBUFFERED"] = "1"  # makes bcc print at once that it is ready
     lost = set()
     steps = [(way, 1) for _ in range(rounds) for way in ways if not way.slow]
@@ -111,7 +111,7 @@ def main():
             if way.name == "none":
                 raise
             lost.add(way)
-            say(way, reason=str(problem))
+            report(way, reason=str(problem))
 
 
 if __name__ == "__main__":

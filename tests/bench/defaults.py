@@ -85,7 +85,7 @@ class Section:
             if not os.geteuid():
                 self.links["veth"] = stack.enter_context(veth())
             for (link, *cell), (ours, theirs) in self.cells.items():
-                a, b = self.undisturbed.take(
+                a, b = self.undisturbed.run_pair(
                     number, functools.partial(self.ours, self.links[link], *cell),
                     functools.partial(self.theirs, self.links[link], *cell))
                 ours.append(a)

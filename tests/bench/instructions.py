@@ -51,7 +51,7 @@ class Section:
 
     def missing(self):
         if not (PROGRAMS / "analyze").exists():
-            return "no programs for an arm64 guest: run make cross, which tells why"
+            return "no programs for an arm64 guest: run make cross, which prints why"
         # The first run downloads the guest's parts.
         probe = programs.run([LAB, *GUEST, "--headers", "--", "true"], TIMEOUT_S)
         if probe.status == CANNOT:

@@ -46,7 +46,7 @@ def limit_and_measured(cell, load):
     """Returns the two ways to run a load that are compared."""
     if cell.tools:
         return [functools.partial(beside, others.ALL[name], load) for name in cell.tools]
-    empty = tools.Tool((EMPTY, *attached_tracepoints(cell.variant)), tools.says("attached"))
+    empty = tools.Tool((EMPTY, *attached_tracepoints(cell.variant)), tools.prints("attached"))
     return (functools.partial(beside, empty, load),
             functools.partial(loads.analyze, *load, *TRACEPOINTS))
 
@@ -104,7 +104,7 @@ class Section:
             for cell, rounds in self.rounds.items():
                 load = ("--variant", cell.variant, "--size", cell.size, "--fields", 1,
                         "--duration", self.seconds, "--warmup", self.seconds)
-                bps = self.undisturbed.take(part, functools.partial(loads.loadgen, *load),
+                bps = self.undisturbed.run_pair(part, functools.partial(loads.loadgen, *load),
                                             *limit_and_measured(cell, load))
                 rounds.append(send_ns(cell.size, bps))
 

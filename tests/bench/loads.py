@@ -39,7 +39,7 @@ def cannot_measure():
         return "measuring needs root: run with sudo"
     doctor = programs.run([ANALYZE, "doctor"])
     if doctor.status:
-        return f"sends cannot be measured here: {ANALYZE.name} doctor says why"
+        return f"sends cannot be measured here: {ANALYZE.name} doctor shows why"
     return None
 
 

@@ -15,7 +15,7 @@ LEVEL = 0.95
 Summary = collections.namedtuple("Summary", "median low high level minimum maximum n")
 
 
-def take(number, *runs):
+def run_pair(number, *runs):
     """Returns the results of a pair or more, in this order; the next number begins with the next run."""
     begin = number % len(runs)
     results = {i: runs[i]() for i in (*range(begin, len(runs)), *range(begin))}

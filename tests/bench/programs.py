@@ -35,7 +35,7 @@ class _Interrupts:
         self.pending = True
 
     @contextlib.contextmanager
-    def taken(self):
+    def handled(self):
         self.waiting = True
         try:
             if self.pending:
@@ -48,7 +48,7 @@ class _Interrupts:
 _interrupts = _Interrupts()
 
 
-def take_interrupts():
+def handle_interrupts():
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupts.handle)
 
@@ -88,7 +88,7 @@ class Program:
         return bool(select.select([self.pidfd], [], [], seconds)[0])
 
     def wait(self, seconds=TIMEOUT_S):
-        with _interrupts.taken():
+        with _interrupts.handled():
             if not self.ended(seconds):
                 raise Failed(f"{self.name()} did not end in {seconds} s")
         wall_s = time.monotonic() - self.started
@@ -99,7 +99,7 @@ class Program:
     def wait_until(self, condition, seconds=END_S):
         """Polls a condition without an event to wait on, until it holds or the program ends."""
         deadline = time.monotonic() + seconds
-        with _interrupts.taken():
+        with _interrupts.handled():
             while not condition():
                 if self.ended(0.005) or time.monotonic() > deadline:
                     raise Failed(f"{self.name()} was not ready: {self.text(self.output)}"
@@ -136,7 +136,7 @@ def must(command, seconds=TIMEOUT_S):
     """Runs a program that has to succeed."""
     done = run(command, seconds)
     if done.status:
-        said = (done.errors or done.output).strip().splitlines()
+        lines = (done.errors or done.output).strip().splitlines()
         raise Failed(f"{' '.join(map(str, command))}: status {done.status}: "
-                     f"{said[-1] if said else 'it said nothing'}")
+                     f"{lines[-1] if lines else 'it printed nothing'}")
     return done

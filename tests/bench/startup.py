@@ -74,8 +74,8 @@ class Section:
             if not done.status:
                 self.script = script
                 return None
-        said = (done.errors.strip() or "it said nothing").splitlines()
-        return f"bpftrace can attach to no send here: {said[-1]}"
+        lines = (done.errors.strip() or "it printed nothing").splitlines()
+        return f"bpftrace can attach to no send here: {lines[-1]}"
 
     def _commands(self):
         theirs = {"bpftrace": ["bpftrace", "-e", self.script]} if self.script else {}
@@ -106,12 +106,12 @@ class Section:
     def _program(self, name):
         """Returns what a program took, and how much more than the same without the analyzer."""
         walls, runs = self._walls(name), self.runs[name]
-        told = {"wall_ms": pairs.summarise(walls),
+        result = {"wall_ms": pairs.summarise(walls),
                 "cpu_ms": pairs.summarise([1e3 * run.cpu_s for run in runs]),
                 "peak_rss_kib": pairs.summarise(self.peaks_kib[name])}
         if name in BARE:
-            told["adds_ms"] = pairs.summarise(pairs.differences(walls, self._walls(BARE[name])))
-        return told
+            result["adds_ms"] = pairs.summarise(pairs.differences(walls, self._walls(BARE[name])))
+        return result
 
     def data(self):
         if not self.runs:

@@ -94,7 +94,7 @@ def test_coverage_on_skewed_data():
 def test_pairs_alternate():
     order = []
     for number in range(4):
-        result = pairs.take(number, lambda: order.append("a") or 1, lambda: order.append("b") or 2)
+        result = pairs.run_pair(number, lambda: order.append("a") or 1, lambda: order.append("b") or 2)
         assert result == (1, 2)
     assert "".join(order) == "abbaabba"
 
@@ -102,7 +102,7 @@ def test_pairs_alternate():
 def test_each_of_three_runs_begins_once():
     order = []
     runs = [lambda name=name: order.append(name) or name for name in "abc"]
-    assert [pairs.take(number, *runs) for number in range(3)] == [("a", "b", "c")] * 3
+    assert [pairs.run_pair(number, *runs) for number in range(3)] == [("a", "b", "c")] * 3
     assert "".join(order) == "abcbcacab"
 
 
@@ -110,30 +110,30 @@ class Thief:
     """A hypervisor that takes this many seconds from each CPU in each pair, which lasts a second."""
 
     def __init__(self, *takes):
-        self.takes, self.taken, self.time = list(takes), 0.0, 0.0
+        self.takes, self.stolen, self.time = list(takes), 0.0, 0.0
 
     def pair(self):
         self.time += 1
-        self.taken += self.takes.pop(0) * os.cpu_count()
+        self.stolen += self.takes.pop(0) * os.cpu_count()
         return self.time
 
     def guard(self):
-        return undisturbed.Undisturbed(lambda: self.taken, lambda: self.time)
+        return undisturbed.Undisturbed(lambda: self.stolen, lambda: self.time)
 
 
 @pytest.mark.parametrize(("takes", "again", "disturbed"), [
     ((0,), 0, 0), ((0.5, 0), 1, 0), ((0.5, 0.5, 0.5, 0.01), 3, 0), ((0.5,) * 4, 3, 1)])
-def test_disturbed_pairs_are_taken_again(takes, again, disturbed):
+def test_disturbed_pairs_are_repeated(takes, again, disturbed):
     thief = Thief(*takes)
     guard = thief.guard()
-    assert guard.take(0, thief.pair, lambda: "second") == (len(takes), "second")
+    assert guard.run_pair(0, thief.pair, lambda: "second") == (len(takes), "second")
     assert (guard.again, guard.disturbed, thief.takes) == (again, disturbed, [])
     assert bool(guard.text()) == bool(again)
 
 
-def test_stolen_time_is_read():
-    before = undisturbed.stolen_s()
-    assert undisturbed.stolen_s() >= before >= 0
+def test_steal_time_is_read():
+    before = undisturbed.steal_s()
+    assert undisturbed.steal_s() >= before >= 0
 
 
 def test_unequal_sides_are_refused():
@@ -161,12 +161,12 @@ def test_table_aligns():
     assert [printing.size(n) for n in (100, 256, 4096, 1 << 20)] == ["100", "256", "4K", "1M"]
 
 
-def test_program_that_fails_is_said():
+def test_program_that_fails_is_reported():
     with pytest.raises(programs.Failed, match="status 3: gone"):
         programs.must(["sh", "-c", "echo gone >&2; exit 3"])
 
 
-def test_program_that_is_missing_is_said():
+def test_program_that_is_missing_is_reported():
     with pytest.raises(programs.Failed, match="^no-such-program cannot be started: "):
         programs.Program(["no-such-program"])
 
@@ -179,7 +179,7 @@ def test_program_is_gone_after_its_block():
 
 needs_measuring = pytest.mark.skipif(
     os.geteuid() != 0 or not ANALYZE.exists() or programs.run([ANALYZE, "doctor"]).status != 0,
-    reason="sends cannot be measured here: analyze doctor says why (or not root, not built)")
+    reason="sends cannot be measured here: analyze doctor shows why (or not root, not built)")
 
 
 needs_empty = pytest.mark.skipif(not limit.EMPTY.exists(),
@@ -224,7 +224,7 @@ def test_empty_program_that_cannot_be_attached_is_named():
 
 
 @needs_measuring
-def test_interrupt_tells_what_there_is():
+def test_interrupt_prints_the_results_so_far():
     process = bench("--only", "cost", "--seconds", "30")
     assert process.stdout.readline().startswith("Linux ")
     process.send_signal(signal.SIGINT)

@@ -28,7 +28,7 @@ tracepoint:syscalls:sys_exit_sendto /@begun[tid]/ {
 """
 
 
-def says(word):
+def prints(word):
     return lambda program: word in program.text(program.output) + program.text(program.errors)
 
 
@@ -44,8 +44,8 @@ def attached(tool):
 
 
 TOOLS = {
-    "bcc funclatency": Tool(("funclatency-bpfcc", "tcp_sendmsg"), says("Tracing")),
-    "bpftrace, tcp_sendmsg": Tool(("bpftrace", "-B", "none", "-e", HISTOGRAM), says("attached")),
-    "bpftrace, sendto": Tool(("bpftrace", "-B", "none", "-e", SYSCALLS), says("attached")),
+    "bcc funclatency": Tool(("funclatency-bpfcc", "tcp_sendmsg"), prints("Tracing")),
+    "bpftrace, tcp_sendmsg": Tool(("bpftrace", "-B", "none", "-e", HISTOGRAM), prints("attached")),
+    "bpftrace, sendto": Tool(("bpftrace", "-B", "none", "-e", SYSCALLS), prints("attached")),
     "perf trace, sendto": Tool(("perf", "trace", "-s", "-a", "-e", "sendto"), has_ring_buffers),
 }

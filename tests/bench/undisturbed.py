@@ -3,7 +3,6 @@
 
 A guest reads how much time of its CPUs went to others (steal time). Steal time does not depend on the programs, so
 repeating such a pair favours neither side.
-
 """
 
 import os
@@ -17,24 +16,24 @@ TRIES = 4
 STEAL = 8  # the word's index in the first line of /proc/stat, since Linux 2.6.11
 
 
-def stolen_s():
+def steal_s():
     """Returns the steal time of all CPUs in seconds; 0 outside of a guest."""
     words = pathlib.Path("/proc/stat").read_text(encoding="ascii").split(None, STEAL + 1)
     return int(words[STEAL]) / os.sysconf("SC_CLK_TCK")
 
 
 class Undisturbed:
-    def __init__(self, stolen=stolen_s, now=time.monotonic):
-        self.stolen, self.now = stolen, now
+    def __init__(self, steal=steal_s, now=time.monotonic):
+        self.steal, self.now = steal, now
         self.again = self.disturbed = 0
 
-    def take(self, number, *runs):
-        """Does the same as pairs.take(), but repeats a pair with too much steal time; the last try counts
+    def run_pair(self, number, *runs):
+        """Does the same as pairs.run_pair(), but repeats a pair with too much steal time; the last try counts
         anyway."""
         for left in reversed(range(TRIES)):
-            stolen, begun = self.stolen(), self.now()
-            results = pairs.take(number, *runs)
-            lost = (self.stolen() - stolen) / os.cpu_count()
+            steal, begun = self.steal(), self.now()
+            results = pairs.run_pair(number, *runs)
+            lost = (self.steal() - steal) / os.cpu_count()
             if lost <= STOLEN_MAX * (self.now() - begun):
                 break
             self.again += bool(left)

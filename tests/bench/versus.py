@@ -53,7 +53,7 @@ class Versus:
     def round(self, number):
         for pair in range(number * self.pairs_a_round, (number + 1) * self.pairs_a_round):
             for (count, threads), (ours, theirs) in self.cells.items():
-                a, b = self.undisturbed.take(pair, functools.partial(self.ours, count, threads),
+                a, b = self.undisturbed.run_pair(pair, functools.partial(self.ours, count, threads),
                                              functools.partial(self.theirs, count, threads))
                 ours.append(a)
                 theirs.append(b)
@@ -65,14 +65,14 @@ class Versus:
         rows = []
         for cell in self.data()["cells"]:
             ratio = cell["ratio"]
-            taken = ratio.n
+            pair_count = ratio.n
             rows.append([size(cell["message_bytes"]), str(cell["threads"]),
                          f"{ratio.median:.2f}", interval(ratio, "{:.2f}"),
                          spread(ratio, "{:.2f}"), gbit(cell["loadgen"].median),
                          gbit(cell["peer"].median)])
             heading = level(ratio)
         if rows:
-            lines[0] += f"; {taken} pairs"
+            lines[0] += f"; {pair_count} pairs"
             lines.append(table(["size", "threads", "ratio", heading, "range", "loadgen Gbit/s",
                                 f"{self.name} Gbit/s"], rows))
             lines.append(self.notes)

@@ -2,7 +2,6 @@
 """report.py BUILD: prints the line coverage by the profiles in BUILD/lines, one line per folder.
 
 It also writes which lines of each file were executed: BUILD/lines/c.info (lcov) and analysis.json.
-
 """
 
 import json
@@ -22,13 +21,13 @@ def c_lines(build, lines):
     profiles = sorted(map(str, lines.glob("*.profraw")))
     if not profiles:
         return {}
-    merged = f"{lines}/c.profdata"
-    subprocess.run(["llvm-profdata", "merge", "-sparse", *profiles, "-o", merged], check=True)
+    profile = f"{lines}/c.profdata"
+    subprocess.run(["llvm-profdata", "merge", "-sparse", *profiles, "-o", profile], check=True)
     programs = [*build.glob("*.bin"), *build.glob("loadgen/*.bin")]
     if len(profiles) > len(programs):  # the unit tests ran, too
         programs += [p for p in build.glob("tests/test_*") if not p.suffix]
     exported = subprocess.run(
-        ["llvm-cov", "export", "-format=lcov", f"-instr-profile={merged}", str(programs[0]),
+        ["llvm-cov", "export", "-format=lcov", f"-instr-profile={profile}", str(programs[0]),
          *(f"-object={p}" for p in programs[1:])], check=True, stdout=subprocess.PIPE, text=True).stdout
     (lines / "c.info").write_text(exported)
     found = {}

@@ -52,7 +52,7 @@ ssize_t recvmsg(int fd, struct msghdr *message, int flags)
 	return n;
 }
 
-__attribute__((destructor)) static void tell(void)
+__attribute__((destructor)) static void write_counts(void)
 {
 	const char *path = getenv("ERRQUEUE_COUNTS");
 	FILE *file = path ? fopen(path, "w") : NULL;

@@ -21,20 +21,20 @@ def measured(witness, folder, *options):
     with Child(["iperf3", "-s", "-1", "-B", "127.0.0.1", "-p", str(port), "--forceflush"],
                stdout=subprocess.PIPE, text=True) as server:
         assert "---" in server.stdout.readline()
-        witness.run("iperf3", "-c", "127.0.0.1", "-p", port, "-J", "--logfile", folder / "told", *options)
+        witness.run("iperf3", "-c", "127.0.0.1", "-p", port, "-J", "--logfile", folder / "report", *options)
         server.communicate(timeout=PATIENCE_S)
     program = " ".join(["iperf3", version("iperf3", "--version"), *options])
-    return program, json.loads((folder / "told").read_text())["end"]
+    return program, json.loads((folder / "report").read_text())["end"]
 
 
 @pytest.mark.parametrize("options", [[], ["-P", "3"], ["-Z"]], ids=["write", "three", "sendfile"])
 def test_iperf3(options, tmp_path):
     witness = Bpftrace(tmp_path)
-    program, told = measured(witness, tmp_path, "-n", "200M", *options)
+    program, report = measured(witness, tmp_path, "-n", "200M", *options)
     witness.agrees(program)
     *data, control = sorted((s.bytes for s in witness.sockets().values()), reverse=True)
     beside = control + COOKIE * len(data)
-    agree(program, f"its JSON, bytes, and {beside} of its protocol", told["sum_sent"]["bytes"] + beside,
+    agree(program, f"its JSON, bytes, and {beside} of its protocol", report["sum_sent"]["bytes"] + beside,
           sum(c["bytes"] for c in witness.record["calls"]))
     assert witness.record["findings"] == []
 
@@ -42,8 +42,8 @@ def test_iperf3(options, tmp_path):
 def test_its_data_go_by_udp(tmp_path):
     """The few bytes about the test that go by TCP decide nothing."""
     witness = Bpftrace(tmp_path)
-    program, told = measured(witness, tmp_path, "-u", "-Z", "-b", "1G", "-n", "20M")
-    agree(program, f"its JSON, bytes, and {HELLO} of its protocol", told["sum"]["bytes"] + HELLO,
+    program, report = measured(witness, tmp_path, "-u", "-Z", "-b", "1G", "-n", "20M")
+    agree(program, f"its JSON, bytes, and {HELLO} of its protocol", report["sum"]["bytes"] + HELLO,
           witness.record["observed"]["others"]["udp_bytes"])
     (finding,) = witness.record["findings"]
     assert finding["code"] == "other_protocol" and finding["evidence"]["tcp_bytes"] < 1000

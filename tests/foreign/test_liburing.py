@@ -21,9 +21,9 @@ def test_liburing(zerocopy, tmp_path):
     program = f"liburing {version('dpkg-query', '-W', 'liburing-dev')}, " + (
         "SEND_ZC" if zerocopy else "SEND")
     with Receiver() as receiver:
-        said = witness.run(BUILT / "uring", "-4", "-D", "127.0.0.1", "-p", receiver.port, "-t", 1,
+        output = witness.run(BUILT / "uring", "-4", "-D", "127.0.0.1", "-p", receiver.port, "-t", 1,
                            "-s", SIZE, "-n", 8, "-z", zerocopy, "tcp").stderr
-    sends = int(re.search(r"tx=(\d+)", said)[1])
+    sends = int(re.search(r"tx=(\d+)", output)[1])
     row = only(witness.record["calls"])
     assert (row["syscall"], row["zerocopy"]) == ("io_uring", bool(zerocopy))
     agree(program, "its receiver, bytes", receiver.received["bytes"], row["bytes"])

@@ -83,7 +83,7 @@ def test_what_pgbench_is_answered(instrument, programs, cluster, tmp_path):
     witness.agrees(program)
 
 
-def test_what_pgbench_asks(programs, cluster, tmp_path):
+def test_what_pgbench_requests(programs, cluster, tmp_path):
     """Each client sends a greeting, one request per transaction, and a goodbye; a first client requests
     nothing."""
     program = f"pgbench {version(programs / 'pgbench', '--version')}"

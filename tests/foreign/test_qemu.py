@@ -28,9 +28,9 @@ class Monitor:
         self.socket.connect(str(path))
         self.file = self.socket.makefile("rw", encoding="utf-8")
         self.file.readline()
-        self.ask("qmp_capabilities")
+        self.execute("qmp_capabilities")
 
-    def ask(self, what, **arguments):
+    def execute(self, what, **arguments):
         """Returns QEMU's answer; skips events before it."""
         self.file.write(json.dumps({"execute": what, "arguments": arguments}) + "\n")
         self.file.flush()
@@ -42,9 +42,9 @@ class Monitor:
         raise AssertionError(f"{what}: QEMU has gone")
 
     def use(self, *capabilities):
-        self.ask("migrate-set-capabilities",
+        self.execute("migrate-set-capabilities",
                  capabilities=[{"capability": c, "state": True} for c in capabilities])
-        self.ask("migrate-set-parameters", **{"multifd-channels": CHANNELS})
+        self.execute("migrate-set-parameters", **{"multifd-channels": CHANNELS})
 
 
 def connected(path):
@@ -59,13 +59,13 @@ def migrate(source, target, port):
     """Migrates; returns what QEMU reports about it."""
     source.use("multifd", "zero-copy-send")
     target.use("multifd")
-    source.ask("migrate-set-parameters", **{"max-bandwidth": 1 << 40})
-    target.ask("migrate-incoming", uri=f"tcp:127.0.0.1:{port}")
-    source.ask("migrate", uri=f"tcp:127.0.0.1:{port}")
-    assert eventually(lambda: source.ask("query-migrate")["status"] in ("completed", "failed"))
-    told = source.ask("query-migrate")
-    assert told["status"] == "completed", told
-    return told["ram"]
+    source.execute("migrate-set-parameters", **{"max-bandwidth": 1 << 40})
+    target.execute("migrate-incoming", uri=f"tcp:127.0.0.1:{port}")
+    source.execute("migrate", uri=f"tcp:127.0.0.1:{port}")
+    assert eventually(lambda: source.execute("query-migrate")["status"] in ("completed", "failed"))
+    status = source.execute("query-migrate")
+    assert status["status"] == "completed", status
+    return status["ram"]
 
 
 @pytest.mark.parametrize("instrument", [Strace, Bpftrace])
@@ -84,14 +84,14 @@ def test_qemu(instrument, tmp_path):
     with Child([QEMU, *MACHINE, "-object", f"memory-backend-ram,id=memory,size={MEMORY}", "-qmp",
                 f"unix:{tmp_path / 'target'},server,nowait", "-incoming", "defer"]):
         target = eventually(lambda: connected(tmp_path / "target"))
-        with witness.serving(ready, lambda: monitors["source"].ask("quit"),
+        with witness.serving(ready, lambda: monitors["source"].execute("quit"),
                              "env", f"LD_PRELOAD={BUILT / 'errqueue.so'}",
                              f"ERRQUEUE_COUNTS={counts}", QEMU, *MACHINE, "-object",
                              f"memory-backend-file,id=memory,size={MEMORY},mem-path={memory},"
                              "share=off", "-qmp", f"unix:{tmp_path / 'source'},server,nowait"):
             memory.unlink()  # QEMU has mapped it
-            told = migrate(monitors["source"], target, port)
-        target.ask("quit")
+            status = migrate(monitors["source"], target, port)
+        target.execute("quit")
     program = f"QEMU {version(QEMU, '--version')}, migration"
     witness.agrees(program)
     ours, read = witness.record["zerocopy"], json.loads(counts.read_text())
@@ -102,10 +102,10 @@ def test_qemu(instrument, tmp_path):
     assert ours["requests"] == ours["completions"] == ours["copied"] > 0
     assert ours["bytes"] >= MEMORY
     # Flushes that found all copied: over loopback every flush does.
-    assert told["dirty-sync-missed-zero-copy"] > 0
+    assert status["dirty-sync-missed-zero-copy"] > 0
     if instrument is Bpftrace:
         sizes = sorted(sends.bytes for sends in witness.sockets().values())
         assert len(sizes) == CHANNELS + 1
         agree(program, f"query-migrate, bytes, and {sizes[0]:,} of its main channel",
-              told["multifd-bytes"] + CHANNELS * GREETING + sizes[0],
+              status["multifd-bytes"] + CHANNELS * GREETING + sizes[0],
               sum(call["bytes"] for call in witness.record["calls"]))

@@ -54,8 +54,8 @@ class Sends(namedtuple("Sends", "calls bytes failed", defaults=(0, 0, {}))):
 
 def version(*command):
     """Returns the first number with a dot in the program's version text."""
-    said = run(*command)
-    return re.search(r"\d+(\.\d+)+", said.stdout + said.stderr)[0]
+    done = run(*command)
+    return re.search(r"\d+(\.\d+)+", done.stdout + done.stderr)[0]
 
 
 def agree(program, what, theirs, ours):
@@ -92,9 +92,9 @@ class Witness:
     @contextlib.contextmanager
     def serving(self, ready, stop, *command):
         """Runs a server until stop() has ended it; the block begins when it is ready()."""
-        with open(self.folder / "server", "w", encoding="utf-8") as said:
+        with open(self.folder / "server", "w", encoding="utf-8") as output:
             process = subprocess.Popen([str(word) for word in (*self.around, *command)],
-                                       stdin=subprocess.DEVNULL, stdout=said, stderr=said,
+                                       stdin=subprocess.DEVNULL, stdout=output, stderr=output,
                                        start_new_session=True)
         try:
             assert eventually(lambda: ready() or process.poll() is not None)

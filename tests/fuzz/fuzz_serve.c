@@ -92,21 +92,22 @@ static void finish(int fd)
 }
 
 /* Begins a session. Returns whether it was accepted; the secret is known then. */
-static bool greet(int fd, struct wire_message *said, int how, uint8_t secret[SECRET_BYTES])
+static bool greet(int fd, struct wire_message *hello, int how, uint8_t secret[SECRET_BYTES])
 {
 	struct wire_message m = {0};
 
 	if (how & RAW) {
-		write_all(fd, said, sizeof(*said));
+		write_all(fd, hello, sizeof(*hello));
 		return false;
 	}
-	if (wire__send(fd, said, NULL) || wire__await(fd, &m, TIMEOUT_MS))
+	if (wire__send(fd, hello, NULL) || wire__await(fd, &m, TIMEOUT_MS))
 		return false;
 	if (m.q.err)
 		return false;
-	wire__agree(&keys[how & KEYED], said, &m, secret);
-	said->q.type = WIRE_PROOF;
-	if (wire__send(fd, said, how & UNPROVEN ? NULL : secret) || wire__await(fd, &m, TIMEOUT_MS))
+	wire__agree(&keys[how & KEYED], hello, &m, secret);
+	hello->q.type = WIRE_PROOF;
+	if (wire__send(fd, hello, how & UNPROVEN ? NULL : secret) ||
+	    wire__await(fd, &m, TIMEOUT_MS))
 		return false;
 	if (!m.q.err && (how & UNPROVEN || !wire__is_signed(&m, secret)))
 		abort();
@@ -145,24 +146,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint8_t secret[SECRET_BYTES];
-	struct wire_message said;
+	struct wire_message hello;
 	struct server *s;
 	size_t bytes;
 	int fd, how;
 
-	if (size < 2 + sizeof(said))
+	if (size < 2 + sizeof(hello))
 		return 0;
 	how = data[0];
 	s = &servers[how & KEYED];
 	if (!s->length)
 		begin(s);
-	memcpy(&said, data + 2, sizeof(said));
+	memcpy(&hello, data + 2, sizeof(hello));
 	bytes = data[1] * DATA_UNIT;
-	data += 2 + sizeof(said);
-	size -= 2 + sizeof(said);
+	data += 2 + sizeof(hello);
+	size -= 2 + sizeof(hello);
 	bytes = bytes < size ? bytes : size;
 	fd = join(s);
-	if (greet(fd, &said, how, secret)) {
+	if (greet(fd, &hello, how, secret)) {
 		send_data(s, secret, data, bytes);
 		send_requests(fd, secret, how, data + bytes, size - bytes);
 	} else {

@@ -4,7 +4,6 @@
 The tests run anywhere: on the build machine, and inside the lab's guests. Environment variables adapt them:
 SENDPATH_CALLS (sends per exactness case), SENDPATH_MECHANISMS (mechanisms to force, space-separated; default:
 those that the doctor finds here).
-
 """
 
 import contextlib
@@ -387,8 +386,8 @@ def doctor(*options):
     name = "-".join(["sendpath-doctor", BUILD.replace("/", "_"), *options])
     kept = pathlib.Path("/run", name)
     if not kept.exists():
-        said = analyze("doctor", *options)
-        kept.write_text(json.dumps([said.args, said.returncode, said.stdout, said.stderr]))
+        done = analyze("doctor", *options)
+        kept.write_text(json.dumps([done.args, done.returncode, done.stdout, done.stderr]))
     return subprocess.CompletedProcess(*json.loads(kept.read_text()))
 
 

@@ -142,7 +142,7 @@ class Slurm:
             for host in self.hosts:
                 self.start("slurmd-wlm", "-D", "-N", host, "-d",
                            self.root / "usr/sbin/slurmstepd-wlm", host=host)
-            assert eventually(lambda: self.ask("sinfo", "-h", "-o", "%T %D") ==
+            assert eventually(lambda: self.query("sinfo", "-h", "-o", "%T %D") ==
                               f"idle {len(self.hosts)}"), self.logs()
         except BaseException:
             self.__exit__()
@@ -150,7 +150,7 @@ class Slurm:
         return self
 
     def __exit__(self, *_):
-        if self.ask("scancel", "--user=root") is not None:
+        if self.query("scancel", "--user=root") is not None:
             self.wait()
         for child in reversed(self.programs):
             child.send_signal(signal.SIGTERM)
@@ -171,7 +171,7 @@ class Slurm:
         return run(*self.at(self.hosts[0]), *command, env={**self.environment, **options.pop("env", {})},
                    **options)
 
-    def ask(self, *command):
+    def query(self, *command):
         """Returns a command's output; None if it fails."""
         done = self.run(*command, timeout=PATIENCE_S)
         return done.stdout.strip() if done.returncode == 0 else None

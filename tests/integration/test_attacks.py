@@ -32,7 +32,7 @@ def repeat():
     s = connect()
     while True:
         s.sendall(hello)
-def ask():
+def request():
     connections.append(connect())
     connections[-1].sendall(hello)
 def drip():
@@ -68,8 +68,8 @@ def end(there):
     assert there.process.wait(PATIENCE_S) == -signal.SIGTERM
 
 
-@pytest.mark.parametrize("does,count", [("repeat", 2), ("ask", 2), ("drip", 2)])
-def test_strangers_keep_no_sender_out(does, count, key):  # noqa: F811
+@pytest.mark.parametrize("does,count", [("repeat", 2), ("request", 2), ("drip", 2)])
+def test_strangers_exclude_no_sender(does, count, key):  # noqa: F811
     with Serve("--key", key) as there, strangers(there, does, count):
         for _ in range(SENDERS):
             assert measure(there.peer, "--key", key, "--messages", 5)["messages"] == 5
@@ -137,7 +137,7 @@ def read_log(fd, log):
 
 
 @pytest.mark.parametrize("kind", ["pipe", "terminal", "socket"])
-def test_a_log_that_nobody_reads_holds_nobody_up(kind):
+def test_an_unread_log_delays_nobody(kind):
     ours, theirs = unread(kind)
     log = bytearray()
     with Serve(stderr=theirs) as there:
@@ -155,13 +155,13 @@ def test_a_log_that_nobody_reads_holds_nobody_up(kind):
         reader.join()
     lines = log.decode().replace("\r", "").lstrip("x").splitlines()
     counts = [re.match(r"loadgen: (\d+) more lines were left out", line) for line in lines]
-    said = sum(count is None for count in counts)
-    assert said < 30, lines
-    assert said + sum(int(count[1]) for count in counts if count) == 30 + 2 + 1 + 15, lines
+    printed = sum(count is None for count in counts)
+    assert printed < 30, lines
+    assert printed + sum(int(count[1]) for count in counts if count) == 30 + 2 + 1 + 15, lines
 
 
 @pytest.mark.parametrize("kind", ["pipe", "terminal", "socket"])
-def test_a_log_that_nobody_reads_does_not_keep_it_from_ending(kind):
+def test_an_unread_log_does_not_keep_it_from_ending(kind):
     ours, theirs = unread(kind)
     with Serve(stderr=theirs) as there:
         os.close(theirs)
@@ -233,10 +233,10 @@ def test_a_relay_cannot_change_the_load(byte, words, key):  # noqa: F811
 
 def test_a_relay_cannot_take_over_the_session(key):  # noqa: F811
     """The relay has read all messages, and has the connection."""
-    said, accepted, done = [], threading.Event(), threading.Event()
+    messages, accepted, done = [], threading.Event(), threading.Event()
 
     def change(number, sends, data):
-        said.append(data)
+        messages.append(data)
         if kind_of(data) != ACCEPTED:
             return data
         accepted.set()
@@ -247,12 +247,12 @@ def test_a_relay_cannot_take_over_the_session(key):  # noqa: F811
         job = threading.Thread(target=send, args=(relay.peer, "--key", key))
         job.start()
         assert accepted.wait(PATIENCE_S)
-        for secret in {data[SIGNED:] for data in said}:
+        for secret in {data[SIGNED:] for data in messages}:
             for words in ({"sign": secret}, {"secret": secret}):
                 with there.connect() as s:
                     s.sendall(hello(DATA, slot=0, **words))
                     assert answer(s)[::2] == (REFUSED, "no such session")
-        relay.pairs[0][1].sendall(message(said[-1][SIGNED:], STATE))
+        relay.pairs[0][1].sendall(message(messages[-1][SIGNED:], STATE))
         assert ended(relay.pairs[0][1])
         done.set()
         job.join()
@@ -297,7 +297,7 @@ def test_a_relay_cannot_receive_the_load(key):  # noqa: F811
 
 # Both ends have to prove themselves
 
-def test_who_has_a_key_sends_to_nobody_without(key):  # noqa: F811
+def test_a_sender_with_a_key_refuses_a_receiver_without(key):  # noqa: F811
     with Serve() as there:
         assert "it requires no key" in fails(there.peer, "--key", key)
         assert measure(there.peer, "--messages", 5)["messages"] == 5
@@ -315,28 +315,28 @@ class Stage(Impostor):
 
 def recorded(there, key):  # noqa: F811
     """Returns all messages that begin a session or connection, by type."""
-    said = {}
+    messages = {}
 
     def change(number, sends, data):
-        said.setdefault(kind_of(data), data)
+        messages.setdefault(kind_of(data), data)
         return data
 
     with Relay(there, change) as relay:
         measure(relay.peer, "--key", key, "--messages", 5)
-    return said
+    return messages
 
 
 def test_a_receiver_has_to_prove_itself(key):  # noqa: F811
     with Serve("--key", key) as there:
-        said = recorded(there, key)
-    for accepted in (said[ACCEPTED], hello(ACCEPTED, slot=1), hello(ACCEPTED, sign=bytes(32))):
-        with Stage([said[CHALLENGE], accepted]) as impostor:
+        messages = recorded(there, key)
+    for accepted in (messages[ACCEPTED], hello(ACCEPTED, slot=1), hello(ACCEPTED, sign=bytes(32))):
+        with Stage([messages[CHALLENGE], accepted]) as impostor:
             assert "has not proved that it knows the --key" in fails(impostor.peer, "--key", key)
 
 
-def refusal(there, said):
+def refusal(there, data):
     with there.connect() as s:
-        s.sendall(said)
+        s.sendall(data)
         kind, _, why = answer(s)
     assert kind == REFUSED
     return why
@@ -344,17 +344,17 @@ def refusal(there, said):
 
 def test_what_was_recorded_proves_nothing(key):  # noqa: F811
     with Serve("--key", key) as there:
-        said = recorded(there, key)
+        messages = recorded(there, key)
         with there.connect() as s:
-            s.sendall(said[CONTROL])
+            s.sendall(messages[CONTROL])
             assert answer(s)[0] == CHALLENGE
-            s.sendall(said[PROOF])
+            s.sendall(messages[PROOF])
             assert answer(s)[::2] == (REFUSED, "it has another --key")
         # Waits until the recorded session has ended, and its entry is free.
-        assert eventually(lambda: refusal(there, said[DATA]) == "no such session")
+        assert eventually(lambda: refusal(there, messages[DATA]) == "no such session")
 
 
-def test_messages_come_once():
+def test_messages_are_accepted_once():
     with Serve() as there, session(there) as (s, secret):
         s.sendall(message(secret, CPU_TIME) * 2)
         s.recv(4096)
@@ -362,7 +362,7 @@ def test_messages_come_once():
     assert "is done: Protocol error" in there.log
 
 
-def test_older_versions_are_told():
+def test_older_versions_get_a_reply():
     with Serve() as there, there.connect() as s:
         s.sendall(hello(CONTROL, version=VERSION - 1))
         assert answer(s)[::2] == (REFUSED, f"it has version {VERSION - 1}, this program {VERSION}")

@@ -60,7 +60,7 @@ class Job(Child):
         self.out = None
         if "stdout" not in options:
             self.out, options["stdout"] = full_pipe()
-        self.known = set()
+        self.descendants = set()
 
         def own_terminal():
             os.setsid()
@@ -82,7 +82,7 @@ class Job(Child):
         """Waits for a condition; notes all descendants of the process at that time."""
         assert eventually(lambda: self.poll() is not None or condition(self.pid)), "waited in vain"
         assert self.poll() is None, self.stderr.read()
-        self.known = set(descendants(self.pid))
+        self.descendants = set(descendants(self.pid))
         return self
 
     def type(self, key):
@@ -92,11 +92,11 @@ class Job(Child):
         """Waits for its end; returns standard error and status. None of its descendants may be left."""
         try:
             status = self.wait(PATIENCE_S)
-            assert eventually(lambda: all(state(pid) in "XZ" for pid in self.known), 10), [
-                pathlib.Path(f"/proc/{pid}/cmdline").read_bytes() for pid in self.known
+            assert eventually(lambda: all(state(pid) in "XZ" for pid in self.descendants), 10), [
+                pathlib.Path(f"/proc/{pid}/cmdline").read_bytes() for pid in self.descendants
                 if state(pid) not in "XZ"]
         finally:
-            for pid in self.known:
+            for pid in self.descendants:
                 if state(pid) not in "XZ":
                     os.kill(pid, KILL)
         return self.stderr.read(), status
@@ -181,7 +181,7 @@ def test_the_engine_is_killed(moment, tmp_path):
     with at(moment, tmp_path) as job:
         job.kill()
         if moment == "command":  # the user's command continues, as under time
-            job.known = {pid for pid in job.known if not descends_to_sleep(pid)}
+            job.descendants = {pid for pid in job.descendants if not descends_to_sleep(pid)}
         _, status = job.ends()
     assert status == -KILL
     whole_records(tmp_path)
@@ -197,7 +197,7 @@ def descends_to_sleep(pid):
 
 @pytest.mark.slow
 @ALL
-def test_the_engine_is_told_to_end(moment, tmp_path):
+def test_the_engine_gets_sigterm(moment, tmp_path):
     with at(moment, tmp_path) as job:
         job.terminate()
         errors, status = job.ends()
@@ -219,7 +219,7 @@ def test_control_c_ends_all_of_it(moment, tmp_path):
 @ALL
 def test_the_front_is_killed(moment, tmp_path):
     with at(moment, tmp_path) as job:
-        fronts = [pid for pid in job.known if pid == front_of(job.pid)] or sorted(job.known)[:1]
+        fronts = [pid for pid in job.descendants if pid == front_of(job.pid)] or sorted(job.descendants)[:1]
         os.kill(fronts[0], KILL)
         errors, status = job.ends()
     assert status == 1
@@ -258,7 +258,7 @@ def test_nohup_keeps_it_going(tmp_path):
 
 
 @pytest.mark.parametrize("sig", [KILL, TERM, signal.SIGHUP, signal.SIGQUIT])
-def test_a_load_that_is_killed_is_said(sig):
+def test_a_load_that_is_killed_is_reported(sig):
     with Job(*LOAD, stdout=subprocess.DEVNULL).awaits(load_sends) as job:
         os.kill(descend(job.pid, 1)[0], sig)
         errors, status = job.ends()
@@ -277,7 +277,7 @@ def test_a_command_that_is_killed_has_its_own_status(moment, sig, tmp_path):
     assert status == 128 + sig, errors
 
 
-def test_a_second_control_c_ends_at_once_whoever_does_not_read():
+def test_a_second_control_c_ends_at_once_without_a_reader():
     """The first Ctrl-C closes the window, whose last line and report nobody reads."""
     with Job(*LOAD, "--interval", 0.1).awaits(load_sends) as job:
         job.type(b"\x03")
@@ -291,7 +291,7 @@ def test_a_second_control_c_ends_at_once_whoever_does_not_read():
     ("--variant", "twocopy", "--messages", 10), ("--", "true"),
     ("advise", "--budget", 1)], ids=["load", "command", "advise"])
 @pytest.mark.parametrize("how", ["terminal", "engine"])
-def test_one_signal_ends_a_report_that_nobody_reads(words, how):
+def test_one_signal_ends_an_unread_report(words, how):
     # A command's report goes to standard error.
     with Job("sh", "-c", 'exec "$@" 2>&1', "sh", ANALYZE, *words).awaits(
             lambda pid: waits_to_write(front_of(pid))) as job:
@@ -311,7 +311,7 @@ def test_what_was_measured_is_reported_when_the_engine_is_killed(tmp_path):
     assert [check(json.loads(line)) for line in out.read_text().splitlines()]
 
 
-def test_a_record_that_nobody_reads_is_whole(tmp_path):
+def test_an_unread_record_is_complete(tmp_path):
     """A signal during the write waits for the reader; a second one does not."""
     os.mkfifo(tmp_path / "fifo")
     reader = os.open(tmp_path / "fifo", os.O_RDONLY | os.O_NONBLOCK)
@@ -334,7 +334,7 @@ def drain(reader):
     return text[PIPE_BYTES:].decode()
 
 
-def test_a_reader_that_does_not_read_delays_no_window(tmp_path):
+def test_an_absent_reader_delays_no_window(tmp_path):
     """The lines that did not fit are part of the last one; the reader reads only after the window."""
     path = tmp_path / "records"
     with Job(ANALYZE, "--variant", "zerocopy", "--duration", 2, "--warmup", 0, "--interval", 0.1,
@@ -424,7 +424,7 @@ def test_a_full_standard_error_leaves_the_status(tmp_path):
     assert done.returncode == 0 and "2 of 2 runs measured" in done.stdout
 
 
-def test_a_full_output_of_raw_lines_is_said():
+def test_a_full_output_of_raw_lines_is_reported():
     done = run("sh", "-c", 'exec "$@" > /dev/full', "sh", ANALYZE, *WORDS, "--raw")
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1 and "standard output" in done.stderr

@@ -123,7 +123,7 @@ def test_a_sender_that_was_stopped_ends_the_run():
 
 
 @needs_bpf
-def test_lines_that_nobody_reads_do_not_hold_it(tmp_path):
+def test_unread_lines_do_not_block_it(tmp_path):
     reader, writer = os.pipe()
     size = fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
     os.write(writer, b"-" * size)

@@ -119,7 +119,7 @@ def test_peers_of_zero_copy_sends(by, mechanism, untouched):
     assert sum(o["completions"] for o in own) == zerocopy["requests"]
 
 
-def test_what_finds_no_room_is_said_and_stays_in_the_sums(untouched):
+def test_groups_that_find_no_room_are_reported_and_stay_in_the_sums(untouched):
     with contextlib.ExitStack() as stack:
         receivers = [stack.enter_context(Receiver()) for _ in range(5)]
         command = all_at_once(*(r.sender("--sends", 100) for r in receivers))

@@ -28,7 +28,7 @@ PACKETS = PROGRAMS / "packets.bpf.o"
 
 pytestmark = [needs_bpf,
               pytest.mark.parametrize("mechanism", [mechanism for mechanism in MECHANISMS if completes(mechanism)])]
-cards = pytest.mark.skipif(not NICPAIR, reason="needs the lab's topology nicpair")
+nics = pytest.mark.skipif(not NICPAIR, reason="needs the lab's topology nicpair")
 
 
 def do(*command):
@@ -180,7 +180,7 @@ def test_loopback(tmp_path, mechanism):
         assert only(seen.record["zerocopy"]["causes"])["skbs_in_send"] > 0
 
 
-def test_two_causes_on_one_socket_are_told_apart(tmp_path, mechanism):
+def test_two_causes_on_one_socket_are_distinguished(tmp_path, mechanism):
     with receiver("127.0.0.1") as there, \
             Observed(tmp_path, mechanism, there.sender("--steps", "--inflight", 1000)) as seen:
         seen.step("send 30")
@@ -280,7 +280,7 @@ def test_two_causes_of_all_copies(tmp_path, mechanism):
 
 # Causes that need two NICs
 
-@cards
+@nics
 def test_nothing_is_copied(tmp_path, mechanism):
     seen = observe(tmp_path, mechanism, sends=200)
     assert seen.counts["copied"] == 0
@@ -289,14 +289,14 @@ def test_nothing_is_copied(tmp_path, mechanism):
     assert completed == 200 or lossy(seen.record)
 
 
-@cards
+@nics
 def test_packet_tap(tmp_path, mechanism):
     with tap(CARD):
         assert_all(observe(tmp_path, mechanism), "packet_tap", CARD)
 
 
-@cards
-def test_packet_tap_that_the_application_is_not_told_of(tmp_path, mechanism):
+@nics
+def test_packet_tap_that_the_application_does_not_read_about(tmp_path, mechanism):
     """Listens to the second half. The queue is read at the end: one notification, with the flag of the first
     send."""
     with receiver() as there, \
@@ -314,12 +314,12 @@ def test_packet_tap_that_the_application_is_not_told_of(tmp_path, mechanism):
         assert seen.record["zerocopy"]["flagged"] == 20
 
 
-@cards
+@nics
 def test_timestamps(tmp_path, mechanism):
     assert_all(observe(tmp_path, mechanism, options=["--timestamps", "data"]), "tx_timestamp", CARD)
 
 
-@cards
+@nics
 def test_timestamps_alone_copy_nothing(tmp_path, mechanism):
     seen = observe(tmp_path, mechanism, options=["--timestamps", "tsonly"])
     assert_causes(seen.record, {})
@@ -346,7 +346,7 @@ def test_notifications_behind_timestamps_count_once(tmp_path, mechanism):
     assert ranges is None or seen.counts["notifications"] <= ranges <= 20
 
 
-@cards
+@nics
 def test_no_scatter_gather(tmp_path, mechanism):
     """Everything is copied, whatever the application reads."""
     with setting(f"ethtool -K {CARD} sg off", f"ethtool -K {CARD} sg on tso on"):
@@ -359,7 +359,7 @@ def test_no_scatter_gather(tmp_path, mechanism):
         assert zerocopy["flagged"] < 200
 
 
-@cards
+@nics
 def test_no_checksum_offload(tmp_path, mechanism):
     with setting(f"ethtool -K {CARD} tx off sg on", f"ethtool -K {CARD} tx on sg on tso on"):
         if "scatter-gather: off" in do("ethtool", "-k", CARD):
@@ -391,7 +391,7 @@ def observe_inside(tmp_path, mechanism, address="10.5.0.2", sends=50):
     return seen
 
 
-@cards
+@nics
 @pytest.mark.parametrize("kind", [("vxlan", "id", "5", "dstport", "4789"), ("gre",), ("ipip",)],
                          ids=lambda kind: kind[0])
 def test_tunnel(tmp_path, mechanism, kind):
@@ -402,7 +402,7 @@ def test_tunnel(tmp_path, mechanism, kind):
     assert "ethtool -K" not in seen.report
 
 
-@cards
+@nics
 def test_wireguard(tmp_path, mechanism):
     """WireGuard encrypts segments, which the kernel builds without shared pages."""
     if run("modprobe", "wireguard").returncode:
@@ -469,7 +469,7 @@ def bridged():
         assert eventually(lambda: not run("ping", "-c1", "-W1", FAR).returncode)
 
 
-@cards
+@nics
 def test_a_bridge_copies_nothing(tmp_path, mechanism):
     with bridged():
         seen = observe(tmp_path, mechanism)
@@ -477,7 +477,7 @@ def test_a_bridge_copies_nothing(tmp_path, mechanism):
     assert seen.record["zerocopy"]["unexplained"] == 0 or lossy(seen.record)
 
 
-@cards
+@nics
 @pytest.mark.parametrize("device", ["port0", "bridge0"])
 def test_a_tap_on_a_bridge(tmp_path, mechanism, device):
     """Packets are copied when they arrive here, but not delivered here."""
@@ -485,13 +485,13 @@ def test_a_tap_on_a_bridge(tmp_path, mechanism, device):
         assert_all(observe(tmp_path, mechanism), "packet_tap", device)
 
 
-@cards
+@nics
 def test_a_tap_on_all_devices(tmp_path, mechanism):
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL)):
         assert_all(observe(tmp_path, mechanism), "packet_tap", CARD)
 
 
-@cards
+@nics
 def test_a_mirror(tmp_path, mechanism):
     """The peer receives the original packets."""
     for module in "sch_ingress", "act_mirred", "cls_matchall", "dummy":
@@ -508,7 +508,7 @@ def test_a_mirror(tmp_path, mechanism):
         assert_causes(seen.record, {})
 
 
-@cards
+@nics
 def test_native_xdp(tmp_path, mechanism):
     """Everything is copied, and nothing is flagged."""
     with bridged(), setting(f"ip -n middle link set dev port0 xdpdrv obj {PACKETS} sec xdp",
@@ -535,14 +535,14 @@ def by_program(seen, cause, device):
         assert_all(seen, cause, device)
 
 
-@cards
+@nics
 def test_generic_xdp(tmp_path, mechanism):
     with bridged(), setting(f"ip -n middle link set dev port0 xdpgeneric obj {PACKETS} sec xdp",
                             "ip -n middle link set dev port0 xdpgeneric off"):
         by_program(observe(tmp_path, mechanism), "xdp", "port0")
 
 
-@cards
+@nics
 def test_a_program_of_tc(tmp_path, mechanism):
     for module in "sch_ingress", "cls_bpf":
         do("modprobe", module)
@@ -551,7 +551,7 @@ def test_a_program_of_tc(tmp_path, mechanism):
         by_program(observe(tmp_path, mechanism), "tc_program", CARD)
 
 
-@cards
+@nics
 @pytest.mark.parametrize("how", ["--fast-open", "--defer"])
 def test_fast_open(tmp_path, mechanism, how):
     """Data of the first packet are copied, and flagged only if the route was not known before."""
@@ -579,7 +579,7 @@ def test_fast_open(tmp_path, mechanism, how):
     assert zerocopy["flagged"] == (how == "--fast-open")
 
 
-@cards
+@nics
 def test_ipsec(tmp_path, mechanism):
     """The cipher does nothing, which the kernel treats like any other."""
     addresses = f"src {NEAR} dst {FAR}"
@@ -613,7 +613,7 @@ def test_ipsec(tmp_path, mechanism):
         note(seen.record, "ipsec")
 
 
-@cards
+@nics
 def test_signed_segments_without_scatter_gather(tmp_path, mechanism):
     """TCP-MD5 rules out segmentation, and with it the forced scatter-gather."""
     with setting(f"ethtool -K {CARD} sg off", f"ethtool -K {CARD} sg on tso on"), \
@@ -632,8 +632,8 @@ def retransmitted():
     return int(values[header.index("RetransSegs")])
 
 
-@cards
-def test_optmem_that_notifications_under_way_take(tmp_path, mechanism):
+@nics
+def test_optmem_that_notifications_in_progress_take(tmp_path, mechanism):
     do("modprobe", "sch_netem")
     with setting(f"tc qdisc add dev {CARD} root netem delay 200ms",
                  f"tc qdisc del dev {CARD} root"), sysctl("net.core.optmem_max", 4096):
@@ -641,7 +641,7 @@ def test_optmem_that_notifications_under_way_take(tmp_path, mechanism):
                 options=["--inflight", 1000, "--size", 300000])
 
 
-@cards
+@nics
 def test_loss_and_retransmission_copy_nothing(tmp_path, mechanism):
     do("modprobe", "sch_netem")
     with receiver() as there, Observed(tmp_path, mechanism, there.sender("--steps")) as seen:
@@ -657,7 +657,7 @@ def test_loss_and_retransmission_copy_nothing(tmp_path, mechanism):
     assert_causes(seen.record, {})
 
 
-@cards
+@nics
 def test_a_queueing_discipline_that_changes_packets(tmp_path, mechanism):
     """Some packets are corrupted, and copied for it; how many is chance."""
     do("modprobe", "sch_netem")
@@ -668,7 +668,7 @@ def test_a_queueing_discipline_that_changes_packets(tmp_path, mechanism):
     note(seen.record, "qdisc")
 
 
-@cards
+@nics
 def test_two_sockets_with_a_cause_each(tmp_path, mechanism):
     with receiver() as far, receiver("127.0.0.1") as here, tap(CARD):
         both = " & ".join(" ".join(there.sender("--sends", sends))
@@ -681,8 +681,8 @@ def test_two_sockets_with_a_cause_each(tmp_path, mechanism):
     assert record["zerocopy"]["copied"] == 110 or lossy(record)
 
 
-@cards
-def test_what_cannot_be_told_is_not_guessed(tmp_path, mechanism):
+@nics
+def test_a_cause_that_cannot_be_found_is_not_guessed(tmp_path, mechanism):
     """While the kernel hides addresses, no place has a name."""
     with sysctl("kernel.kptr_restrict", 2), tap(CARD):
         seen = observe(tmp_path, mechanism)

@@ -31,7 +31,7 @@ reader = threading.Thread(target=sink, args=(listener,))
 reader.start()
 s = socket.create_connection(listener.getsockname())
 s.setsockopt(socket.SOL_SOCKET, ZEROCOPY, 1)
-seen = {"sends": 0, "records": 0, "told": 0, "copied": 0, "reads": 0, "empty": 0}
+seen = {"sends": 0, "records": 0, "completions": 0, "copied": 0, "reads": 0, "empty": 0}
 payload = b"x" * int(sys.argv[2])
 
 def send():
@@ -56,14 +56,14 @@ def read_all():
             _, origin, _, code, _, low, high = struct.unpack("IBBBBII", data[:16])
             if origin == 5:
                 seen["records"] += 1
-                seen["told"] += high - low + 1
+                seen["completions"] += high - low + 1
                 seen["copied"] += (high - low + 1) * (code & 1)
 
 def drain():
     read_all()
     waiting = select.poll()
     waiting.register(s, 0) # POLLERR comes unasked
-    while seen["told"] < seen["sends"]:
+    while seen["completions"] < seen["sends"]:
         waiting.poll()
         read_all()
 
@@ -148,7 +148,7 @@ def attached(record, *names):
 
 
 def reported_as(record, read, reported, copied):
-    """Asserts that we saw the error queue's reports that the application read."""
+    """Asserts that the reports of the error queue that we saw are those that the application read."""
     seen = record["zerocopy"]["notifications"]
     if hook(record, "error queue")["status"] != "attached":
         assert seen["read"] is seen["reported"] is seen["unread"] is None
@@ -192,7 +192,7 @@ def drained(record, size, most):
         assert pinned["pages_max"] * size == pinned["bytes_max"] * pages
 
 
-def merged(record):
+def coalesced(record):
     """A notification covers runs, and a run covers sends."""
     seen = record["zerocopy"]["notifications"]
     if attached(record, "completion") and not record["lost"]["completions"]:
@@ -229,7 +229,7 @@ def test_a_load_that_counts_itself(threads, mechanism):
     reported_as(record, app["notifications"], app["completions"], app["copied"])
     timed(record)
     drained(record, size, record["load"]["inflight"] * size * threads)
-    merged(record)
+    coalesced(record)
     reading(record, app["notifications"])
 
 
@@ -249,11 +249,11 @@ def test_a_program_that_never_reads(program, mechanism):
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_program_that_reads_in_batches(program, mechanism):
     record, app = observed(PYTHON, program, "batches", 2000, 200, mechanism=mechanism)
-    assert app["told"] == 200 and app["records"] < 200
-    reported_as(record, app["records"], app["told"], app["copied"])
+    assert app["completions"] == 200 and app["records"] < 200
+    reported_as(record, app["records"], app["completions"], app["copied"])
     timed(record)
     drained(record, 2000, 20 * 2000)
-    merged(record)
+    coalesced(record)
     reading(record, app["reads"], app["empty"])
     if attached(record, "error queue"):
         assert record["zerocopy"]["errqueue_copied"] == app["copied"]
@@ -278,7 +278,7 @@ def test_many_in_flight(program, mechanism):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user: run as root")
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_pages_are_what_the_kernel_books(program, mechanism):
+def test_pages_are_those_charged_to_locked_memory(program, mechanism):
     """Sends up to the limit of locked memory: the send beyond it is refused, and does not count."""
     page = os.sysconf("SC_PAGESIZE")
     record, app = observed(PYTHON, program, "refused", page, 200, mechanism=mechanism)
@@ -292,7 +292,7 @@ def test_pages_are_what_the_kernel_books(program, mechanism):
         assert pinned["pages_now"] == 0
 
 
-def test_the_report_says_it(program):
+def test_the_report_has_the_costs(program):
     result = analyze("--details", "--", PYTHON, program, "batches", 2000, 200)
     words = {"completion": "  completion     p50 ", "error queue": "  notifications  the application read",
              "error queue read": "  error queue    "}

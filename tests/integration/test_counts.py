@@ -140,7 +140,7 @@ def test_packets_are_the_sends_where_each_waits_for_its_answer(variant, pieces, 
     assert tcp["frags_per_skb"] == pytest.approx(pieces, abs=0.1)
 
 
-def test_an_observation_does_not_tell_packets(untouched):
+def test_an_observation_does_not_count_packets(untouched):
     record = only(records("--pid", os.getpid(), "--duration", "0.1"))
     assert record["tcp"] is None
     assert hook(record, "packet")["status"] == "disabled"

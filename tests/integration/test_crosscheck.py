@@ -23,9 +23,9 @@ def test_bcc_counts_the_same():
     assert result.stdout.count("  equal") == 18
     *lines, last = result.stdout.splitlines()
     assert last.startswith("crosscheck: counts equal; medians: ")
-    said = [line.split(": ", 1)[1] for line in lines if " time " in line and ": " in line]
+    names = [line.split(": ", 1)[1] for line in lines if " time " in line and ": " in line]
     for words in ("within a factor of 2 of bcc's", "in the order of their spans"):
-        assert (words in last) == any(line.startswith(words) for line in said)
+        assert (words in last) == any(line.startswith(words) for line in names)
     assert "DIFFERENT" not in last and "NOT" not in last
 
 
@@ -66,7 +66,7 @@ def _conclusion(capsys, compared):
     return status, capsys.readouterr().out
 
 
-def test_the_last_line_says_what_was_compared(capsys):
+def test_the_last_line_names_what_was_compared(capsys):
     near, short = ("within a factor of 2 of bcc's", True), ("too short to compare", True)
     assert _conclusion(capsys, [(True, [near]), (True, [short]), (True, [near])]) == (
         0, "crosscheck: counts equal; medians: 2 within a factor of 2 of bcc's, "
@@ -78,7 +78,7 @@ def test_the_last_line_says_what_was_compared(capsys):
     assert _conclusion(capsys, []) == (1, "crosscheck: nothing was compared\n")
 
 
-def test_wrong_options_are_said_once():
+def test_wrong_options_are_reported_once():
     result = analyze("crosscheck", "--variant", "fourcopy")
     assert result.returncode == 2 and not result.stdout
     assert len(result.stderr.splitlines()) == 1 and "fourcopy" in result.stderr

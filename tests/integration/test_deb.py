@@ -159,19 +159,19 @@ pid() { systemctl show --property=MainPID --value sendpath-exporter; }
 send() { sendpath-loadgen --variant zerocopy --warmup 0 --messages 50; metric 'sendpath_process_zerocopy_completions_total{comm="sendpath-loadge"}'; }
 cd "$1" && snapshot "$1" >/tmp/before
 %s
-say() { echo "== $*"; }
-say enabled $(systemctl is-enabled sendpath-exporter) active $(systemctl is-active sendpath-exporter)
+print() { echo "== $*"; }
+print enabled $(systemctl is-enabled sendpath-exporter) active $(systemctl is-active sendpath-exporter)
 sudo systemctl enable --now sendpath-exporter; answers
-first=$(pid); say sent $(send | tail -n 1); say sent $(send | tail -n 1)
+first=$(pid); print sent $(send | tail -n 1); print sent $(send | tail -n 1)
 systemctl restart sendpath-exporter; answers
-second=$(pid); say sent $(send | tail -n 1)
+second=$(pid); print sent $(send | tail -n 1)
 apt-get install -y ./newer/sendpath_*.deb; answers
-third=$(pid); say sent $(send | tail -n 1) version $(dpkg-query -W -f '${Version}' sendpath)
-say processes $(printf '%%s\n' "$first" "$second" "$third" | sort -u | wc -l)
+third=$(pid); print sent $(send | tail -n 1) version $(dpkg-query -W -f '${Version}' sendpath)
+print processes $(printf '%%s\n' "$first" "$second" "$third" | sort -u | wc -l)
 apt-get purge -y sendpath
-say active $(systemctl is-active sendpath-exporter) state $(systemctl show --property=LoadState --value sendpath-exporter)
-metric sendpath || say no answer
-say left "$(snapshot "$1" | diff /tmp/before - | grep '^[<>]')"
+print active $(systemctl is-active sendpath-exporter) state $(systemctl show --property=LoadState --value sendpath-exporter)
+metric sendpath || print no answer
+print left "$(snapshot "$1" | diff /tmp/before - | grep '^[<>]')"
 """
 
 
@@ -190,7 +190,7 @@ def test_a_booted_debian_has_the_service(package, system, tmp_path):
                "bash", "-c", BOOTED % install_line("sudo apt install"), "sh", tmp_path, timeout=900)
     if done.returncode == 77:
         pytest.skip(done.stderr.strip())
-    said = [line.removeprefix("== ") for line in done.stdout.splitlines() if line.startswith("== ")]
-    assert said == [
+    printed = [line.removeprefix("== ") for line in done.stdout.splitlines() if line.startswith("== ")]
+    assert printed == [
         "enabled disabled active inactive", "sent 50", "sent 100", "sent 50", f"sent 50 version {version}+1",
         "processes 3", "active inactive state not-found", "no answer", "left "], done.stdout + done.stderr

@@ -85,8 +85,8 @@ def test_the_exporter_on_busybox(busybox):
         connection.request("GET", "/metrics")
         text = connection.getresponse().read().decode()
         exporter.send_signal(signal.SIGTERM)
-        _, said = exporter.communicate(timeout=PATIENCE_S)
-    assert (exporter.returncode, said) == (0, "")
+        _, errors = exporter.communicate(timeout=PATIENCE_S)
+    assert (exporter.returncode, errors) == (0, "")
     assert re.search(rf'^sendpath_process_zerocopy_completions_total{{comm="sendpath-loadge"}} {MESSAGES}$', text,
                      re.M), text
     assert re.search(rf'^sendpath_build_info{{.*version="{VERSION}"', text, re.M)
@@ -107,8 +107,8 @@ def test_names_are_found_without_nss(busybox):
         done = busybox.run(f"{NAME}/bin/sendpath --raw -- id -G", SUDO_UID=f"{user}", SUDO_GID=f"{user}")
         assert done.returncode == 0, done.stderr
         assert done.stdout.splitlines()[0] == groups
-        said = done.stderr.splitlines()
-        assert len(said) == lines and all("4242" in line and "/etc/passwd" in line for line in said), said
+        found = done.stderr.splitlines()
+        assert len(found) == lines and all("4242" in line and "/etc/passwd" in line for line in found), found
 
 
 WITH_GROUPS = ("unshare", "-m", "sh", "-c", 'mount --bind "$1" /etc/group && shift && exec "$@"', "sh")

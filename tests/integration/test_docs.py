@@ -78,7 +78,7 @@ def test_every_option_is_in_a_topic(program):
     (["help"], ["--help"]), (["help", "sweep"], ["sweep", "--help"]), (["help", "load"], ["--help=load"]),
     (["--help", "all"], ["--help=all"]), (["help", "advise"], ["advise", "--help"]),
     (["help", "compare"], ["compare", "--help"]), (["help", "doctor"], ["doctor", "--help"])])
-def test_ways_to_ask_for_help(words, same):
+def test_ways_to_request_help(words, same):
     one, other = run(PROGRAMS["analyze"], *words), run(PROGRAMS["analyze"], *same)
     assert one.returncode == other.returncode == 0 and one.stdout == other.stdout != ""
 
@@ -92,7 +92,7 @@ def test_help_lists_the_commands_first():
         assert run(PROGRAMS["analyze"], "help", command).returncode == 0
 
 
-def test_what_is_no_topic():
+def test_an_unknown_topic_is_refused():
     for program in PROGRAMS.values():
         done = run(program, "--help=nothing")
         assert done.returncode == 2 and done.stdout == ""

@@ -9,7 +9,7 @@ import pytest
 from conftest import ANALYZE, CAN_MEASURE, analyze, only, records, run
 
 
-def test_says_everything_it_should():
+def test_doctor_reports_everything():
     text = analyze("doctor").stdout
     for what in ("kernel", "machine", "BTF", "lockdown", "capabilities", "PMU", "optmem_max",
                  "memlock", "hook send", "hook completion", "hook skb copy",
@@ -33,7 +33,7 @@ def test_stages_have_a_line_of_their_own():
 
 
 @pytest.mark.skipif(not CAN_MEASURE, reason="sends cannot be timed here")
-def test_plan_of_a_run_is_what_it_said():
+def test_plan_of_a_run_agrees_with_doctor():
     text = analyze("doctor").stdout
     record = only(records("--variant", "zerocopy", "--messages", "10"))
     for hook in record["plan"]["hooks"]:
@@ -64,7 +64,7 @@ def test_every_way_of_every_hook_is_tried(untouched):
     assert one == [header, *(line for line in lines if line.startswith("send id\t"))]
 
 
-def test_hook_that_is_none():
+def test_an_unknown_hook_is_refused():
     result = analyze("doctor", "--hooks=skb")
     assert result.returncode == 2
     assert len(result.stderr.splitlines()) == 1

@@ -116,11 +116,11 @@ def test_words_of_a_command_are_its_own():
 
 @needs_bpf
 @pytest.mark.parametrize("program", [ANALYZE, LOADGEN], ids=["analyze", "loadgen"])
-def test_taken_port(program):
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
+def test_occupied_port(program):
+    with socket.socket() as occupied:
+        occupied.bind(("127.0.0.1", 0))
+        occupied.listen()
+        port = occupied.getsockname()[1]
         result = run(program, "--variant", "twocopy", "--port", port, "--duration", "1")
     assert result.returncode == 1
     one_line(result, f"127.0.0.1:{port}", "--port")
@@ -176,7 +176,7 @@ def test_too_little_memory_is_no_lack_of_types():
 
 @needs_bpf
 @pytest.mark.parametrize("program, status", [(ANALYZE, 1), (LOADGEN, 2)], ids=["analyze", "loadgen"])
-def test_a_fifo_that_nobody_reads_is_said(tmp_path, program, status):
+def test_a_fifo_without_a_reader_is_reported(tmp_path, program, status):
     path = tmp_path / "fifo"
     os.mkfifo(path)
     result = run(program, "--variant", "twocopy", "--messages", "1", "--json", path)
@@ -271,10 +271,10 @@ def test_no_symbolic_link_is_followed(tmp_path, program):
 @needs_bpf
 def test_failed_run_leaves_no_empty_file(tmp_path):
     path = tmp_path / "runs.json"
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        analyze("--variant", "twocopy", "--port", taken.getsockname()[1], "--json", path)
+    with socket.socket() as occupied:
+        occupied.bind(("127.0.0.1", 0))
+        occupied.listen()
+        analyze("--variant", "twocopy", "--port", occupied.getsockname()[1], "--json", path)
     assert not path.exists()
 
 
@@ -311,7 +311,7 @@ def test_closed_standard_streams(tmp_path, program, fds, closed):
     (ANALYZE, "--help"), (ANALYZE, "--version"), (ANALYZE, "doctor"), (ANALYZE, "doctor", "--help"),
     (ANALYZE, "doctor", "--hooks=send"), (ANALYZE, "--variant", "twocopy", "--messages", "10"),
     (LOADGEN, "--version")], ids=lambda words: " ".join(words[1:]))
-def test_a_full_standard_output_is_said(words):
+def test_a_full_standard_output_is_reported(words):
     result = run("sh", "-c", 'exec "$@" > /dev/full', "sh", *words)
     assert result.returncode == 1
     one_line(result, "standard output", "full")
@@ -331,7 +331,7 @@ def test_doctor_has_a_help():
     assert done.returncode == 0 and "--hooks" in done.stdout and not done.stderr
 
 
-def test_doctor_without_root_says_so():
+def test_doctor_without_root_reports_it():
     if os.geteuid():
         pytest.skip("not root: nothing to give up")
     result = run("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", ANALYZE,

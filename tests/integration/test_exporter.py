@@ -43,7 +43,7 @@ class Stepping:
     def __exit__(self, *_):
         self.process.communicate("quit\n", timeout=PATIENCE_S)
 
-    def tell(self, step):
+    def step(self, step):
         self.process.stdin.write(f"{step}\n")
         self.process.stdin.flush()
         self.counts = json.loads(self.process.stdout.readline())
@@ -56,8 +56,8 @@ def test_counts_are_the_senders_own(mechanism):
             Exporter("--pid", sender.process.pid, "--mechanism", mechanism) as exporter:
         assert exporter.read().sum("sendpath_sends_total") == 0
         for _ in range(2):
-            sender.tell(f"send {SENDS}")
-            own = sender.tell("drain")
+            sender.step(f"send {SENDS}")
+            own = sender.step("drain")
             found = exporter.read()
             by_comm = {"comm": "peer"}
             assert own["completions"] == own["sends"]
@@ -82,19 +82,19 @@ def test_counts_are_the_senders_own(mechanism):
         assert only(found.rows("sendpath_build_info")).labels["mechanism"] == mechanism
 
 
-def test_both_formats_say_the_same():
+def test_both_formats_have_the_same_values():
     with Receiver() as receiver, Stepping(receiver) as sender, \
             Exporter("--pid", sender.process.pid) as exporter:
-        sender.tell(f"send {SENDS}")
-        sender.tell("drain")
-        said = []
+        sender.step(f"send {SENDS}")
+        sender.step("drain")
+        readings = []
         for accept, kind in ((OPEN_METRICS, OPEN_METRICS), (None, TEXT_FORMAT),
                              ("text/plain", TEXT_FORMAT), ("*/*", TEXT_FORMAT)):
             status, headers, text = exporter.request(accept=accept)
             assert (status, headers["Content-Type"]) == (200, kind)
             found = Metrics(text) if kind == OPEN_METRICS else Metrics(text, parser)
-            said.append({key: n for key, n in found.counters().items() if "exporter" not in key[0]})
-        assert len(said[0]) > 100 and all(one == said[0] for one in said)
+            readings.append({key: n for key, n in found.counters().items() if "exporter" not in key[0]})
+        assert len(readings[0]) > 100 and all(one == readings[0] for one in readings)
 
 
 def test_promtool_has_no_objection(prometheus):
@@ -142,7 +142,7 @@ def test_names_of_strangers(tmp_path):
     assert found["other"] >= len(copies)
 
 
-def test_few_are_named_and_none_falls(tmp_path):
+def test_few_processes_are_named_and_no_counter_falls(tmp_path):
     """The first and largest processes keep their names; the sums of all stay complete."""
     with Receiver() as receiver, contextlib.ExitStack() as stack, \
             programs_named(tmp_path, b"small", b"large", b"middle", b"late") as copies:
@@ -150,18 +150,18 @@ def test_few_are_named_and_none_falls(tmp_path):
         pids = ",".join(str(sender.process.pid) for sender in senders)
         exporter = stack.enter_context(Exporter("--top", 2, "--pid", pids))
         for sends, sender in zip((10, 30, 20), senders):
-            sender.tell(f"send {sends}")
+            sender.step(f"send {sends}")
         before = exporter.read()
         assert processes(before) == {"large": 30, "middle": 20, "other": 10}
         for sends, sender in zip((5, 0, 1, 1000), senders):
-            sender.tell(f"send {sends}")
+            sender.step(f"send {sends}")
         after = exporter.read()
         assert processes(after) == {"large": 30, "middle": 21, "other": 1015}
         assert after.sum("sendpath_sends_total") == 1066
         assert all(after.counters()[key] >= n for key, n in before.counters().items())
 
 
-def test_a_full_map_of_processes_is_told(tmp_path):
+def test_a_full_map_of_processes_is_reported(tmp_path):
     """Sends of a process that finds no room count as other, and the exporter reports how many."""
     with Receiver() as receiver, contextlib.ExitStack() as stack, \
             programs_named(tmp_path, b"first", b"second", b"third") as copies:
@@ -169,7 +169,7 @@ def test_a_full_map_of_processes_is_told(tmp_path):
         pids = ",".join(str(sender.process.pid) for sender in senders)
         exporter = stack.enter_context(Exporter("--by-max", 2, "--pid", pids))
         for sender in senders:
-            sender.tell("send 10")
+            sender.step("send 10")
         found = exporter.read()
         assert processes(found) == {"first": 10, "second": 10, "other": 10}
         assert found.sum("sendpath_lost_total", what="groups") == 10
@@ -183,7 +183,7 @@ def groups_in_kernel(before):
     return len(json.loads(run("bpftool", "-j", "map", "dump", "id", only(new)).stdout))
 
 
-def test_who_has_gone_leaves_no_room_taken(tmp_path):
+def test_a_process_that_ended_frees_its_room(tmp_path):
     """A process that ended frees its room, and its counts stay: a machine runs any number of processes."""
     maps = {m["id"] for m in json.loads(run("bpftool", "-j", "map", "list").stdout)}
     with Receiver() as receiver, Exporter("--comm", "briefly") as exporter, \
@@ -203,11 +203,11 @@ def test_who_has_gone_leaves_no_room_taken(tmp_path):
 def test_errors_and_refusals_are_counted():
     with Receiver() as receiver, Stepping(receiver, "--without-option") as sender, \
             Exporter("--pid", sender.process.pid) as exporter:
-        # Before the first refusal, or increase() would miss it.
+        # Each cause has a series before the first refusal, or increase() would miss it.
         assert {(row.labels["cause"], row.value) for row in exporter.read().rows(
             "sendpath_zerocopy_refused_total", interface="msg_zerocopy")} == {
             (cause, 0) for cause in ("optmem", "memlock", "optmem_or_memlock", "not_supported", "no_pages")}
-        sender.tell("send 10")
+        sender.step("send 10")
         found = exporter.read()
     assert found.sum("sendpath_zerocopy_ignored_total", interface="msg_zerocopy") == 10
     assert found.sum("sendpath_zerocopy_completions_total") == 0
@@ -296,7 +296,7 @@ def test_copies_by_io_uring_are_known(uring, options):
         assert "IORING_SEND_ZC_REPORT_USAGE" in found.help_of(f"sendpath_{family}_copied")
 
 
-def test_what_is_not_measured_is_absent_and_says_why():
+def test_what_is_not_measured_is_absent_with_the_reason():
     with Exporter("--pid", os.getpid(), "--top", 0) as exporter:
         found = exporter.read()
     assert not found.rows("sendpath_exporter_bpf_seconds_total")
@@ -305,10 +305,10 @@ def test_what_is_not_measured_is_absent_and_says_why():
     assert "Not measured: --top 0" in found.help_of("sendpath_process_sends")
 
 
-def test_it_tells_what_it_costs():
+def test_it_reports_its_cost():
     with Receiver() as receiver, Stepping(receiver) as sender, \
             Exporter("--pid", sender.process.pid, "--cost") as exporter:
-        sender.tell("send 100")
+        sender.step("send 100")
         found = exporter.read()
     for metric in ("bpf_seconds_total", "bpf_runs_total", "cpu_seconds_total",
                    "resident_memory_bytes", "reading_seconds", "start_time_seconds"):
@@ -318,8 +318,8 @@ def test_it_tells_what_it_costs():
 def test_counts_are_of_all_where_times_are_sampled():
     with Receiver() as receiver, Stepping(receiver) as sender, \
             Exporter("--pid", sender.process.pid, "--sample", 10) as exporter:
-        sender.tell(f"send {SENDS}")
-        own = sender.tell("drain")
+        sender.step(f"send {SENDS}")
+        own = sender.step("drain")
         found = exporter.read()
     for metric in "sends", "zerocopy_completions", "zerocopy_copied", "process_zerocopy_copied":
         assert found.sum(f"sendpath_{metric}_total") == own["sends"]
@@ -345,7 +345,7 @@ def test_a_process_that_ends_does_not_end_it():
         with Stepping(receiver) as sender:
             exporter = Exporter("--pid", sender.process.pid)
             exporter.__enter__()
-            sender.tell("send 10")
+            sender.step("send 10")
         assert exporter.read().sum("sendpath_sends_total") == 10
         exporter.__exit__(None)
 
@@ -471,7 +471,7 @@ def test_a_name_that_is_not_its_own_is_refused():
 def test_its_memory_stays_what_it_is():
     with Receiver() as receiver, Stepping(receiver) as sender, \
             Exporter("--pid", sender.process.pid) as exporter:
-        sender.tell(f"send {SENDS}")
+        sender.step(f"send {SENDS}")
         for _ in range(50):
             exporter.request()
         before = exporter.read().sum("sendpath_exporter_resident_memory_bytes")
@@ -568,8 +568,8 @@ def test_sockets_within_a_limit_of_memory(many_files):  # noqa: F811
         for _ in range(8):
             receiver = running.enter_context(Receiver())
             sender = running.enter_context(Stepping(receiver, "--connections", each, "--size", 100))
-            assert sender.tell(f"send {each}")["failed"] == 0
-            sender.tell("drain")
+            assert sender.step(f"send {each}")["failed"] == 0
+            sender.step("drain")
         found = drained(exporter, 8 * each)
         lost = found.sum("sendpath_lost_total", what="completions")
     assert lost == max(8 * each - sockets_kept(), 0)
@@ -595,7 +595,7 @@ def test_a_text_file_instead(way, tmp_path):
             return Metrics(text, parser).sum("sendpath_sends_total")
 
         assert sent() == 0
-        sender.tell(f"send {SENDS}")
+        sender.step(f"send {SENDS}")
         assert eventually(lambda: sent() == SENDS) and len(seen) > 1
         assert not has_a_socket(exporter.pid)
         exporter.send_signal(way)
@@ -631,7 +631,7 @@ def test_two_exporters_do_not_share_a_folder(tmp_path):
     assert first.returncode == 0 and not os.listdir(tmp_path)
 
 
-def test_a_text_file_that_cannot_be_is_said(tmp_path):
+def test_an_impossible_text_file_is_reported(tmp_path):
     for folder in tmp_path / "none", tmp_path / "file":
         (tmp_path / "file").touch()
         result = analyze("exporter", "--textfile", folder)
@@ -656,8 +656,8 @@ def test_the_daemonset_listens_at_addresses_of_both_kinds(address, host):
 
 def test_a_port_in_use_is_one_line():
     before = programs()
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        endpoint = f"127.0.0.1:{taken.getsockname()[1]}"
+    with socket.create_server(("127.0.0.1", 0)) as occupied:
+        endpoint = f"127.0.0.1:{occupied.getsockname()[1]}"
         result = analyze("exporter", "--listen", endpoint)
     assert result.returncode == 1
     assert f"--listen {endpoint}: the port is in use" in only(result.stderr.splitlines())
@@ -704,7 +704,7 @@ def test_its_options_belong_to_it():
     assert "--listen: belongs to exporter" in only(result.stderr.splitlines())
 
 
-def test_without_privilege_it_says_what_is_missing():
+def test_without_privilege_it_names_what_is_missing():
     result = run("setpriv", "--reuid", "nobody", "--clear-groups", "--inh-caps=-all", ANALYZE,
                  "exporter", "--listen", "127.0.0.1:0")
     assert result.returncode == 3 and "CAP_BPF and CAP_PERFMON" in only(result.stderr.splitlines())

@@ -31,7 +31,7 @@ def test_a_line_recorded_anew():
     assert losses(found) == NOTHING_LOST and str(ROOT) not in done.stdout
 
 
-def test_a_name_that_is_none():
+def test_an_unknown_name_is_refused():
     done = run(sys.executable, recorder.__file__, "nothing", cwd=ROOT)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("record.py: nothing: no such raw line; there are by_all_three, ")

@@ -35,7 +35,7 @@ def test_records_are_appended(tmp_path, untouched):
     assert [json.loads(line)["schema"] for line in lines] == ["sendpath.run/3"] * 2
 
 
-def test_text_report_tells_what_the_record_tells(tmp_path, untouched):
+def test_text_report_agrees_with_the_record(tmp_path, untouched):
     path = tmp_path / "runs.json"
     result = analyze("--variant", "all", "--messages", "2000", "--repeat", "2", "--json", path)
     assert result.returncode == 0, result.stderr
@@ -98,7 +98,7 @@ def test_histogram_bars_add_up(untouched):
     assert sum(int(c.replace(",", "")) for c in counts) == 3000
 
 
-def test_cost_is_told_when_asked_for(untouched):
+def test_cost_is_reported_on_request(untouched):
     (plain,) = records("--variant", "onecopy", "--messages", "1000")
     assert plain["overhead"] is None
     (costed,) = records("--variant", "onecopy", "--messages", "1000", "--cost")
@@ -175,7 +175,7 @@ def test_raw_lines_make_the_same_report_elsewhere(tmp_path):
 
 
 def test_raw_lines_need_no_python(tmp_path):
-    """Neither the files of the front nor those of another Python."""
+    """Without analysis/, only --raw works: it needs no Python files."""
     (tmp_path / "loadgen").mkdir()
     shutil.copy(ANALYZE, tmp_path)
     shutil.copy(LOADGEN, tmp_path / "loadgen")
@@ -195,6 +195,6 @@ def test_raw_lines_leave_a_command_its_status(options, command, status):
 
 
 @pytest.mark.parametrize("more", [("--json", "x"), ("--interval", "1")])
-def test_raw_lines_go_alone(more):
+def test_raw_lines_are_the_only_output(more):
     result = analyze("--raw", "--mechanism", "tracepoint", *more)
     assert result.returncode == 2 and "leave one out" in result.stderr

@@ -75,7 +75,7 @@ def test_lines_of_a_load_add_up_to_its_report(tmp_path):
     assert bool(re.search(head, result.stdout)[1]) == many
 
 
-def test_lines_of_several_runs_say_which(tmp_path):
+def test_lines_of_several_runs_name_the_run(tmp_path):
     path = tmp_path / "records"
     result = analyze("--variant", "onecopy,zerocopy", "--size", "16K,32K", "--repeat", 2,
                      "--duration", 0.3, "--interval", 0.1, "--json", path)
@@ -106,7 +106,7 @@ def test_it_sleeps_until_the_window_ends():
     assert 0 < sum(polls) < 500, counted.stderr
 
 
-def test_an_interrupt_says_how_many_runs_there_are():
+def test_an_interrupt_reports_how_many_runs_there_are():
     with Child([ANALYZE, "--variant", "onecopy,twocopy,zerocopy", "--duration", "60", "--interval",
                 "0.1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as job:
         assert HEADER.match(job.stdout.readline()) and job.stdout.readline() == "onecopy 16K x1:\n"
@@ -118,7 +118,7 @@ def test_an_interrupt_says_how_many_runs_there_are():
 
 
 @pytest.mark.parametrize("json_to", ["-", None])
-def test_of_a_command_they_go_where_its_report_goes(json_to):
+def test_lines_of_a_command_go_where_its_report_goes(json_to):
     with Receiver() as receiver:
         result = analyze(*(["--json", json_to] if json_to else []), "--interval", 10, "--",
                          *receiver.sender("--sends", 100))
@@ -142,23 +142,23 @@ def test_a_line_comes_while_the_program_runs():
         assert json.loads(program.stdout.readline())["sends"] == 0
         with Child([ANALYZE, "--pid", str(program.pid), "--interval", "0.1"],
                    stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                   text=True) as observer:
-            text = [observer.stdout.readline(), observer.stdout.readline()]
+                   text=True) as analyzer:
+            text = [analyzer.stdout.readline(), analyzer.stdout.readline()]
             assert HEADER.match(text[0]) and lines(text[1])[0]["sends"] == "0"
             program.stdin.write("send 50\n")
             program.stdin.flush()
             assert json.loads(program.stdout.readline())["sends"] == 50
             while lines(text[-1])[0]["sends"] == "0":
-                text.append(observer.stdout.readline())
+                text.append(analyzer.stdout.readline())
                 if HEADER.match(text[-1]):
-                    text.append(observer.stdout.readline())
+                    text.append(analyzer.stdout.readline())
             program.stdin.write("send 7\n")
             program.stdin.flush()
             assert json.loads(program.stdout.readline())["sends"] == 57
-            observer.send_signal(signal.SIGINT)
-            stdout, stderr = observer.communicate(timeout=PATIENCE_S)
+            analyzer.send_signal(signal.SIGINT)
+            stdout, stderr = analyzer.communicate(timeout=PATIENCE_S)
         program.communicate("quit\n", timeout=PATIENCE_S)
-    assert observer.returncode == -signal.SIGINT, stderr
+    assert analyzer.returncode == -signal.SIGINT, stderr
     assert total(lines("".join(text) + stdout), "sends") == 57
     assert re.search(r"^send\w+ +57 ", stdout, re.M)
 

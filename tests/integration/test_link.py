@@ -56,7 +56,7 @@ def test_every_byte_arrives(variant):
 
 
 @needs_link
-def test_the_ends_live_apart_and_die_together():
+def test_the_ends_are_in_two_namespaces_and_end_together():
     with Child([LOADGEN, "--link", "veth", "--duration", "60"],
                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as job:
         assert eventually(lambda: descend(job.pid, 1) and busy(descend(job.pid, 1)[0]))

@@ -222,8 +222,8 @@ def test_json_is_whole_or_not_there(tmp_path):
     """A run that fails creates no file, a limit of the file size leaves no half of one, and a file to which a
     shell appends keeps its content."""
     path, all_ = tmp_path / "app.json", tmp_path / "all.json"
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        assert run("--port", taken.getsockname()[1], "--json", path).returncode == 1
+    with socket.create_server(("127.0.0.1", 0)) as occupied:
+        assert run("--port", occupied.getsockname()[1], "--json", path).returncode == 1
     assert not path.exists()
     limited = run("--messages", 10, "--json", path, prefix=["prlimit", "--fsize=100"])
     assert limited.returncode == 1 and "File too large" in limited.stderr
@@ -345,7 +345,7 @@ class Driver:
         self.process = start("--control", theirs.fileno(), *args, pass_fds=[theirs.fileno()])
         theirs.close()
 
-    def tell(self, kind, version=2):
+    def send(self, kind, version=2):
         self.ours.send(HEADER.pack(version, kind, 0, 0, 0, 0, 0))
 
     def expect(self, kind):
@@ -370,13 +370,13 @@ def test_driven(variant):
     sender, receiver = d.sender, d.receiver
     assert sender == d.process.pid and alive(receiver)
     before = threads(sender), threads(receiver)  # one each, and threads of a sanitizer
-    d.tell(START)
+    d.send(START)
     d.expect(PARKED)
     assert (threads(sender), threads(receiver)) == (before[0] + 2, before[1] + 2)
-    d.tell(GO)
+    d.send(GO)
     d.expect(PARKED)
     assert alive(sender) and alive(receiver)
-    d.tell(FINISH)
+    d.send(FINISH)
     app = json.loads(d.expect(RESULT))
     assert app["messages"] == 400
     assert d.leave() == 0
@@ -387,15 +387,15 @@ def test_driven_stop_ends_the_window():
     d = Driver("--variant", "zerocopy", "--duration", 60)
     d.expect(HELLO)
     receiver = d.receiver
-    d.tell(START)
+    d.send(START)
     d.expect(PARKED)
-    d.tell(GO)
+    d.send(GO)
     assert works(receiver)
     d.process.send_signal(signal.SIGINT)  # a Ctrl-C reaches the group: the load generator ignores it
     assert works(receiver)
-    d.tell(STOP)
+    d.send(STOP)
     d.expect(PARKED)
-    d.tell(FINISH)
+    d.send(FINISH)
     app = json.loads(d.expect(RESULT))
     assert 0.1 <= app["elapsed_s"] < 10 and "error" not in app
     assert d.leave() == 0
@@ -404,13 +404,13 @@ def test_driven_stop_ends_the_window():
 def test_driven_stop_ends_only_the_warm_up():
     d = Driver("--variant", "onecopy", "--messages", 100, "--warmup", 60)
     d.expect(HELLO)
-    d.tell(START)
+    d.send(START)
     assert works(d.receiver)
-    d.tell(STOP)
+    d.send(STOP)
     d.expect(PARKED)
-    d.tell(GO)
+    d.send(GO)
     d.expect(PARKED)
-    d.tell(FINISH)
+    d.send(FINISH)
     assert json.loads(d.expect(RESULT))["messages"] == 100
     assert d.leave() == 0
 
@@ -419,20 +419,20 @@ def test_driven_failure_in_the_window_comes_with_the_result():
     d = Driver("--variant", "onecopy", "--duration", 60)
     d.expect(HELLO)
     receiver = d.receiver
-    d.tell(START)
+    d.send(START)
     d.expect(PARKED)
-    d.tell(GO)
+    d.send(GO)
     assert works(receiver)
     os.kill(receiver, signal.SIGKILL)
     d.expect(PARKED)
-    d.tell(FINISH)
+    d.send(FINISH)
     assert "signal 9" in json.loads(d.expect(RESULT))["error"]
     assert d.leave() == 1
 
 
 def test_driven_failure_before_comes_as_an_error():
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        d = Driver("--port", taken.getsockname()[1])
+    with socket.create_server(("127.0.0.1", 0)) as occupied:
+        d = Driver("--port", occupied.getsockname()[1])
         assert "--port" in d.expect(ERROR)
         assert d.status == 1
         assert d.leave() == 1
@@ -444,11 +444,11 @@ def test_gone_driver_ends_both(steps):
     d.expect(HELLO)
     receiver = d.receiver
     if steps > 0:
-        d.tell(START)
+        d.send(START)
     if steps > 1:
         d.expect(PARKED)
     if steps > 2:
-        d.tell(GO)
+        d.send(GO)
         assert works(receiver)
     d.ours.close()
     assert d.leave() == 1

@@ -29,8 +29,8 @@ here = os.path.dirname(os.path.abspath(__file__))
 def read(name):
     return open(os.path.join(here, name)).read()
 def note(text):
-    with open(os.path.join(here, "told"), "a") as told:
-        told.write(text + "\\n")
+    with open(os.path.join(here, "arguments"), "a") as file:
+        file.write(text + "\\n")
 if sys.argv[1:3] == ["list", "--raw-dump"]:
     print(read("list"))
     sys.exit()
@@ -43,9 +43,9 @@ if os.path.exists(os.path.join(here, "fails")) and read("fails").split("'")[1] i
 control, answers = map(int, option["--control"][3:].split(","))
 def end(*_):
     note("end")
-    asked = [e.strip("/").split("/")[-1] for e in option["-e"].split(",")]
+    events = [e.strip("/").split("/")[-1] for e in option["-e"].split(",")]
     for line in read("stat").splitlines():
-        if any(name in line for name in asked):
+        if any(name in line for name in events):
             os.write(int(option["--log-fd"]), (line + "\\n").encode())
     sys.exit()
 signal.signal(signal.SIGINT, end)
@@ -101,8 +101,8 @@ class Machine:
         assert result.returncode == 0, result.stderr
         return check(json.loads(only(result.stdout.splitlines())))
 
-    def told(self):
-        path = self.folder / "bin/told"
+    def arguments(self):
+        path = self.folder / "bin/arguments"
         return path.read_text().splitlines() if path.exists() else []
 
 
@@ -144,7 +144,7 @@ def test_reads_and_writes(machine, name, source, read, write):
     assert "memory.io_read_misses" in reasons(record) and memory["io_read_misses"] is None
 
 
-def test_a_fabric_tells_reads_and_writes_together(machine):
+def test_a_fabric_counts_reads_and_writes_together(machine):
     memory = machine("zen3.txt").record()["memory"]
     assert memory["bytes"] == (32346663 + 47551247 + 38975242 + 49934162) * 64
     assert memory["bytes"] / MIB == pytest.approx(10297.2, rel=1e-3)  # as perf itself computed it
@@ -170,7 +170,7 @@ def test_input_and_output(machine):
 def test_perf_counts_the_window_alone(machine):
     here = machine("skylakex.txt")
     record = here.record()
-    command, _, first, opened, closed, end = here.told()
+    command, _, first, opened, closed, end = here.arguments()
     assert ("stat -x; -a -D -1 -e uncore_imc/cas_count_read/,uncore_imc/cas_count_write/ "
             "--control fd:") in command
     assert [x.split()[0] for x in (first, opened, closed, end)] == ["disable", "enable", "disable",
@@ -179,7 +179,7 @@ def test_perf_counts_the_window_alone(machine):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="not root: sudo cannot be played")
-def test_perf_may_count_for_whoever_called_sudo(machine, open_path):
+def test_perf_may_count_for_the_caller_of_sudo(machine, open_path):
     """perf runs as that user, with the capability that counting needs and few others."""
     here = machine("skylakex.txt")
     copy_programs(open_path)
@@ -189,9 +189,9 @@ def test_perf_may_count_for_whoever_called_sudo(machine, open_path):
     assert result.returncode == 0, result.stderr
     assert check(json.loads(result.stdout))["memory"]["bytes"] > 0
     perfmon, admin = 1 << 38, 1 << 21
-    may = int(here.told()[1], 16)
+    may = int(here.arguments()[1], 16)
     assert may & perfmon and not may & ~(perfmon | admin)
-    assert (open_path / "bin/told").stat().st_uid == 65534
+    assert (open_path / "bin/arguments").stat().st_uid == 65534
 
 
 def test_not_permitted(machine):
@@ -246,7 +246,7 @@ def test_an_estimate_without_an_uncore(bare):
         pytest.skip(result.stderr.strip())
     record = check(json.loads(only(result.stdout.splitlines())))
     memory = record["memory"]
-    assert bare.told() == [] and memory["events"] == []
+    assert bare.arguments() == [] and memory["events"] == []
     misses = [c for c in record["counters"] if c["event"] == "LLC-load-misses"]
     if any(c["status"] == "not supported" for c in misses):
         assert memory["read_bytes"] is None and memory["is_estimate"] is None
@@ -276,9 +276,9 @@ def test_perf_ends_with_us_however_we_end(machine):
     with subprocess.Popen([ANALYZE, "--variant", "twocopy", "--duration", "60", "--memory"],
                           env=here.environment, stdin=subprocess.DEVNULL,
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as job:
-        assert eventually(lambda: any(x.startswith("enable") for x in here.told()))
+        assert eventually(lambda: any(x.startswith("enable") for x in here.arguments()))
         job.send_signal(signal.SIGKILL)
-    assert eventually(lambda: here.told()[-1] == "end")
+    assert eventually(lambda: here.arguments()[-1] == "end")
     assert eventually(lambda: processes().keys() <= before.keys())
 
 

@@ -66,8 +66,8 @@ def test_a_process_by_its_id(mechanism, program):  # noqa: F811
              f"exec {ANALYZE} --mechanism {mechanism} --json - --by process --pid $!"
     with Child([*INSIDE, "sh", "-c", script], stdin=-1, stdout=-1, stderr=-1, text=True) as job:
         assert job.stdout.readline() == "ready\n"
-        observer = types.SimpleNamespace(pid=only(run("pgrep", "-P", job.pid).stdout.split()))
-        assert eventually(lambda: gate_is_open(observer))
+        analyzer = types.SimpleNamespace(pid=only(run("pgrep", "-P", job.pid).stdout.split()))
+        assert eventually(lambda: gate_is_open(analyzer))
         stdout, stderr = job.communicate("go\nend\n", timeout=PATIENCE_S)
     assert job.returncode == 0, stderr
     record = check(json.loads(stdout.splitlines()[-1]))
@@ -83,11 +83,11 @@ def test_a_process_elsewhere_has_no_id(program):  # noqa: F811
     script = f"{ANALYZE} --json - --by process --comm other-ns --duration 60"
     with Child([*INSIDE, "sh", "-c", f"exec {script}"], stdout=-1, stderr=-1, text=True) as job:
         assert eventually(lambda: run("pgrep", "-P", job.pid, "analyze").stdout)
-        observer = types.SimpleNamespace(pid=only(run("pgrep", "-P", job.pid).stdout.split()))
-        assert eventually(lambda: gate_is_open(observer))
+        analyzer = types.SimpleNamespace(pid=only(run("pgrep", "-P", job.pid).stdout.split()))
+        assert eventually(lambda: gate_is_open(analyzer))
         renamed = f"open('/proc/self/comm', 'w').write('other-ns'); exec(open('{program}').read())"
         assert run(PYTHON, "-c", renamed, "now", 0).returncode == 0
-        run("kill", "-INT", observer.pid)
+        run("kill", "-INT", analyzer.pid)
         stdout, stderr = job.communicate(timeout=PATIENCE_S)
     group = only(check(json.loads(stdout))["by"]["groups"])
     assert (group["pid"], group["comm"], group["sends"]) == (None, "other-ns", 1500), stderr
@@ -104,7 +104,7 @@ def test_sends_that_were_not_seen_are_an_error():
     assert "the kernel programs saw no TCP send" in only(done.stderr.splitlines())
 
 
-def test_a_user_namespace_is_said_to_be_the_reason():
+def test_a_user_namespace_is_named_as_the_reason():
     """Its root has all capabilities, but none counts for BPF."""
     if run("unshare", "--user", "--map-root-user", "true").returncode:
         pytest.skip("user namespaces cannot be made here")

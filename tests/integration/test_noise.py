@@ -87,15 +87,15 @@ def in_a_namespace_with(congestion, *options):
     return check(json.loads(done.stdout))
 
 
-def test_what_paces_is_not_used_within_a_machine():
+def test_a_pacing_algorithm_is_not_used_within_a_machine():
     run("modprobe", "tcp_bbr")
     if "bbr" not in (SYSCTL / "tcp_available_congestion_control").read_text().split():
         pytest.skip("this kernel has no congestion control that paces")
     record = in_a_namespace_with("bbr")
     used = record["tcp"]["sending"]["congestion"]
     assert used in ("cubic", "reno")
-    (said,) = [w["text"] for w in record["warnings"] if w["code"] == "not_paced"]
-    assert said == (f"the load used {used}, as this machine's bbr paces what stays within it; "
+    (warning,) = [w["text"] for w in record["warnings"] if w["code"] == "not_paced"]
+    assert warning == (f"the load used {used}, as this machine's bbr paces what stays within it; "
                     "--socket congestion=bbr keeps that")
     kept = in_a_namespace_with("bbr", "--socket", "congestion=bbr")
     assert kept["tcp"]["sending"]["congestion"] == "bbr"

@@ -138,12 +138,12 @@ def written(path):
 
 
 def test_a_signal_is_passed_on_to_what_a_command_left_behind(tmp_path, untouched):
-    with start(ANALYZE, "--", *daemon(0, *LASTING, tmp_path / "pid")) as observer:
-        assert "waiting for 1 process that " in (line := observer.stderr.readline())
+    with start(ANALYZE, "--", *daemon(0, *LASTING, tmp_path / "pid")) as analyzer:
+        assert "waiting for 1 process that " in (line := analyzer.stderr.readline())
         assert "Ctrl-C ends the window" in line
-        observer.send_signal(signal.SIGTERM)
-        _, stderr = observer.communicate(timeout=PATIENCE_S)
-    assert observer.returncode == 0, stderr
+        analyzer.send_signal(signal.SIGTERM)
+        _, stderr = analyzer.communicate(timeout=PATIENCE_S)
+    assert analyzer.returncode == 0, stderr
     assert "no TCP sends were seen" in stderr
     assert eventually(lambda: not lives(written(tmp_path / "pid")))
 
@@ -255,9 +255,9 @@ REUSED = """
 import subprocess, sys
 analyze, program = sys.argv[1:]
 first, second = (subprocess.Popen(["sleep", "60"]) for _ in range(2))
-observer = subprocess.Popen([analyze, "--json", "-", "--interval", "0.1", "--pid", f"{first.pid},{second.pid}"],
+analyzer = subprocess.Popen([analyze, "--json", "-", "--interval", "0.1", "--pid", f"{first.pid},{second.pid}"],
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-while not observer.stderr.readline().startswith("  "):  # a line of the open window
+while not analyzer.stderr.readline().startswith("  "):  # a line of the open window
     pass
 first.kill()
 first.wait()
@@ -267,7 +267,7 @@ sender = subprocess.Popen([sys.executable, program, "now", "0"])
 assert sender.pid == first.pid and sender.wait() == 0
 second.kill()
 second.wait()
-print(observer.communicate()[0].splitlines()[-1])
+print(analyzer.communicate()[0].splitlines()[-1])
 """
 
 
@@ -306,8 +306,8 @@ def test_a_running_program_with_threads_that_start_later(how, program, untouched
     with start(PYTHON, "-c", renamed, "later") as target:
         assert target.stdout.readline() == "ready\n"
         options = {"pid": ["--pid", target.pid], "comm": ["--comm", name], "all": ["--all"]}[how]
-        with start(ANALYZE, "--json", "-", *options) as observer:
-            assert eventually(lambda: gate_is_open(observer))
+        with start(ANALYZE, "--json", "-", *options) as analyzer:
+            assert eventually(lambda: gate_is_open(analyzer))
             target.stdin.write("go\n")
             target.stdin.flush()
             assert target.stdout.readline() == "done\n"
@@ -315,21 +315,21 @@ def test_a_running_program_with_threads_that_start_later(how, program, untouched
             target.stdin.flush()
             assert target.wait(timeout=PATIENCE_S) == 0
             if how != "pid":  # a process that has ended ends its observation
-                observer.send_signal(signal.SIGINT)
-            stdout, stderr = observer.communicate(timeout=PATIENCE_S)
-        assert observer.returncode == (0 if how == "pid" else -signal.SIGINT), stderr
+                analyzer.send_signal(signal.SIGINT)
+            stdout, stderr = analyzer.communicate(timeout=PATIENCE_S)
+        assert analyzer.returncode == (0 if how == "pid" else -signal.SIGINT), stderr
         seen = calls(check(json.loads(stdout)))
         # Others may have sent too, unless a name or an id was given.
         assert seen["sendto"]["sends"] == 400 or how == "all" and seen["sendto"]["sends"] > 400
         assert seen["sendmsg"]["sends"] == 200 or how == "all" and seen["sendmsg"]["sends"] > 200
 
 
-def gate_is_open(observer):
+def gate_is_open(analyzer):
     """Returns whether the analyzer has opened its window: its programs are attached, and it waits in poll().
     Ignores other processes' programs, because other tests run at the same time."""
     with contextlib.suppress(FileNotFoundError):  # a descriptor that was closed at this moment
-        open_files = [os.readlink(fd) for fd in pathlib.Path(f"/proc/{observer.pid}/fd").iterdir()]
-        with open(f"/proc/{observer.pid}/syscall", encoding="utf-8") as file:
+        open_files = [os.readlink(fd) for fd in pathlib.Path(f"/proc/{analyzer.pid}/fd").iterdir()]
+        with open(f"/proc/{analyzer.pid}/syscall", encoding="utf-8") as file:
             return any("bpf_link" in name or "[perf_event]" in name for name in open_files) and \
                 file.read().split()[0] in ("7", "73", "271")
     return False
@@ -357,11 +357,11 @@ def test_a_control_group(group, program, untouched):
         assert target.stdout.readline() == "ready\n"
         with open(f"{group}/cgroup.procs", "w", encoding="utf-8") as procs:
             procs.write(str(target.pid))
-        with start(ANALYZE, "--json", "-", "--cgroup", group) as observer:
-            assert eventually(lambda: gate_is_open(observer))
+        with start(ANALYZE, "--json", "-", "--cgroup", group) as analyzer:
+            assert eventually(lambda: gate_is_open(analyzer))
             target.communicate("go\nend\n", timeout=PATIENCE_S)
-            observer.send_signal(signal.SIGINT)
-            stdout, stderr = observer.communicate(timeout=PATIENCE_S)
+            analyzer.send_signal(signal.SIGINT)
+            stdout, stderr = analyzer.communicate(timeout=PATIENCE_S)
     assert calls(check(json.loads(stdout)))["sendto"]["sends"] == 400, stderr
 
 
@@ -388,7 +388,7 @@ for _ in range(5):
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_sends_of_other_protocols_are_counted_or_said_not_to_be(mechanism, tmp_path, untouched):
+def test_sends_of_other_protocols_are_counted_or_reported_as_uncounted(mechanism, tmp_path, untouched):
     if run(PYTHON, "-c", OTHER_PROTOCOLS).returncode:
         pytest.skip("this kernel has no MPTCP, or no zero-copy sends by UDP")
     path = tmp_path / "record"
@@ -410,11 +410,11 @@ def test_sends_of_other_protocols_are_counted_or_said_not_to_be(mechanism, tmp_p
 def test_others_do_not_count(program, untouched):
     with start(PYTHON, program, "later") as target:
         assert target.stdout.readline() == "ready\n"
-        with start(ANALYZE, "--json", "-", "--pid", target.pid) as observer:
-            assert eventually(lambda: gate_is_open(observer))
+        with start(ANALYZE, "--json", "-", "--pid", target.pid) as analyzer:
+            assert eventually(lambda: gate_is_open(analyzer))
             assert run(PYTHON, program, "now", 0).returncode == 0
             target.communicate("go\nend\n", timeout=PATIENCE_S)
-            stdout, _ = observer.communicate(timeout=PATIENCE_S)
+            stdout, _ = analyzer.communicate(timeout=PATIENCE_S)
     assert calls(check(json.loads(stdout)))["sendto"]["sends"] == 400
 
 
@@ -428,11 +428,11 @@ def test_a_signal_is_passed_on_and_the_report_still_comes(untouched):
     # Not by a handler and pause(): a signal just before the pause would not end it.
     script = "import signal, sys; signal.pthread_sigmask(signal.SIG_BLOCK, [15])\n" \
              "print('up', flush=True); sys.exit(signal.sigwait([15]) - 10)"
-    with start(ANALYZE, "--", PYTHON, "-c", script) as observer:
-        assert observer.stdout.readline() == "up\n"
-        observer.send_signal(signal.SIGTERM)
-        stdout, stderr = observer.communicate(timeout=PATIENCE_S)
-    assert observer.returncode == 5, stderr
+    with start(ANALYZE, "--", PYTHON, "-c", script) as analyzer:
+        assert analyzer.stdout.readline() == "up\n"
+        analyzer.send_signal(signal.SIGTERM)
+        stdout, stderr = analyzer.communicate(timeout=PATIENCE_S)
+    assert analyzer.returncode == 5, stderr
     assert "no TCP sends were seen" in stderr and not stdout
 
 
@@ -440,17 +440,17 @@ def test_a_signal_is_passed_on_and_the_report_still_comes(untouched):
 def test_an_end_by_interrupt(options, cut_short, tmp_path, untouched):
     """Without --duration, an interrupt is the normal end; with it, it comes too early."""
     path = tmp_path / "record"
-    with start(ANALYZE, "--all", "--json", path, *options) as observer:
-        assert eventually(lambda: gate_is_open(observer))
-        observer.send_signal(signal.SIGINT)
-        observer.communicate(timeout=PATIENCE_S)
+    with start(ANALYZE, "--all", "--json", path, *options) as analyzer:
+        assert eventually(lambda: gate_is_open(analyzer))
+        analyzer.send_signal(signal.SIGINT)
+        analyzer.communicate(timeout=PATIENCE_S)
     record = check(json.loads(path.read_text()))
     assert record["complete"] != cut_short
     assert ("interrupted" in {w["code"] for w in record["warnings"]}) == cut_short
 
 
 @pytest.mark.parametrize("zerocopy", [False, True])
-def test_no_warning_of_hooks_that_were_of_no_use(zerocopy, tmp_path, untouched):
+def test_unused_hooks_cause_no_warning(zerocopy, tmp_path, untouched):
     path = tmp_path / "record"
     with Receiver() as receiver:
         result = analyze("--json", path, "--", *receiver.sender(
@@ -494,7 +494,7 @@ while not counts["EPIPE"]:
     try:
         send(socket.MSG_DONTWAIT)
     except KeyError:
-        pass  # ECONNRESET, the first that it is told: counted by the kernel, not here
+        pass  # ECONNRESET, its first error: counted by the kernel, not here
 print(json.dumps(counts))
 """
 

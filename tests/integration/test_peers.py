@@ -152,8 +152,8 @@ def test_nginx_under_load(sendfile, keepalive, tmp_path):
                  f"http://127.0.0.1:{server.port}/")
     assert result.returncode == 0, result.stderr
     record = check(json.loads(server.end()))
-    told = int(re.search(r"(\d+) requests in", result.stdout)[1])
-    assert told <= len(server.logged()) <= told + connections
+    read = int(re.search(r"(\d+) requests in", result.stdout)[1])
+    assert read <= len(server.logged()) <= read + connections
     if "loses returns" not in reason(record, "send"):
         assert losses(record) == NOTHING_LOST
         assert sent_bytes(record) == sum(server.logged())
@@ -176,9 +176,9 @@ def test_iperf3_by_sendfile(mechanism):
         server.communicate(timeout=PATIENCE_S)
     assert result.returncode == 0, result.stderr
     own, last = result.stdout.rsplit("\n", 2)[:2]
-    record, told = check(json.loads(last)), json.loads(own)
+    record, own_report = check(json.loads(last)), json.loads(own)
     data = only([c for c in record["calls"] if c["syscall"] == "sendfile"])
-    assert data["bytes"] == told["end"]["sum_sent"]["bytes"] >= 4 << 20
+    assert data["bytes"] == own_report["end"]["sum_sent"]["bytes"] >= 4 << 20
     assert record["zerocopy"]["requests"] == 0  # iperf3's zero-copy is sendfile
 
 
@@ -189,24 +189,24 @@ MSG_ZEROCOPY, SO_ZEROCOPY = 0x4000000, 60
 s = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
 s.setsockopt(socket.SOL_SOCKET, SO_ZEROCOPY, 1)
 errors.register(s, 0)
-data, sent, told, copied, size = b"z" * 10000, int(sys.argv[2]), 0, 0, 0
+data, sent, completions, copied, size = b"z" * 10000, int(sys.argv[2]), 0, 0, 0
 
 def read_errors():
-    global told, copied
+    global completions, copied
     errors.poll()
     for level, kind, value in s.recvmsg(0, 512, socket.MSG_ERRQUEUE)[1]:
         _, origin, _, code, _, low, high = struct.unpack_from("IBBBBII", value)
         assert origin == 5
-        told += high - low + 1
+        completions += high - low + 1
         copied += (high - low + 1) * code
 
 for i in range(sent):
     size += s.send(data, MSG_ZEROCOPY)
-    while i + 1 - told >= 16:
+    while i + 1 - completions >= 16:
         read_errors()
-while told < sent:
+while completions < sent:
     read_errors()
-print(json.dumps({"sends": sent, "bytes": size, "completions": told, "copied": copied}))
+print(json.dumps({"sends": sent, "bytes": size, "completions": completions, "copied": copied}))
 """
 
 

@@ -139,7 +139,7 @@ def test_the_front_has_no_privilege(home, environment):
         assert eventually(lambda: front_of(job.pid))
         pid = front_of(job.pid)
         assert has_no_privilege(pid, USER if environment is AS_SUDO else 0)
-        # At its start, it reads its modules.
+        # While it starts, it also has its modules open.
         assert eventually(lambda: sorted(os.listdir(f"/proc/{pid}/fd")) == ["0", "1", "2", "3"])
         assert os.readlink(f"/proc/{pid}/fd/0") == "/dev/null"
         assert os.readlink(f"/proc/{pid}/fd/3").startswith("socket:")
@@ -173,7 +173,7 @@ def test_a_run_ends_with_the_front(home):
     assert len(errors.splitlines()) == 1 and "no report: the front (/usr/bin/python3) ended early" in errors
 
 
-def test_the_front_reports_what_it_has_when_the_engine_is_gone(home):
+def test_the_front_reports_its_records_when_the_engine_has_ended(home):
     out = home / "out"
     with Child([home / "analyze", "--variant", "twocopy,onecopy", "--messages", "20", "--repeat", "1000",
                 "--mechanism", "none", "--json", out], text=True, env=AS_SUDO,
@@ -218,7 +218,7 @@ record.record_of = record_of""")
     '{"run": 0, "repeat": 1e9}', '{"run": "0", "repeat": 1}', '{"run": 0}', "{}", "[]", "nothing",
     '{"run": [[[[[[[[0]]]]]]]]}', "x" * 70000, '{"run": 18446744073709551616, "repeat": 1}'],
     ids=range(12))
-def test_a_front_cannot_ask_for_anything_else(home, line):
+def test_a_front_cannot_request_anything_else(home, line):
     other_front(home, f"""
 os.read(3, 1 << 20)
 try:
@@ -291,6 +291,6 @@ def test_while_it_measures_it_can_only_read_maps(options):
         job.wait(PATIENCE_S)
 
 
-def test_who_serves_strangers_keeps_none():
+def test_a_server_of_strangers_keeps_no_capability():
     with Serve() as there:
         assert effective(there.process.pid) == 0

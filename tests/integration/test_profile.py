@@ -199,6 +199,6 @@ def test_wrong_use(options, status, word):
 def test_more_than_the_kernel_allows():
     most = int(run("sysctl", "-n", "kernel.perf_event_max_sample_rate").stdout)
     if most >= 100000:
-        pytest.skip("the kernel allows all that can be asked for")
+        pytest.skip("the kernel allows all that can be requested")
     done = analyze("--variant", "null", "--messages", 1, f"--profile={most + 1}")
     assert done.returncode == 3 and "kernel.perf_event_max_sample_rate" in done.stderr

@@ -34,8 +34,8 @@ def promtool(prometheus, *args):
 
 @pytest.mark.parametrize("what,file", [("config", "prometheus.yml"), ("rules", RULES.name)])
 def test_promtool_has_no_objection(prometheus, what, file):
-    status, said = promtool(prometheus, "check", what, DEPLOY / "prometheus" / file)
-    assert status == 0 and "9 rules found" in said, said
+    status, output = promtool(prometheus, "check", what, DEPLOY / "prometheus" / file)
+    assert status == 0 and "9 rules found" in output, output
 
 
 class Series:
@@ -92,8 +92,8 @@ def assert_rules(prometheus, folder, tests):
     shutil.copy(RULES, folder)
     path = folder / "tests.yml"
     path.write_text(json.dumps({"rule_files": [RULES.name], "tests": tests}))
-    status, said = promtool(prometheus, "test", "rules", path)
-    assert status == 0, said
+    status, output = promtool(prometheus, "test", "rules", path)
+    assert status == 0, output
 
 
 HELP = "docs/findings.md has what this code means, and what helps."
@@ -182,23 +182,23 @@ class Prometheus:
 
     def is_ready(self):
         try:
-            return self.ask("query", query="up")["result"]
+            return self.query("query", query="up")["result"]
         except OSError:
             return False
 
-    def ask(self, what, **parameters):
+    def query(self, what, **parameters):
         url = f"http://127.0.0.1:{self.port}/api/v1/{what}?{urllib.parse.urlencode(parameters)}"
         with urllib.request.urlopen(url, timeout=PATIENCE_S) as answer:
-            said = json.load(answer)
-        assert said["status"] == "success" and not said.get("warnings"), said
-        return said["data"]
+            output = json.load(answer)
+        assert output["status"] == "success" and not output.get("warnings"), output
+        return output["data"]
 
     def value(self, query):
-        return float(only(self.ask("query", query=query)["result"])["value"][1])
+        return float(only(self.query("query", query=query)["result"])["value"][1])
 
     def values(self, query, start):
         """Returns every value since then, by labels."""
-        found = self.ask("query_range", query=query, start=start, end=time.time(), step=0.5)
+        found = self.query("query_range", query=query, start=start, end=time.time(), step=0.5)
         return {tuple(sorted(series["metric"].items())):
                 [float(value) for _, value in series["values"]] for series in found["result"]}
 
@@ -251,13 +251,13 @@ def test_every_query_of_the_dashboard(scraped, panel, target):
 
 
 def test_the_dashboard_has_room_for_all():
-    taken = set()
+    occupied = set()
     for panel in DASHBOARD["panels"]:
         at = panel["gridPos"]
         cells = {(x, y) for x in range(at["x"], at["x"] + at["w"])
                  for y in range(at["y"], at["y"] + at["h"])}
-        assert not cells & taken and at["x"] + at["w"] <= 24
-        taken |= cells
+        assert not cells & occupied and at["x"] + at["w"] <= 24
+        occupied |= cells
     assert len({panel["id"] for panel in DASHBOARD["panels"]}) == len(DASHBOARD["panels"])
 
 
@@ -301,7 +301,7 @@ def test_percentiles_are_the_records(scraped):
 
 def test_every_rule_works(scraped):
     server, _, began = scraped
-    rules = [rule for group in server.ask("rules")["groups"] for rule in group["rules"]]
+    rules = [rule for group in server.query("rules")["groups"] for rule in group["rules"]]
     assert len(rules) == 9
     assert all(rule["health"] == "ok" for rule in rules), rules
     pending = {rule["name"] for rule in rules if rule.get("state") == "pending"}

@@ -22,7 +22,7 @@ THERE = (["--address", os.environ["SENDPATH_PEER"], "--netns", os.environ["SENDP
 LOAD = ["--messages", 60, "--size", "16K", "--inflight", 8, "--warmup", 0, "--verify"]
 EARLY = "--reuse-early"
 
-cards = pytest.mark.skipif(not NICPAIR, reason="needs the lab's topology nicpair")
+nics = pytest.mark.skipif(not NICPAIR, reason="needs the lab's topology nicpair")
 
 
 @contextlib.contextmanager
@@ -62,23 +62,23 @@ def assert_caught(status, errors, app):
     assert "--reuse-early" in app["error"]
 
 
-@cards
+@nics
 @pytest.mark.parametrize("variant", SHARING)
 def test_late_data_arrive_as_sent(variant):
     with delay():
         assert_right(*load(variant))
 
 
-@cards
+@nics
 @pytest.mark.parametrize("variant", SHARING)
 def test_early_reuse_is_caught(variant):
     with delay():
         assert_caught(*load(variant, EARLY))
 
 
-@cards
+@nics
 @needs_bpf
-def test_the_record_says_so(tmp_path):
+def test_the_record_says_that_it_reuses_early(tmp_path):
     path = tmp_path / "run.json"
     with delay():
         done = analyze("--variant", "zerocopy", *LOAD, *THERE, EARLY, "--json", path)

@@ -87,10 +87,10 @@ def test_many_connections(how, many_files):
     with Receiver() as receiver:
         if how == "comm":
             with stepped(receiver.sender(*options, "--steps")) as (program, _):
-                observer = Observer("--comm", "peer", "--by", "port,process")
+                analyzer = Observer("--comm", "peer", "--by", "port,process")
                 step(program, f"send {sends}")
                 own = step(program, "drain")
-                record = observer.end()
+                record = analyzer.end()
         else:
             result = run(ANALYZE, "--json", "-", "--by", "port,process", "--",
                          *receiver.sender(*options, "--sends", sends), timeout=500)
@@ -159,11 +159,11 @@ def test_many_short_lived_processes(how, request):
             with open(f"{path}/cgroup.procs", "w", encoding="utf-8") as procs:
                 procs.write(str(parent.pid))
             options["cgroup"] = ["--cgroup", path]
-        observer = Observer(*options[how], "--by", "process")
+        analyzer = Observer(*options[how], "--by", "process")
         parent.stdin.write("go\n")
         parent.stdin.flush()
         assert parent.stdout.readline() == "done\n"
-        record = observer.end()
+        record = analyzer.end()
         parent.communicate("end\n", timeout=PATIENCE_S)
     assert losses(record) == NOTHING_LOST
     groups = record["by"]["groups"]
@@ -186,12 +186,12 @@ def test_attached_again_and_again_to_a_busy_process():
         for _ in range(TIMES):
             with Child([ANALYZE, "--json", "-", "--pid", str(program.pid),
                         "--duration", "0.01"], stdout=subprocess.PIPE,
-                       stderr=subprocess.PIPE, text=True) as observer:
-                while observer.poll() is None:
+                       stderr=subprocess.PIPE, text=True) as analyzer:
+                while analyzer.poll() is None:
                     sent += 100
                     own = step(program, "send 100")
-                record = check(json.loads(observer.stdout.read()))
-                assert observer.returncode == 0, observer.stderr.read()
+                record = check(json.loads(analyzer.stdout.read()))
+                assert analyzer.returncode == 0, analyzer.stderr.read()
             # The kernel counts skipped programs, for any process, and the record has the number.
             if not reason(record, "send") and not hook(record, "send")["missed"]:
                 # The state of a thread is allocated at its first send, without waiting: the kernel refuses if it

@@ -34,7 +34,7 @@ with socket.create_connection(("127.0.0.1", int(sys.argv[2]))) as s:
 @pytest.mark.slow
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("how, sends, accepted", [("write", 1, MAX_RW_COUNT), ("sendto", 2, HUGE)])
-def test_more_than_a_syscall_takes(how, sends, accepted, mechanism):
+def test_more_than_a_syscall_accepts(how, sends, accepted, mechanism):
     with Receiver() as receiver:
         result = analyze("--json", "-", "--mechanism", mechanism, "--", PYTHON, "-c", HUGE_SEND, how,
                          receiver.port)
@@ -45,7 +45,7 @@ def test_more_than_a_syscall_takes(how, sends, accepted, mechanism):
     assert losses(record) == NOTHING_LOST
 
 
-def stranger(pid, port, sends):
+def send_as(pid, port, sends):
     """Sends from an unobserved process with this id. False: another process has the id."""
     with open(LAST_PID, "w", encoding="ascii") as last:
         last.write(str(pid - 1))
@@ -61,21 +61,21 @@ def stranger(pid, port, sends):
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_the_id_of_a_thread_that_execs_goes_to_a_stranger(mechanism):
+def test_the_id_of_a_thread_that_execs_goes_to_an_unobserved_process(mechanism):
     if not os.access(LAST_PID, os.W_OK):
         pytest.skip(f"{LAST_PID}: no process of a chosen id can be made")
     with Receiver() as receiver:
-        observer = Child([str(ANALYZE), "--json", "-", "--mechanism", mechanism, "--",
+        analyzer = Child([str(ANALYZE), "--json", "-", "--mechanism", mechanism, "--",
                           str(PROGRAMS / "execs"), "--port", str(receiver.port)],
                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                          text=True)
-        with observer:
-            ids = json.loads(observer.stdout.readline())
+        with analyzer:
+            ids = json.loads(analyzer.stdout.readline())
             assert ids["was"] != ids["is"]
-            taken = any(stranger(ids["was"], receiver.port, 1000) for _ in range(20))
-            stdout, stderr = observer.communicate("go on\n", timeout=PATIENCE_S)
-    assert observer.returncode == 0, stderr
-    assert taken, "another process always had the id"
+            reused = any(send_as(ids["was"], receiver.port, 1000) for _ in range(20))
+            stdout, stderr = analyzer.communicate("go on\n", timeout=PATIENCE_S)
+    assert analyzer.returncode == 0, stderr
+    assert reused, "another process always had the id"
     record = check(json.loads(stdout))
     assert only(record["calls"])["sends"] == 11
     assert losses(record) == NOTHING_LOST

@@ -84,10 +84,10 @@ def test_send_calls_agree_with_strace(variant):
     traced = [int(m[1]) for m in re.finditer(rf"{CALLS[variant]}(?:\(| resumed>).* = (-?\d+)", done.stderr)]
     if variant == "write":
         traced = [n for n in traced if n >= 4096]
-    taken = [n for n in traced if n >= 0]
+    accepted = [n for n in traced if n >= 0]
     assert app["send_calls"] == len(traced)
-    assert app["send_calls"] - sum(app["errors"].values()) == len(taken)
-    assert sum(taken) == app["bytes"] == 300 * 65536
+    assert app["send_calls"] - sum(app["errors"].values()) == len(accepted)
+    assert sum(accepted) == app["bytes"] == 300 * 65536
 
 
 @pytest.mark.parametrize("options", [[], ["--fields", 1], ["--registered"], ["--inflight", 1],
@@ -208,13 +208,13 @@ def _without_io_uring(tmp_path):
 
 
 @pytest.mark.parametrize("variant", ["uring", "uring_zc"])
-def test_a_variant_that_is_lacking_is_an_error_by_name(variant, without_io_uring):
+def test_a_lacking_variant_is_an_error_by_name(variant, without_io_uring):
     err = refused("--variant", variant, status=3, env=without_io_uring)
     assert f"--variant {variant}: this kernel has no io_uring" in err
 
 
 @needs_bpf
-def test_a_variant_that_is_lacking_is_skipped_aloud_of_every(without_io_uring, tmp_path):
+def test_a_lacking_variant_of_every_is_skipped_with_a_message(without_io_uring, tmp_path):
     path = tmp_path / "runs.json"
     done = analyze("--variant", "every", "--messages", 20, "--json", path, env=without_io_uring)
     assert done.returncode == 0, done.stderr
@@ -228,7 +228,7 @@ def test_a_variant_that_is_lacking_is_skipped_aloud_of_every(without_io_uring, t
 
 
 @needs_bpf
-def test_the_kernel_counts_what_every_variant_says(untouched):
+def test_the_kernels_counts_equal_those_of_every_variant(untouched):
     got = {r["load"]["variant"]: r for r in records("--variant", "every", "--messages", 300)}
     assert set(EVERY) - {"uring", "uring_zc"} <= set(got)
     for variant, record in got.items():
@@ -236,12 +236,12 @@ def test_the_kernel_counts_what_every_variant_says(untouched):
         assert row["bytes"] == record["app"]["bytes"] == 300 * 16384, variant
         assert row["zerocopy"] == ("zero" in variant or "_zc" in variant)
     if "uring_zc" in got:
-        told, seen = got["uring_zc"]["app"]["zerocopy"], got["uring_zc"]["zerocopy"]
+        own, seen = got["uring_zc"]["app"]["zerocopy"], got["uring_zc"]["zerocopy"]
         assert seen["requests"] == 0 and seen["errqueue_copied"] is None
         row = only(got["uring_zc"]["calls"])
         accepted = row["sends"] - sum(row["errors"].values())
         if seen["io_uring"]["completions"] is not None:  # a message in parts has several
-            assert seen["io_uring"]["completions"] == accepted >= told["completions"]
+            assert seen["io_uring"]["completions"] == accepted >= own["completions"]
 
 
 # Messages
@@ -284,22 +284,22 @@ def test_a_file_in_a_folder(tmp_path):
 
 
 @needs_bpf
-def test_the_record_holds_what_was_asked(untouched):
+def test_the_record_holds_the_requested_load(untouched):
     plain = only(records("--variant", "onecopy", "--messages", 10))["load"]
     assert [plain[key] for key in ("working_set_bytes", "pick", "seed", "align_bytes",
                                    "rate_per_thread", "file_dir")] == [None] * 6
-    asked = only(records("--variant", "onecopy", "--messages", 10, "--working-set", "1M", "--pick",
+    record = only(records("--variant", "onecopy", "--messages", 10, "--working-set", "1M", "--pick",
                          "random", "--seed", 5, "--align", 64, "--rate", 1000, "--socket",
                          "nodelay,more,sndbuf=64K,rcvbuf=128K,congestion=reno,device=lo"))
-    assert {key: asked["load"][key] for key in ("working_set_bytes", "pick", "seed", "align_bytes",
+    assert {key: record["load"][key] for key in ("working_set_bytes", "pick", "seed", "align_bytes",
                                                 "rate_per_thread")} == {
         "working_set_bytes": 1 << 20, "pick": "random", "seed": 5, "align_bytes": 64,
         "rate_per_thread": 1000}
-    assert asked["load"]["socket"] == {"nodelay": True, "more": True, "sndbuf": 65536,
+    assert record["load"]["socket"] == {"nodelay": True, "more": True, "sndbuf": 65536,
                                        "rcvbuf": 131072, "congestion": "reno", "device": "lo"}
-    assert asked["app"]["message_latency_ns"]["span"] == "message_due"
-    assert asked["app"]["rate"] == {"due": 10, "unsent": 0}
-    assert asked["run"]["cell"] != "onecopy,16384B,8f,1t"
+    assert record["app"]["message_latency_ns"]["span"] == "message_due"
+    assert record["app"]["rate"] == {"due": 10, "unsent": 0}
+    assert record["run"]["cell"] != "onecopy,16384B,8f,1t"
 
 
 # Open loop
@@ -314,7 +314,7 @@ def test_the_environment_may_name_the_receivers_place(default, options, address)
     assert record["load"]["address"] == address
 
 
-def test_a_place_that_cannot_be():
+def test_an_impossible_place_is_refused():
     result = analyze("--variant", "onecopy", env={**os.environ, "SENDPATH_ADDRESS": "here"})
     assert result.returncode == 2
     assert "--address here: give an IPv4 or IPv6 address" in result.stderr
@@ -329,14 +329,14 @@ def test_a_rate_is_kept(variant):
     assert 1 <= app["elapsed_s"] < 3
 
 
-def test_a_rate_that_cannot_be_kept_is_told():
+def test_a_rate_that_cannot_be_kept_is_reported():
     app = load("--variant", "onecopy", "--rate", 1000000000, "--size", "64K", "--duration", "0.3")
     assert app["rate"]["due"] == 300000000
     assert app["rate"]["unsent"] == app["rate"]["due"] - app["messages"] > 0
 
 
 @needs_bpf
-def test_the_record_warns_of_what_was_not_begun(untouched):
+def test_the_record_warns_of_messages_that_were_not_begun(untouched):
     record = only(records("--variant", "onecopy", "--rate", 1000000000, "--duration", "0.2"))
     assert record["app"]["rate"]["unsent"] > 0
     assert "rate_not_kept" in {w["code"] for w in record["warnings"]}
@@ -388,7 +388,7 @@ def test_socket_options_reach_the_socket():
     ("congestion=nosuch", 3, ["congestion=nosuch", "tcp_allowed_congestion_control"]),
     ("device=nosuch0", 1, ["device=nosuch0", "ip link"]),
 ])
-def test_socket_options_that_cannot_be(socket, status, words):
+def test_impossible_socket_options_are_refused(socket, status, words):
     err = refused("--variant", "onecopy", "--socket", socket, status=status)
     assert all(word in err for word in words)
 
@@ -412,7 +412,7 @@ def test_a_message_of_sendfile_is_one_piece():
 
 
 @needs_bpf
-def test_the_verdict_speaks_of_zero_copy_by_io_uring_too():
+def test_the_verdict_covers_zero_copy_by_io_uring_too():
     done = analyze("--variant", "onecopy,uring_zc", "--messages", 300)
     if done.returncode == 3 and "io_uring" in done.stderr:
         pytest.skip(done.stderr.strip())

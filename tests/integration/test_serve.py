@@ -55,9 +55,9 @@ def kind_of(data):
     return REFUSED if err else ACCEPTED if kind & REPLY and kind & ~REPLY > CONTROL else kind
 
 
-def accepted(said, **kwargs):
+def accepted(data, **kwargs):
     """Returns the reply that accepts a message."""
-    _, _, _, kind, number, slot, err, *values, text, _ = MESSAGE.unpack(said)
+    _, _, _, kind, number, slot, err, *values, text, _ = MESSAGE.unpack(data)
     return pack(kind | REPLY, number, slot, err, values, text, **kwargs)
 
 
@@ -143,14 +143,14 @@ def test_every_byte_arrives(variant):
 
 @pytest.mark.parametrize("mark", [[], ["--rcvlowat", "1"], ["--rcvlowat", "64K"]])
 @pytest.mark.parametrize("size", [64, 1 << 20])
-def test_a_receiver_wakes_at_what_it_was_asked_for(mark, size):
+def test_a_receiver_wakes_at_the_requested_bytes(mark, size):
     with Serve() as there:
         app = measure(there.peer, "--variant", "onecopy", "--size", size, "--messages", 40, *mark)
     assert app["received_bytes"] == 40 * size
 
 
 @pytest.mark.parametrize("pick", [[], ["--pick", "random", "--seed", 7]])
-def test_the_receiver_knows_which_fields_were_picked(pick):
+def test_the_receiver_computes_which_fields_were_picked(pick):
     with Serve() as there:
         app = measure(there.peer, "--working-set", "1M", *pick, "--threads", 2, "--messages", 500,
                       "--verify")
@@ -189,7 +189,7 @@ def test_each_address_of_a_peer_is_tried(tmp_path):
     assert done.returncode == 1 and f"--peer there:{there.port}: Connection refused" in done.stderr
 
 
-def test_listens_on_loopback_unless_told_otherwise():
+def test_listens_on_loopback_by_default():
     with Serve() as there:
         listed = run("ss", "-Hltn", f"sport = :{there.port}")
         if listed.returncode:
@@ -198,8 +198,8 @@ def test_listens_on_loopback_unless_told_otherwise():
 
 
 def test_port_in_use():
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as occupied:
+        port = occupied.getsockname()[1]
         result = run(LOADGEN, "serve", "--port", port)
     assert result.returncode == 1 and result.stdout == ""
     assert len(result.stderr.splitlines()) == 1 and f"127.0.0.1:{port}" in result.stderr
@@ -274,7 +274,7 @@ class Impostor(Listening):
     (None, "does not answer"),
     (hello(REFUSED, text=b"no\x1b[2J room"), "it refuses: no\\x1b[2J room"),
 ], ids=["version", "garbage", "short", "closed", "silence", "refusal"])
-def test_peer_that_is_none(answer, words):
+def test_a_peer_that_is_no_receiver(answer, words):
     with Impostor(answer) as there:
         result = send(there.peer)
     assert result.returncode == 1
@@ -292,7 +292,7 @@ def test_a_signal_ends_it_while_it_connects(tmp_path, sig):
     assert not list(tmp_path.iterdir())
 
 
-def test_nobody_there():
+def test_a_peer_where_nobody_listens():
     with socket.create_server(("127.0.0.1", 0)) as free:
         peer = f"127.0.0.1:{free.getsockname()[1]}"
     result = send(peer)

@@ -82,7 +82,7 @@ def test_too_few_descriptors():
 
 
 @pytest.mark.slow
-def test_full_listen_queue_is_told():
+def test_full_listen_queue_is_reported():
     """A queue of one: most of a burst must wait for a retransmission, some forever."""
     app = serve("--server-model", "iterative", "--connections", 50, "--messages", 1, "--backlog",
                 1, timeout=60)
@@ -197,7 +197,7 @@ def test_all_models_in_one_command(tmp_path):
 
 @pytest.mark.slow
 @needs_bpf
-def test_of_all_models_the_impossible_are_left_out_aloud():
+def test_impossible_models_of_all_are_left_out_with_a_message():
     result = analyze("--workload", "procinfo", "--server-model", "all", "--connections", "1100",
                      "--messages", 1, "--warmup", 0, "--mechanism", "none", timeout=300)
     assert result.returncode == 0, result.stderr

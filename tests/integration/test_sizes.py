@@ -166,7 +166,7 @@ def test_the_report_has_them_of_a_program_and_adds_up_the_rare(tmp_path):
     assert max(map(len, result.stderr.splitlines())) <= 80
 
 
-def test_the_report_of_a_load_has_none_where_all_are_alike():
+def test_the_report_of_a_load_has_no_sizes_if_all_are_equal():
     result = analyze("--variant", "twocopy,onecopy", "--size", "4K", "--messages", 100)
     assert result.returncode == 0, result.stderr
     assert "variant" in result.stdout and not section(result.stdout)

@@ -60,7 +60,7 @@ def audited(tmp_path_factory):
         assert eventually(lambda: lines(killed / f"runs-1-of-{SHARDS}.jsonl")), slurm.logs()
         os.kill(eventually(lambda: sweeping(killed, f"1/{SHARDS}")), signal.SIGKILL)
         slurm.wait()
-        jobs = slurm.ask("scontrol", "show", "job", "--oneliner")
+        jobs = slurm.query("scontrol", "show", "job", "--oneliner")
         assert tap.poll() is None
     return out, jobs
 
@@ -85,9 +85,9 @@ def test_the_report_names_the_host_with_the_tap(audited):
     done = run(ANALYZE, "report", out, "--out", out / "report", "--figures", "svg")
     assert done.returncode == 0, done.stderr
     # On a busy machine another host's times may differ from the others', too.
-    said = " ".join(done.stdout.split())
-    assert f"host {TAPPED}: packet tap on eth0 (100 % of its completed" in said
-    assert said.count(": packet tap on ") == 1
+    words = " ".join(done.stdout.split())
+    assert f"host {TAPPED}: packet tap on eth0 (100 % of its completed" in words
+    assert words.count(": packet tap on ") == 1
     page = (out / "report/report.md").read_text()
     assert "\n| c | d | 6 | 100 % | local delivery on eth0, packet tap on eth0 |" in page
     # The page has advise's answer for the same pair, too.
@@ -96,12 +96,12 @@ def test_the_report_names_the_host_with_the_tap(audited):
 
 
 def test_bad_plans_are_one_line(tmp_path):
-    for text, said in (("a\n", "a  : give SENDER RECEIVER, a pair a line"),
+    for text, words in (("a\n", "a  : give SENDER RECEIVER, a pair a line"),
                        ("a b c\n", "a b c: give SENDER RECEIVER"), ("../x b\n", "../x b : give SENDER")):
         (tmp_path / "pairs").write_text(text)
         done = run(AUDIT, tmp_path / "pairs", tmp_path / "out", "sweep")
-        assert done.returncode == 2 and done.stderr.startswith(f"audit: {tmp_path}/pairs: {said}")
+        assert done.returncode == 2 and done.stderr.startswith(f"audit: {tmp_path}/pairs: {words}")
         assert done.stderr.count("\n") == 1
-    for arguments, said in ((("none", "out", "sweep"), "none: not a file"), (("x",), "usage: audit PAIRS")):
+    for arguments, words in ((("none", "out", "sweep"), "none: not a file"), (("x",), "usage: audit PAIRS")):
         done = run(AUDIT, *arguments, cwd=tmp_path)
-        assert done.returncode == 2 and said in done.stderr and done.stderr.count("\n") == 1
+        assert done.returncode == 2 and words in done.stderr and done.stderr.count("\n") == 1

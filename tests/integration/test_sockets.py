@@ -30,12 +30,12 @@ def observing(*options):
     """Observes while the block runs; appends the record to the list afterwards."""
     record = []
     with Child([ANALYZE, "--json", "-", "--interval", "0.1", *map(str, options)],
-               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as observer:
-        observer.stderr.readline()  # the first line: the window is open
+               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as analyzer:
+        analyzer.stderr.readline()  # the first line: the window is open
         yield record
-        observer.send_signal(signal.SIGINT)
-        out, err = observer.communicate(timeout=PATIENCE_S)
-        assert observer.returncode in (0, -signal.SIGINT), err
+        analyzer.send_signal(signal.SIGINT)
+        out, err = analyzer.communicate(timeout=PATIENCE_S)
+        assert analyzer.returncode in (0, -signal.SIGINT), err
     record.append(check(json.loads(out)))
 
 
@@ -113,9 +113,9 @@ def test_sockets_that_come_and_go(churn):
     nothing_lost(record)
 
 
-def test_what_they_read_of_their_error_queues(churn):
+def test_reads_of_their_error_queues_are_counted(churn):
     own, record = churn
-    reported_as(record, own["notifications"], own["told"], own["copied"])
+    reported_as(record, own["notifications"], own["completions"], own["copied"])
 
 
 # Opens both ends of many connections. The receiver resets them; only then are their queues read.
@@ -131,9 +131,9 @@ with socket.create_server(("127.0.0.1", 0)) as listener:
         pairs.append((s, listener.accept()[0]))
 for _, other in pairs:
     other.close()
-told = [(last - first + 1, code) for s, _ in pairs for first, last, code in notifications(s)]
-print(json.dumps({"read": len(told), "told": sum(n for n, _ in told),
-                  "copied": sum(n * code for n, code in told)}))
+completions = [(last - first + 1, code) for s, _ in pairs for first, last, code in notifications(s)]
+print(json.dumps({"read": len(completions), "completions": sum(n for n, _ in completions),
+                  "copied": sum(n * code for n, code in completions)}))
 """
 
 
@@ -143,9 +143,9 @@ def test_queues_that_are_read_after_a_reset(mechanism):
     result = analyze("--json", "-", "--mechanism", mechanism, "--", PYTHON, "-c", RESET, 200)
     assert result.returncode == 0, result.stderr
     own, record = map(json.loads, result.stdout.splitlines())
-    assert own["told"] == 200
+    assert own["completions"] == 200
     counted(check(record), 200, own["copied"])
-    reported_as(record, own["read"], own["told"], own["copied"])
+    reported_as(record, own["read"], own["completions"], own["copied"])
 
 
 @contextlib.contextmanager

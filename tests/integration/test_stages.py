@@ -82,8 +82,8 @@ STOP_S, data = float(sys.argv[1]), bytes(16 << 20)
 listener = socket.create_server(("127.0.0.1", 0))
 child = os.fork()
 if not child:
-    taken = listener.accept()[0]
-    while taken.recv(1 << 20):
+    peer = listener.accept()[0]
+    while peer.recv(1 << 20):
         pass
     os._exit(0)
 sender = socket.create_connection(listener.getsockname())
@@ -123,8 +123,8 @@ listener = socket.create_server(("127.0.0.1", 0))
 child = os.fork()
 if not child:
     os.sched_setaffinity(0, {1})
-    taken = listener.accept()[0]
-    while taken.recv(1 << 20):
+    peer = listener.accept()[0]
+    while peer.recv(1 << 20):
         pass
     os._exit(0)
 os.sched_setaffinity(0, {0})
@@ -199,8 +199,8 @@ MIXED = """
 import os, socket
 listener = socket.create_server(("127.0.0.1", 0))
 if not os.fork():
-    taken = listener.accept()[0]
-    while taken.recv(1 << 20):
+    peer = listener.accept()[0]
+    while peer.recv(1 << 20):
         pass
     os._exit(0)
 sender = socket.create_connection(listener.getsockname())
@@ -286,11 +286,11 @@ def test_without_the_option_there_are_none():
         record["unmeasured"]
 
 
-@pytest.mark.parametrize("options, said", [
+@pytest.mark.parametrize("options, message", [
     (("--sample", "0"), "--sample 0: give a whole number from 1 to 1000000"),
     (("--stages", "--mechanism", "none"), "--stages with --mechanism none: nothing is attached"),
 ])
-def test_wrong_use_is_told(options, said):
+def test_wrong_use_is_reported(options, message):
     result = analyze("--variant", "onecopy", *options)
     assert (result.returncode, result.stdout) == (2, "")
-    assert said in result.stderr
+    assert message in result.stderr

@@ -89,7 +89,7 @@ def resident_kib(there):
 
 
 @pytest.mark.slow
-def test_what_sessions_had_goes_back():
+def test_memory_of_sessions_is_returned():
     """The sessions use 64 MiB of buffers while they last."""
     with Serve() as there:
         before = resident_kib(there)
@@ -99,7 +99,7 @@ def test_what_sessions_had_goes_back():
         assert resident_kib(there) < before + 8192
 
 
-def test_silent_crowd_keeps_no_sender_out():
+def test_a_crowd_that_sends_nothing_excludes_no_sender():
     with Serve() as there, contextlib.ExitStack() as crowd:
         for _ in range(300):
             crowd.enter_context(there.connect())
@@ -109,7 +109,7 @@ def test_silent_crowd_keeps_no_sender_out():
 
 
 @pytest.mark.parametrize("sender", [False, True])
-def test_so_many_may_be_pending(sender):
+def test_the_number_of_pending_connections_is_limited(sender):
     with Serve() as there, contextlib.ExitStack() as opened:
         if sender:
             opened.enter_context(session(there))
@@ -135,7 +135,7 @@ def test_too_few_descriptors_to_serve():
     assert "the limit is 20" in result.stderr and "ulimit -Hn" in result.stderr
 
 
-def test_only_the_secret_joins():
+def test_only_the_secret_adds_a_connection():
     with Serve() as there, session(there) as (_, secret):
         for other in (bytes(32), secret[:-1] + bytes([secret[-1] ^ 1])):
             with there.connect() as s:
@@ -150,7 +150,7 @@ def test_only_the_secret_joins():
                 assert answer(again)[2] == "no such connection"
 
 
-def test_what_is_checked_is_told_at_last():
+def test_the_result_of_checking_is_in_the_last_reply():
     """While more data arrive, more may be checked than is counted as received."""
     data = bytes(1 << 20)
     with Serve() as there, session(there, flags=VERIFY, size=len(data)) as (s, secret):
@@ -177,7 +177,7 @@ def test_half_a_message_ends_the_session():
 
 
 @pytest.mark.slow
-def test_replies_that_nobody_reads_end_the_session():
+def test_unread_replies_end_the_session():
     with Serve() as there, session(there) as (s, secret):
         numbers = itertools.count(1)
         with pytest.raises(OSError):
@@ -235,7 +235,7 @@ def test_beyond_loopback_only_with_a_key_or_openly(key):
 
 @pytest.mark.parametrize("content,mode,words", [
     (None, 0, "No such file"), ("short", 0o600, "16 bytes or more"), (SECRET, 0o644, "chmod 600")])
-def test_a_key_that_is_none(tmp_path, content, mode, words):
+def test_a_bad_key_is_refused(tmp_path, content, mode, words):
     path = tmp_path / "key"
     if content is not None:
         path.write_text(content)
@@ -261,39 +261,39 @@ class Liar(Listening):
 
     def greet(self, s):
         """Accepts any message; returns its kind."""
-        said = s.recv(MESSAGE.size, socket.MSG_WAITALL)
-        kind = kind_of(said)
+        data = s.recv(MESSAGE.size, socket.MSG_WAITALL)
+        kind = kind_of(data)
         if kind == CONTROL:
             challenge = pack(CHALLENGE)
             s.sendall(challenge)
-            self.secret = signature(b"", said + challenge)
-            said = s.recv(MESSAGE.size, socket.MSG_WAITALL)
-        s.sendall(accepted(said, sign=self.secret))
+            self.secret = signature(b"", data + challenge)
+            data = s.recv(MESSAGE.size, socket.MSG_WAITALL)
+        s.sendall(accepted(data, sign=self.secret))
         return kind
 
     def serve(self, s):
         with s, contextlib.suppress(OSError, struct.error):
             kind = self.greet(s)
-            while kind == DATA and (data := self.take(s)):
+            while kind == DATA and (data := self.read_data(s)):
                 self.received += len(data)
             while kind == CONTROL:
                 got = received(s)
                 for kind_, number, slot, err, value, *more in self.lie(self, *got[:3], got[4]):
                     s.sendall(message(self.secret, kind_ ^ REPLY, number, slot, value, more, err))
 
-    def take(self, s):
+    def read_data(self, s):
         return s.recv(1 << 20)
 
 
-def tell(kind, number, slot, *values):
+def reply_message(kind, number, slot, *values):
     return (kind, number, slot, 0, *values, *[0] * (7 - len(values)))
 
 
 def honest(peer, kind, number, slot, value):
     if kind != STATE:
-        return [tell(kind, number, slot)]
+        return [reply_message(kind, number, slot)]
     assert eventually(lambda: peer.received >= value)
-    return [tell(kind, number, slot, value)]
+    return [reply_message(kind, number, slot, value)]
 
 
 def of(wanted, *values):
@@ -301,12 +301,12 @@ def of(wanted, *values):
     def lie(peer, kind, number, slot, value):
         if kind != wanted:
             return honest(peer, kind, number, slot, value)
-        return [tell(kind, number, slot, *values)]
+        return [reply_message(kind, number, slot, *values)]
     return lie
 
 
 def too_early(peer, kind, number, slot, value):
-    return [tell(kind, number, slot, *([0, 0] if kind == CPU_TIME else [value, 0]))]
+    return [reply_message(kind, number, slot, *([0, 0] if kind == CPU_TIME else [value, 0]))]
 
 
 def twice(*args):
@@ -315,7 +315,7 @@ def twice(*args):
 
 def less(peer, kind, number, slot, value):
     honest(peer, kind, number, slot, value)
-    return [tell(kind, number, slot, *([0, 0] if kind == CPU_TIME else [value - number, 0]))]
+    return [reply_message(kind, number, slot, *([0, 0] if kind == CPU_TIME else [value - number, 0]))]
 
 
 TIMES = iter(range(1, 1000))
@@ -324,7 +324,7 @@ TIMES = iter(range(1, 1000))
 def later_than_it_is(peer, kind, number, slot, value):
     if kind != CPU_TIME:
         return honest(peer, kind, number, slot, value)
-    return [tell(kind, number, slot, next(TIMES) * 3_600_000_000, 0)]
+    return [reply_message(kind, number, slot, next(TIMES) * 3_600_000_000, 0)]
 
 
 def failing(peer, kind, number, slot, value):
@@ -333,7 +333,7 @@ def failing(peer, kind, number, slot, value):
     return [(kind, number, slot, -errno.EPIPE, *[0] * 7)]
 
 
-def test_an_honest_one_is_believed():
+def test_an_honest_receiver_is_accepted():
     with Liar(honest) as there:
         assert measure(there.peer, "--messages", 50, "--variant", "onecopy")["received_bytes"] == 50 << 14
 
@@ -360,7 +360,7 @@ def test_bytes_that_have_not_left_are_not_there():
     def slow(self, s):
         threading.Event().wait(PATIENCE_S / 4)
 
-    liar = type("Slow", (Liar,), {"take": slow})
+    liar = type("Slow", (Liar,), {"read_data": slow})
     with liar(too_early) as there:
         there.listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         result = send(there.peer, "--messages", 30, "--variant", "onecopy", "--warmup", 0,
@@ -369,12 +369,12 @@ def test_bytes_that_have_not_left_are_not_there():
 
 
 @pytest.mark.slow
-def test_one_that_grows_by_a_byte_does_not_hold_the_run():
+def test_a_receiver_that_grows_by_a_byte_does_not_block_the_run():
     def by_a_byte(peer, kind, number, slot, value):
         if kind == CPU_TIME:
-            yield tell(kind, number, slot)
+            yield reply_message(kind, number, slot)
         for n in itertools.count(1) if kind == STATE else ():
-            yield tell(kind, number, slot, n)
+            yield reply_message(kind, number, slot, n)
             time.sleep(0.5)
 
     begin = time.monotonic()
@@ -386,19 +386,19 @@ def test_one_that_grows_by_a_byte_does_not_hold_the_run():
 
 
 @pytest.mark.slow
-def test_a_slow_one_hears_of_its_sender():
+def test_a_slow_receiver_gets_requests_in_time():
     """The receiver replies continuously, and would give up a sender that sends nothing for long."""
-    asked = []
+    kinds = []
 
     def slow(peer, kind, number, slot, value):
-        asked.append(kind)
+        kinds.append(kind)
         end = time.monotonic() + 6
         while kind == STATE and time.monotonic() < end:
-            yield tell(kind, number, slot, 1)
+            yield reply_message(kind, number, slot, 1)
             time.sleep(0.2)
         yield from honest(peer, kind, number, slot, value)
 
     with Liar(slow) as there:
         app = measure(there.peer, "--messages", 1, "--variant", "onecopy", "--warmup", 0)
     assert app["received_bytes"] == 16384
-    assert asked.count(CPU_TIME) > 2  # before and after the window
+    assert kinds.count(CPU_TIME) > 2  # before and after the window

@@ -91,8 +91,8 @@ def test_a_stranger_cannot_answer_in_the_kernels_place(sudo, what):
     assert os.listdir(place) == ["planted"]
 
 
-def test_what_root_alone_may_write_is_not_written(sudo):
-    """The same holds for files of root's group: the caller is in none of root's groups."""
+def test_files_that_only_root_may_write_are_not_written(sudo):
+    """Files of root's group are safe, too: the load is in none of root's groups."""
     for mode in 0o700, 0o770:
         folder = sudo.home / f"roots-{mode:o}"
         folder.mkdir()
@@ -106,7 +106,7 @@ def test_what_root_alone_may_write_is_not_written(sudo):
             assert str(path) in done.stderr and not os.listdir(folder)
 
 
-def test_what_root_alone_may_read_is_not_read(sudo):
+def test_files_that_only_root_may_read_are_not_read(sudo):
     (sudo.home / "roots").mkdir(mode=0o755)
     path = sudo.home / "roots/known.json"
     path.write_text("{}")

@@ -185,7 +185,7 @@ def test_interrupted(tmp_path):
     once(lines(tmp_path), {"twocopy,16384B,8f,1t", "onecopy,16384B,8f,1t"})
 
 
-def test_a_failed_run_is_kept_and_told(tmp_path):
+def test_a_failed_run_is_kept_and_reported(tmp_path):
     args = ("--variant", "twocopy,onecopy", "--duration", "0.5", "--repeat", "1", "--budget", "0")
     with start(tmp_path, *args) as job:
         os.kill(generator_of(job), signal.SIGKILL)
@@ -218,7 +218,7 @@ def test_a_run_without_a_window_is_dated_by_its_beginning(tmp_path):
         assert record["run"]["id"].startswith(f"{int(started.timestamp())}.{started.microsecond:06}-")
 
 
-def test_what_cannot_be_run_is_skipped_aloud(tmp_path):
+def test_impossible_runs_are_skipped_with_a_message(tmp_path):
     """The client cannot have a thread for each of these connections: all models leave that number out."""
     result = sweep(tmp_path, "--workload", "procinfo", "--server-model", "all", "--connections",
                    "2,1025", "--client-model", "threaded", "--messages", "1", "--repeat", "2")
@@ -273,7 +273,7 @@ def test_two_in_one_folder_are_refused(tmp_path):
     assert lines(tmp_path) == []
 
 
-def test_damage_in_the_middle_is_said(finished):
+def test_damage_in_the_middle_is_reported(finished):
     path = finished / "runs.jsonl"
     rows = path.read_text().splitlines(keepends=True)
     rows[1] = rows[1][:50] + "\n"
@@ -306,7 +306,7 @@ def changed(line, path, text):
     ("app", "[]", "/app is not of type object"),
     ("load", "null", "/load is not of type object"),
     ("app/throughput_bps", "Infinity", "a number is not finite")])
-def test_an_odd_record_is_said_and_its_run_made_again(finished, path, text, word):
+def test_an_invalid_record_is_reported_and_its_run_made_again(finished, path, text, word):
     file = finished / "runs.jsonl"
     rows = file.read_text().splitlines()
     rows[2] = changed(rows[2], path, text)
@@ -346,7 +346,7 @@ def test_what_is_no_file_is_refused_at_once(finished_once, tmp_path, name, make,
     assert name in line and (why in line or "Is a directory" in line)
 
 
-def test_another_kernel_is_said(finished):
+def test_another_kernel_is_reported(finished):
     """After a reboot into an update, the sweep continues with a warning."""
     path = finished / "runs.jsonl"
     rows = [json.loads(x) for x in path.read_text().splitlines()]
@@ -377,8 +377,8 @@ def test_full_disk(tmp_path):
 
 def test_bar_on_a_terminal_only(tmp_path):
     quiet = sweep(tmp_path / "a", *TINY)
-    told = [x for x in quiet.stderr.splitlines() if re.match(r"\[\d/8\] .*: .*, .* s; .* left$", x)]
-    assert len(told) == 8 and "\x1b" not in quiet.stderr + quiet.stdout
+    lines_left = [x for x in quiet.stderr.splitlines() if re.match(r"\[\d/8\] .*: .*, .* s; .* left$", x)]
+    assert len(lines_left) == 8 and "\x1b" not in quiet.stderr + quiet.stdout
     status, text, _ = on_a_terminal([ANALYZE, "sweep", "--out", tmp_path / "b", *TINY],
                                     stdout=subprocess.DEVNULL)
     assert status == 0

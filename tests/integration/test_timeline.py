@@ -28,7 +28,7 @@ for size in sizes:
 """
 
 
-def taken(tmp_path, *words):
+def trace(tmp_path, *words):
     """Returns the record, and the slices of its trace by the names of their tracks."""
     out, kept = tmp_path / "trace.json", tmp_path / "record"
     done = analyze("timeline", "--json", kept, "--out", out, *words)
@@ -46,7 +46,7 @@ def sends_of(events):
 
 def observed(tmp_path, mechanism, zerocopy, *more):
     with Receiver() as receiver:
-        return taken(tmp_path, "--mechanism", mechanism, *more, "--", sys.executable, "-c", SENDER,
+        return trace(tmp_path, "--mechanism", mechanism, *more, "--", sys.executable, "-c", SENDER,
                      str(receiver.port), str(int(zerocopy)), *map(str, SIZES))
 
 
@@ -98,8 +98,8 @@ def test_what_happens_to_a_send_is_in_order(mechanism, tmp_path):
         assert send["received_ns"] is None, "another process receives"
 
 
-def test_so_many_sends_of_a_load(tmp_path):
-    record, events = taken(tmp_path, "--variant", "twocopy", "--sends", "50", "--duration", "0.3", "--size", "32K")
+def test_a_number_of_sends_of_a_load(tmp_path):
+    record, events = trace(tmp_path, "--variant", "twocopy", "--sends", "50", "--duration", "0.3", "--size", "32K")
     assert record["timeline"]["sends"] == len(sends_of(events)) == 50
     assert {send["args"]["returned"] for send in sends_of(events)} == {32768}
     for which in "median", "slowest":
@@ -111,10 +111,10 @@ def test_so_many_sends_of_a_load(tmp_path):
     assert len(tracks) == 1
 
 
-def test_slow_sends_alone(tmp_path):
+def test_only_slow_sends(tmp_path):
     """A limit between the two sizes separates them."""
     least = "200us"
-    record, events = taken(tmp_path, "--variant", "twocopy", "--size", "4M", "--slower-than", least, "--sends", "5",
+    record, events = trace(tmp_path, "--variant", "twocopy", "--size", "4M", "--slower-than", least, "--sends", "5",
                            "--duration", "1")
     sends = sends_of(events)
     assert record["timeline"]["slower_than_ns"] == 200000 and 0 < record["timeline"]["sends"] == len(sends) <= 5
@@ -149,7 +149,7 @@ def test_wrong_use(options, status, word):
     assert word in done.stderr and not done.stdout
 
 
-def test_a_library_that_is_missing_is_told_before_measuring(tmp_path):
+def test_a_missing_library_is_reported_before_measuring(tmp_path):
     copy_programs(tmp_path)  # without the libraries of analysis/
     done = run(tmp_path / "analyze", "timeline", "--variant", "null", "--out", tmp_path / "trace.pftrace")
     assert done.returncode == 3 and "run make analysis" in done.stderr
@@ -176,12 +176,12 @@ for sends in range(1, 4):
 
 
 @pytest.mark.parametrize("options, sends", [((), 1), (("--slower-than", "1us"), 6)])
-def test_connections_are_told_apart(options, sends, tmp_path):
+def test_connections_are_distinguished(options, sends, tmp_path):
     """The kernel may give both the same memory, and all ids begin with 0."""
     if not completes(MECHANISMS[-1]):
         pytest.skip("zero-copy sends are not followed by this mechanism here")
     with Receiver() as receiver:
-        record, events = taken(tmp_path, "--mechanism", MECHANISMS[-1], *options, "--", sys.executable, "-c", RECONNECTS,
+        record, events = trace(tmp_path, "--mechanism", MECHANISMS[-1], *options, "--", sys.executable, "-c", RECONNECTS,
                                str(receiver.port))
     assert [(send["args"]["bytes"], send["args"]["copied"]) for send in sends_of(events)] == \
         [(1000 * size, True) for size in (1, 2, 2, 3, 3, 3)][:sends]

@@ -47,7 +47,7 @@ def assert_arithmetic(zerocopy):
 
 
 def missed_some(record):
-    """Returns how many programs a preemptible kernel skipped, as the record has it."""
+    """Returns whether a preemptible kernel skipped programs, as the record has it."""
     hooks = [hook(record, name) for name in ("send", "io_uring completion")]
     return any(h["missed"] for h in hooks if "preempts" in (h["reason"] or ""))
 
@@ -60,7 +60,7 @@ def expected_copies(of):
 @pytest.mark.parametrize("options, address", [
     (["--by", "send-zc"], ADDRESS), (["--by", "sendmsg-zc"], "::1" if LOOPBACK else ADDRESS),
     (["--worker"], ADDRESS), (["--poll"], "::1" if LOOPBACK else ADDRESS)], ids=lambda of: of if isinstance(of, str) else " ".join(of))
-def test_zero_copy_sends_stand_apart(options, address, mechanism):
+def test_zero_copy_sends_have_their_own_row(options, address, mechanism):
     own, record = observe(*options, "--report", mechanism=mechanism, address=address)
     zerocopy, row = record["zerocopy"], only(record["calls"])
     assert (row["syscall"], row["zerocopy"], row["notified_by"]) == ("io_uring", True, "io_uring")
@@ -88,7 +88,7 @@ def test_zero_copy_sends_stand_apart(options, address, mechanism):
 
 
 @pytest.mark.parametrize("mechanism", SEND_MECHANISMS)
-def test_copies_that_nobody_asked_about(mechanism):
+def test_copies_without_a_request_to_report_them(mechanism):
     own, record = observe(mechanism=mechanism)
     uring, peer = record["zerocopy"]["io_uring"], only(record["zerocopy"]["peers"])
     assert own["copied"] == 0  # it did not request the report
@@ -196,7 +196,7 @@ def test_sends_on_the_way_out_of_another_syscall(by, wake, linked, mechanism):
         assert counted["copied"] == expected_copies(own["sends"])
 
 
-def test_the_report_says_so():
+def test_the_report_has_the_counts_of_io_uring():
     with Receiver(ADDRESS, ["ip", "netns", "exec", NETNS] if NETNS else []) as receiver:
         text = analyze("--details", "--", PROGRAMS / "uring", "--address", ADDRESS, "--port", receiver.port,
                        "--report", "--sends", 100).stderr

@@ -26,12 +26,12 @@ PROGRAM = NOTIFICATIONS + """
 import errno, json, sys, threading
 
 ZEROCOPY, FASTOPEN = 0x4000000, 0x20000000
-told = copied = sends = sent = 0
+completions = copied = sends = sent = 0
 
 def read_notifications(s):
-    global told, copied
+    global completions, copied
     for first, last, code in notifications(s):
-        told += last - first + 1
+        completions += last - first + 1
         copied += (last - first + 1) * code
 
 def zerocopy_socket():
@@ -51,7 +51,7 @@ def drain(listener, may_read):
 listener = socket.create_server(("127.0.0.1", 0), backlog=64)
 buffer = bytearray(8192)
 mode, count = sys.argv[1], int(sys.argv[2])
-if mode == "told":
+if mode == "paused":
     print("ready", flush=True)
     sys.stdin.readline()
 for _ in range(count):
@@ -63,15 +63,15 @@ for _ in range(count):
         sent += s.sendto(buffer[:400], FASTOPEN | ZEROCOPY, listener.getsockname())
         sends += 1
         may_read.set()
-        while told < sends:
+        while completions < sends:
             read_notifications(s)
-    elif mode == "told":
+    elif mode == "paused":
         s.connect(listener.getsockname())
         may_read.set()
         for _ in range(5):
             sent += s.send(buffer, ZEROCOPY)
             sends += 1
-        while told < sends:
+        while completions < sends:
             read_notifications(s)
     else:
         s.connect(listener.getsockname())
@@ -86,8 +86,8 @@ for _ in range(count):
     s.close()
     may_read.set()
     reader.join()
-print(json.dumps({"sends": sends, "bytes": sent, "told": told, "copied": copied}), flush=True)
-if mode == "told":
+print(json.dumps({"sends": sends, "bytes": sent, "completions": completions, "copied": copied}), flush=True)
+if mode == "paused":
     sys.stdin.readline()
 """
 
@@ -189,7 +189,7 @@ def test_sends_complete_after_their_socket_was_closed(program, mode, mechanism, 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_closed_sockets_memory_is_soon_another_programs(program, mechanism, untouched):
     """Completions and reads of the other program do not count."""
-    argv = ["taskset", "-c", "0", PYTHON, str(program), "told", "20"]
+    argv = ["taskset", "-c", "0", PYTHON, str(program), "paused", "20"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with Child(argv, **pipes) as target, Child(argv, **pipes) as other:
         for child in (target, other):
@@ -210,7 +210,7 @@ def test_a_closed_sockets_memory_is_soon_another_programs(program, mechanism, un
     seen = record["zerocopy"]
     assert seen["requests"] == theirs["sends"] == 100
     if completes(mechanism) and not lossy(record):
-        assert seen["completions"] == seen["notifications"]["reported"] == theirs["told"]
+        assert seen["completions"] == seen["notifications"]["reported"] == theirs["completions"]
         assert seen["completions_before"] == 0
 
 
@@ -230,7 +230,7 @@ def test_fast_open(program, setting, mechanism, untouched):
     theirs, record = command(program, "fastopen", mechanism, *fast_open(setting), count=count)
     seen = record["zerocopy"]
     adds_up(record)
-    assert theirs["sends"] == theirs["told"] == count
+    assert theirs["sends"] == theirs["completions"] == count
     if not completes(mechanism):
         pytest.skip(f"{mechanism}: completions are not seen here")
     assert seen["requests"] == count

@@ -6,7 +6,6 @@ causes.py SEEN...: reads what the tests noted (SENDPATH_SEEN=FILE: cause, kernel
 writes the column of docs/causes.md.
 
 
-
 """
 
 import pathlib

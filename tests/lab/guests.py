@@ -4,7 +4,6 @@ uses three quarters of a CPU, because it waits for a grace period of RCU wheneve
 module defines boots(items, folders) -> {key: function that boots it}, for the selected tests that use guests, in
 the order in which they begin; folders is pytest's tmp_path_factory. Guests boot when the first of these tests
 begins.
-
 """
 
 import os

@@ -145,7 +145,7 @@ def complaints(name, answers, matrix):
         answer = answers.get(way, Answer("", "unavailable", "doctor --hooks has no such line"))
         if promised != CELLS[answer.status]:
             found.append(f"kernel {name}: hook {way.hook} by {way.mechanism} ({answer.symbol}): "
-                         f"{answer.status}, but docs/support.md says {promised}"
+                         f"{answer.status}, but docs/support.md has {promised}"
                          + (f": {answer.reason}" if answer.reason else ""))
     return found
 
@@ -162,9 +162,9 @@ def refusal(output):
     log = re.search(r"prog '(\w+)': -- BEGIN PROG LOAD LOG --\n(.*?)-- END PROG LOAD LOG --", output,
                     re.S)
     if log:
-        said = [line for line in log[2].splitlines()
-                if line and not re.match(r"processed \d|verification time|stack depth|max_states", line)]
-        return f"{log[1]}: {said[-1] if said else 'the verifier does not say why'}"
+        words = [line for line in log[2].splitlines()
+                 if line and not re.match(r"processed \d|verification time|stack depth|max_states", line)]
+        return f"{log[1]}: {words[-1] if words else 'the verifier does not say why'}"
     complaints = re.findall(r"^(?:lab: kernel|analyze: ).*", output, re.M)
     return (complaints or output.splitlines()[-1:] or ["no output"])[-1]
 
@@ -178,7 +178,7 @@ def rows(table_file):
     return [dict(zip(names, row)) for row in cells]
 
 
-def ask(name):
+def run_doctor(name):
     command = 'uname -r && "${SENDPATH_BIN:-.}/analyze" doctor --hooks'
     run = subprocess.run([HERE / "lab", "--kernel", name, "--", "bash", "-c", command],
                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=False)
@@ -198,7 +198,7 @@ def write(tables):
 
 def main():
     wanted = sys.argv[1:]
-    tables = render([ask(name) for name in wanted or [row["name"] for row in rows("kernels.tsv")]])
+    tables = render([run_doctor(name) for name in wanted or [row["name"] for row in rows("kernels.tsv")]])
     print(tables, end="")
     if not wanted:
         write(tables)

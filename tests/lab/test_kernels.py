@@ -58,11 +58,11 @@ def cases(wanted):
 
 # One process runs all suites: see suites.py.
 PYTEST = f"""export PYTEST_DISABLE_PLUGIN_AUTOLOAD=1
-exec {{said}}>&1
-coproc SUITES {{ /usr/bin/python3 tests/lab/suites.py {SECONDS_PER_SUITE} 3 3>&1 >&"$said"; }}
-exec {{ask}}>&"${{SUITES[1]}}" {{answer}}<&"${{SUITES[0]}}"
+exec {{output}}>&1
+coproc SUITES {{ /usr/bin/python3 tests/lab/suites.py {SECONDS_PER_SUITE} 3 3>&1 >&"$output"; }}
+exec {{requests}}>&"${{SUITES[1]}}" {{answer}}<&"${{SUITES[0]}}"
 pytest() {{
-	{{ printf '%s\\0' "$@" ''; env -0; printf '\\0'; }} >&"$ask"
+	{{ printf '%s\\0' "$@" ''; env -0; printf '\\0'; }} >&"$requests"
 	read -r -u "$answer" status && return "$status"
 }}
 some() {{ test -n "$SENDPATH_FULL" || export SENDPATH_MECHANISMS="$*"; }}
@@ -115,8 +115,8 @@ def test_kernel(case, guests, took):
 
 def first_problem(output):
     """Returns the line for a summary: pytest's words about an assertion, or the last line."""
-    said = re.findall(r"^E +(?:AssertionError: )?(\S.*)$", output, re.M)
-    return (said or output.splitlines()[-1:] or [""])[0]
+    found = re.findall(r"^E +(?:AssertionError: )?(\S.*)$", output, re.M)
+    return (found or output.splitlines()[-1:] or [""])[0]
 
 
 def of_the_lab(output):

@@ -77,11 +77,11 @@ case "$*" in *-initrd*) ;; *) exit $PROBE ;; esac
 for word; do
 	case $word in
 	file,id=log,*) log=${word##*path=} ;;
-	file,id=status,*) said=${word##*path=} ;;
+	file,id=status,*) status=${word##*path=} ;;
 	esac
 done
 log() { echo "[    1.000000] $*" >>$log; }
-say() { echo "$*" >>$said; }
+report() { echo "$*" >>$status; }
 """
 
 
@@ -108,14 +108,14 @@ def test_kvm_is_used_where_it_boots_the_kernel(probe, accelerator, cpu, emulated
 
 
 @pytest.mark.parametrize("script,status,words", [
-    ("say exit 7", 7, ""),
-    ("log BUG: x; log Call Trace:; say exit 0", SPLAT,
+    ("report exit 7", 7, ""),
+    ("log BUG: x; log Call Trace:; report exit 0", SPLAT,
      "lab: kernel 6.12 reported a bug: BUG: x\nlab: the kernel log ends:\n"
      "    [    1.000000] BUG: x\n    [    1.000000] Call Trace:\n"),
-    ("echo cannot >&2", NO_GUEST, "the guest ended, awaiting the guest to come up\n    cannot\n"),
-    ("say set-up; say topology", NO_GUEST, "the guest ended, awaiting topology loopback"),
-    ("say failed", NO_GUEST, "the guest could not set up topology loopback"),
-    ("say command; exec sleep 1234", TIMEOUT, "kernel 6.12: timeout of 3 s, awaiting the command: some word")])
+    ("echo cannot >&2", NO_GUEST, "the guest ended, awaiting the guest to boot\n    cannot\n"),
+    ("report set-up; report topology", NO_GUEST, "the guest ended, awaiting topology loopback"),
+    ("report failed", NO_GUEST, "the guest could not set up topology loopback"),
+    ("report command; exec sleep 1234", TIMEOUT, "kernel 6.12: timeout of 3 s, awaiting the command: some word")])
 def test_status_of_a_guest(script, status, words, emulated):
     run = lab("--timeout", 3, "--", "some", "word", env=emulated(script))
     assert run.returncode == status and words in run.stderr, run.stderr
@@ -125,7 +125,7 @@ def test_status_of_a_guest(script, status, words, emulated):
 def test_nothing_is_left_behind(number, emulated, tmp_path):
     """The signal goes only to the script, which has a session of its own, as kill(1) sends it. A shell that runs
     these tests in the background ignores SIGINT."""
-    lab("--", "true", env=emulated("say exit 0"))  # skips if there is no lab here
+    lab("--", "true", env=emulated("report exit 0"))  # skips if there is no lab here
     files = tmp_path / "files"
     files.mkdir()
     with subprocess.Popen([LAB, "--", "true"], env={**emulated("echo up; exec sleep 1234"), "TMPDIR": str(files)},

@@ -14,7 +14,7 @@ ANALYSIS = TREE / "analysis"
 KEPT = sorted((TREE / "tests/fixtures/raw").glob("*.json"))
 PACKAGES = "python3.9-minimal", "libpython3.9-minimal", "libpython3.9-stdlib", "libssl1.1"
 FLAGS = "-B", "-S", "-X", "utf8"
-# These lines of the front run only when advise reads an earlier answer.
+# Evaluates type hints that the front evaluates only when advise reads an earlier answer.
 IMPORT = """
 import sys, typing
 sys.path.insert(0, sys.argv[1])
@@ -50,7 +50,7 @@ def test_it_imports_all_of_the_front(python):
     assert (done.returncode, done.stdout) == (0, "(3, 9)\n"), done.stderr
 
 
-def test_kept_raw_lines_come_to_the_same(python, tmp_path):
+def test_kept_raw_lines_give_the_same_records(python, tmp_path):
     lines = tmp_path / "raw"
     lines.write_text("".join(json.dumps(json.loads(path.read_text())["raw"]) + "\n" for path in KEPT))
     for more in ("--json", "-"), ("--details",):

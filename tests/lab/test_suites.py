@@ -22,11 +22,11 @@ def _run(tmp_path):
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
 
-    def run(*asked, seconds=60):
+    def run(*suites, seconds=60):
         base = {"PATH": os.environ["PATH"], "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
         text = "".join("".join(part + "\0" for part in [*arguments, "", *(
             f"{name}={value}" for name, value in {**base, **variables}.items()), ""])
-            for arguments, variables in asked)
+            for arguments, variables in suites)
         ours, theirs = os.pipe()
         done = subprocess.run(["/usr/bin/python3", SUITES, str(seconds), str(theirs)],
                               cwd=tmp_path, pass_fds=[theirs], input=text, capture_output=True,

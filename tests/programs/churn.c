@@ -35,8 +35,8 @@ struct config {
 
 struct counts {
 	unsigned long sends;
-	unsigned long unsent;			   /* sends whose data were discarded */
-	unsigned long notifications, told, copied; /* read from error queues */
+	unsigned long unsent;				  /* sends whose data were discarded */
+	unsigned long notifications, completions, copied; /* read from error queues */
 };
 
 /* The connections of a thread, with both ends of each. */
@@ -114,7 +114,7 @@ static unsigned long read_notification(struct worker *w, int fd)
 	e = (struct sock_extended_err *)CMSG_DATA(CMSG_FIRSTHDR(&msg));
 	sends = e->ee_data - e->ee_info + 1;
 	w->counts.notifications++;
-	w->counts.told += sends;
+	w->counts.completions += sends;
 	if (e->ee_code & SO_EE_CODE_ZEROCOPY_COPIED)
 		w->counts.copied += sends;
 	return sends;
@@ -141,7 +141,7 @@ static void await_reset(int fd)
 		die("poll");
 }
 
-/* Returns how many whole sends a queue has: SIOCOUTQNSD: not sent; SIOCINQ: arrived. */
+/* Returns how many sends are unsent (SIOCOUTQNSD) or unread (SIOCINQ); none may be partial. */
 static unsigned long whole_sends(int fd, unsigned long request)
 {
 	int bytes;
@@ -281,7 +281,7 @@ static void add(struct counts *sum, const struct counts *of)
 	sum->sends += of->sends;
 	sum->unsent += of->unsent;
 	sum->notifications += of->notifications;
-	sum->told += of->told;
+	sum->completions += of->completions;
 	sum->copied += of->copied;
 }
 
@@ -314,7 +314,7 @@ int main(int argc, char **argv)
 		add(&sum, &workers[i].counts);
 	}
 	printf("{\"sends\": %lu, \"unsent\": %lu, "
-	       "\"notifications\": %lu, \"told\": %lu, \"copied\": %lu}\n",
-	       sum.sends, sum.unsent, sum.notifications, sum.told, sum.copied);
+	       "\"notifications\": %lu, \"completions\": %lu, \"copied\": %lu}\n",
+	       sum.sends, sum.unsent, sum.notifications, sum.completions, sum.copied);
 	return 0;
 }

@@ -128,8 +128,8 @@ static int observed(const struct config *c)
 static const struct row rows[] = {
 	{"port", 'p', "PORT", "to connect to", AT(port), .max = 65535},
 	{"sends", 'n', "N", "how many (20)", AT(sends), .max = 1000000},
-	{"zerocopy", 'z', NULL, "ask for zero-copy", .at = AT(zerocopy)},
-	{"refused", 'r', "N", "so many more, which the kernel refuses", AT(refused),
+	{"zerocopy", 'z', NULL, "request zero-copy", .at = AT(zerocopy)},
+	{"refused", 'r', "N", "further sends, which the kernel refuses", AT(refused),
 	 .max = 1000000},
 	{.name = NULL},
 };

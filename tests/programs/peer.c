@@ -350,7 +350,7 @@ static void send_all(const struct config *c, unsigned long sends)
 	}
 }
 
-static void say(void)
+static void print_counts(void)
 {
 	printf("{\"sends\": %lu, \"bytes\": %lu, \"failed\": %lu, \"errno\": %d, "
 	       "\"completions\": %lu, \"copied\": %lu, \"notifications\": %lu, "
@@ -365,7 +365,7 @@ static void follow_steps(const struct config *c)
 	unsigned long n;
 	char line[128];
 
-	say();
+	print_counts();
 	while (fgets(line, sizeof(line), stdin) && strcmp(line, "quit\n")) {
 		if (sscanf(line, "send %lu", &n) == 1)
 			send_all(c, n);
@@ -375,7 +375,7 @@ static void follow_steps(const struct config *c)
 			drain_all(c);
 		else if (!strcmp(line, "settle\n"))
 			settle_all(c);
-		say();
+		print_counts();
 	}
 }
 
@@ -391,7 +391,7 @@ static int transmit(const struct config *c)
 	else
 		send_all(c, c->sends);
 	drain_all(c);
-	say();
+	print_counts();
 	return 0;
 }
 
@@ -425,7 +425,7 @@ static const struct row rows[] = {
 	{"size", 's', "BYTES", "of each (16384)", AT(size), .max = 1 << 30},
 	{"by", 'b', "NAME", "send, sendmsg (default), sendmmsg, write or writev", AT(way),
 	 .read = read_way},
-	{"batch", 'm', "N", "sends a sendmmsg (8)", AT(batch), .max = BATCH_MAX},
+	{"batch", 'm', "N", "sends per sendmmsg (8)", AT(batch), .max = BATCH_MAX},
 	{"parts", 'v', "N", "of a send by sendmsg or writev (2); more are pages apart", AT(parts),
 	 .max = PARTS_MAX},
 	{"inflight", 'i', "N", "sends of a connection without a completion (16)", AT(inflight),
@@ -436,16 +436,17 @@ static const struct row rows[] = {
 	{"plain", 'P', NULL, "without MSG_ZEROCOPY", .at = AT(plain)},
 	{"without-option", 'w', NULL, "with MSG_ZEROCOPY, without SO_ZEROCOPY",
 	 .at = AT(without_option)},
-	{"timestamps", 't', "HOW", "have the kernel tell when: data or tsonly", AT(timestamps),
+	{"timestamps", 't', "HOW", "request timestamps: data or tsonly", AT(timestamps),
 	 .read = read_timestamps},
 	{"device", 'd', "NAME", "bind to it", .at = AT(device)},
-	{"tls", 'l', NULL, "have the kernel encrypt (kTLS)", .at = AT(tls)},
-	{"sockmap", 'k', NULL, "ask a BPF program of each message (sk_msg)", .at = AT(sockmap)},
+	{"tls", 'l', NULL, "let the kernel encrypt (kTLS)", .at = AT(tls)},
+	{"sockmap", 'k', NULL, "let a BPF program decide about each message (sk_msg)",
+	 .at = AT(sockmap)},
 	{"md5", '5', "ADDRESS", "sign what goes to it and comes from it (TCP-MD5)", .at = AT(md5)},
 	{"fast-open", 'f', NULL, "connect by the first send (MSG_FASTOPEN)", .at = AT(fast_open)},
 	{"defer", 'D', NULL, "connect when there are data (TCP_FASTOPEN_CONNECT)", .at = AT(defer)},
 	{"now", 'N', NULL, "wait for no room in the socket (MSG_DONTWAIT)", .at = AT(now)},
-	{"steps", 'S', NULL, "do what standard input says", .at = AT(steps)},
+	{"steps", 'S', NULL, "execute the lines of standard input", .at = AT(steps)},
 	{.name = NULL},
 };
 

@@ -58,7 +58,7 @@ static struct shared *shared;
 static atomic_bool stopped;
 static unsigned short port;
 
-static bool take_completions(int fd)
+static bool read_completions(int fd)
 {
 	char control[128];
 	struct msghdr msg = {.msg_control = control, .msg_controllen = sizeof(control)};
@@ -82,11 +82,11 @@ static void send_until_stopped(int fd, struct iovec (*buffers)[FIELDS_MAX])
 	while (!atomic_load_explicit(&stopped, memory_order_relaxed)) {
 		message.msg_iov = buffers[turn];
 		if (sendmsg(fd, &message, MSG_ZEROCOPY | MSG_NOSIGNAL) >= 0) {
-			take_completions(fd);
+			read_completions(fd);
 			turn = turn + 1 < config.buffers ? turn + 1 : 0;
 		} else if (errno != ENOBUFS) {
 			die("send");
-		} else if (!take_completions(fd) && poll(&wait, 1, 100) < 0) {
+		} else if (!read_completions(fd) && poll(&wait, 1, 100) < 0) {
 			die("poll");
 		}
 	}
@@ -280,11 +280,11 @@ static void read_seconds(struct argp_state *state, const char *text, void *at)
 
 static const struct row rows[] = {
 	{"size", 's', "BYTES", "of a send (65536)", AT(size), .max = 1 << 30},
-	{"threads", 't', "N", "a connection each (1)", AT(threads), .max = THREADS_MAX},
+	{"threads", 't', "N", "one connection each (1)", AT(threads), .max = THREADS_MAX},
 	{"seconds", 'd', "T", "measured (1)", AT(seconds), .read = read_seconds},
 	{"warmup", 'w', "T", "before (1)", AT(warmup), .read = read_seconds},
-	{"buffers", 'b', "N", "that take turns, of a thread (1)", AT(buffers), .max = 4096},
-	{"fields", 'f', "N", "pieces of memory a send is of (1)", AT(fields), .max = FIELDS_MAX},
+	{"buffers", 'b', "N", "buffers of a thread, used in turn (1)", AT(buffers), .max = 4096},
+	{"fields", 'f', "N", "pieces of memory per send (1)", AT(fields), .max = FIELDS_MAX},
 	{"address", 'a', "ADDRESS", "of the receiver (127.0.0.1)", .at = AT(address)},
 	{"netns", 'n', "NAME", "and its network namespace (ours)", .at = AT(netns)},
 	{"congestion", 'c', "NAME", "TCP congestion control (the system's)", .at = AT(congestion)},

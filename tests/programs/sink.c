@@ -17,7 +17,7 @@ struct config {
 
 static unsigned long accepted, received;
 
-static void take(int epoll, int listener)
+static void accept_connection(int epoll, int listener)
 {
 	struct epoll_event event = {.events = EPOLLIN};
 	int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK);
@@ -75,7 +75,7 @@ static int receive(const struct config *c)
 	while ((n = epoll_wait(epoll, found, 64, end ? 0 : -1)) > (end ? 1 : 0) || n < 0) {
 		for (i = 0; i < n; i++) {
 			if (found[i].data.fd == listener)
-				take(epoll, listener);
+				accept_connection(epoll, listener);
 			else if (found[i].data.fd == STDIN_FILENO)
 				end = end || read(STDIN_FILENO, rest, sizeof(rest)) <= 0;
 			else

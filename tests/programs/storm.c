@@ -219,7 +219,7 @@ static void be_a_process(unsigned int which)
 
 static const struct row rows[] = {
 	{"port", 'p', "PORT", "of a receiver on 127.0.0.1", AT(port), .max = 65535},
-	{"seed", 's', "N", "of all that is left to chance (1)", AT(seed), .max = ~0UL},
+	{"seed", 's', "N", "seed of all random choices (1)", AT(seed), .max = ~0UL},
 	{"threads", 't', "N", "of each process (2)", AT(threads), .max = THREADS_MAX},
 	{.name = NULL},
 };

@@ -190,7 +190,7 @@ static void wake(const struct config *c, int fd)
 		die(c->wake);
 }
 
-static void take(const struct io_uring_cqe *e)
+static void count_entry(const struct io_uring_cqe *e)
 {
 	if (e->user_data != IS_SEND) {
 		if (e->res != sizeof(wake_up) && e->res != -EBADF)
@@ -225,7 +225,7 @@ static void reap(struct ring *r, unsigned long *results, unsigned long *owed, un
 				die("io_uring_enter");
 			continue;
 		}
-		take(&r->cqes[head & *r->cq_mask]);
+		count_entry(&r->cqes[head & *r->cq_mask]);
 		if (r->cqes[head & *r->cq_mask].flags & IORING_CQE_F_NOTIF)
 			*owed -= *owed > 0;
 		else
@@ -268,20 +268,20 @@ static void drain(int fd)
 	char control[512];
 	struct msghdr msg = {.msg_control = control};
 	struct sock_extended_err *e;
-	unsigned long told = 0;
+	unsigned long completions = 0;
 
-	while (told < counts.sends) {
+	while (completions < counts.sends) {
 		msg.msg_controllen = sizeof(control);
 		if (recvmsg(fd, &msg, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) {
 			poll(&(struct pollfd){.fd = fd}, 1, -1);
 			continue;
 		}
 		e = (void *)CMSG_DATA(CMSG_FIRSTHDR(&msg));
-		told += e->ee_data - e->ee_info + 1;
+		completions += e->ee_data - e->ee_info + 1;
 		if (e->ee_code & SO_EE_CODE_ZEROCOPY_COPIED)
 			counts.copied += e->ee_data - e->ee_info + 1;
 	}
-	counts.completions = told;
+	counts.completions = completions;
 }
 
 /* Sends one after the other: each has ended before the next is submitted, so none is cut. */
@@ -377,12 +377,12 @@ static const struct row rows[] = {
 	{"size", 's', "BYTES", "of each (16384)", AT(size), .max = 1 << 30},
 	{"by", 'b', "NAME", "send, sendmsg, send-zc (default) or sendmsg-zc", AT(operation),
 	 .read = read_operation},
-	{"report", 'r', NULL, "ask whether a send was copied", .at = AT(report)},
-	{"worker", 'w', NULL, "have a worker thread send", .at = AT(worker)},
-	{"poll", 'q', NULL, "have a thread of the kernel take submissions", .at = AT(poll)},
+	{"report", 'r', NULL, "request a report of copies", .at = AT(report)},
+	{"worker", 'w', NULL, "let a worker thread send", .at = AT(worker)},
+	{"poll", 'q', NULL, "let a kernel thread read submissions", .at = AT(poll)},
 	{"flag", 'f', NULL, "with SO_ZEROCOPY and MSG_ZEROCOPY, as by sendmsg()", .at = AT(option)},
-	{"linked", 'l', "N", "link so many sends to a read that another syscall sets off",
-	 AT(linked), .max = ENTRIES - 1},
+	{"linked", 'l', "N", "link N sends to a read that another syscall completes", AT(linked),
+	 .max = ENTRIES - 1},
 	{"wake", 'k', "NAME", "that is: write (default), sendto, sendmsg or sendmmsg",
 	 .at = AT(wake)},
 	{"md5", '5', "ADDRESS", "sign what goes to it and comes from it (TCP-MD5)", .at = AT(md5)},
@@ -390,7 +390,7 @@ static const struct row rows[] = {
 	{"unmapped", 'm', NULL, "send from memory that cannot be read", .at = AT(unmapped)},
 	{"cancelled", 'c', NULL, "with --linked: each read fails, and cancels its sends",
 	 .at = AT(cancelled)},
-	{"probe", 'P', NULL, "only see whether the kernel can do it", .at = AT(probe)},
+	{"probe", 'P', NULL, "only test whether the kernel can do it", .at = AT(probe)},
 	{.name = NULL},
 };
 

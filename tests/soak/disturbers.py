@@ -16,7 +16,7 @@ from functools import partial
 from conftest import ANALYZE, LOADGEN, PATIENCE_S, PROGRAMS, Receiver, check, run, veth_pair
 from test_errors import descend
 from test_serve import ACCEPTED, CONTROL, CPU_TIME, DATA, MESSAGE, STATE, begin, hello, message
-from test_strangers import Liar, tell
+from test_strangers import Liar, reply_message
 from test_sweep import TINY, lines, once
 
 VARIANTS = ("twocopy", "onecopy", "zerocopy", "write", "writev", "sendfile", "splice")
@@ -322,8 +322,8 @@ def liars(soak, chance):
                  chance.choice((n, n, n, chance.randrange(1 << 32))),
                  chance.choice((slot, slot, slot, chance.randrange(1 << 32)))]
         values = (value, value, peer.received, number(chance))
-        return chance.choice(([tell(*reply, chance.choice(values), chance.choice(values))],) * 9 +
-                             ([], [tell(*reply, value)] * 2))
+        return chance.choice(([reply_message(*reply, chance.choice(values), chance.choice(values))],) * 9 +
+                             ([], [reply_message(*reply, value)] * 2))
 
     with Liar(lie) as there:
         finish(soak, [LOADGEN, "--peer", there.peer, "--duration", "0.2", "--warmup", "0"], 0.2)

@@ -26,9 +26,9 @@ def bpf_objects(pid):
     found = {}
     for path in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
         with contextlib.suppress(FileNotFoundError):
-            told = path.read_text()
-            if kind := KIND.search(told):
-                found[kind[1], int(kind[2])] = int(MEMORY.search(told)[1]) if kind[1] == "map" else 0
+            text = path.read_text()
+            if kind := KIND.search(text):
+                found[kind[1], int(kind[2])] = int(MEMORY.search(text)[1]) if kind[1] == "map" else 0
     return found
 
 

@@ -6,7 +6,6 @@ descriptors must stay constant, each record must be valid, and nothing may be le
 
 The seed decides the actions, not their times. Status 0; 1 if a check fails; 3 if this system cannot; 130 after an
 interrupt, with the results so far.
-
 """
 
 import argparse
@@ -61,7 +60,7 @@ class Watched:
     def __init__(self, name, process):
         self.name, self.process, self.samples = name, process, []
 
-    def look(self):
+    def sample(self):
         if self.process.poll() is not None:
             raise Wrong(f"{self.name}: ended, status {self.process.returncode}")
         self.samples.append(held.held(self.process.pid))
@@ -121,7 +120,7 @@ class Soak:
         return test_interval.lines(self.output(name).read_text())
 
 
-def go_on(soak, stack):
+def start_watched(soak, stack):
     """Starts the watched programs; returns when each works."""
     log = soak.output(SERVE)
     soak.serve = stack.enter_context(Serve(program=(
@@ -138,7 +137,7 @@ def go_on(soak, stack):
         if not eventually(lambda name=name: soak.lines(name) or soak.records(name).stat().st_size):
             raise Wrong(f"{name}: is not at work: {soak.output(name).read_text()}")
     for program in soak.programs:
-        program.look()
+        program.sample()
 
 
 def watch(soak):
@@ -148,7 +147,7 @@ def watch(soak):
         if soak.stop.wait(every) or soak.wrong:
             return
         for program in soak.programs:
-            program.look()
+            program.sample()
 
 
 def disturb(soak):
@@ -175,7 +174,7 @@ def serve_rests(soak):
     before = program.samples[0].threads, program.samples[0].descriptors
     if not eventually(lambda: holds() == before):
         raise Wrong(f"{SERVE}: threads, descriptors {holds()} after all is over, {before} before")
-    program.look()
+    program.sample()
     result = send(soak.serve.peer, "--messages", 20)
     if result.returncode:
         raise Wrong(f"{SERVE}: serves nobody any more: {result.stderr}")
@@ -189,7 +188,7 @@ def interrupt(program):
 
 def soak_through(soak):
     with contextlib.ExitStack() as stack:
-        go_on(soak, stack)
+        start_watched(soak, stack)
         disturb(soak)
         serve_rests(soak)
         for program in soak.programs[-len(COMMANDS):]:
@@ -258,7 +257,7 @@ def judge_rest(soak, bpf_before):
         soak.fail(f"left behind: {files}")
 
 
-def tell(soak):
+def print_results(soak):
     print(table(["held", "at first", "at last", "at most"],
                 [row for program in soak.programs if program.samples for row in program.rows()]),
           end="\n\n")
@@ -306,7 +305,7 @@ def carry_out(options, folder):
         if not interrupted:
             judge_programs(soak)
         judge_rest(soak, bpf_before)
-        tell(soak)
+        print_results(soak)
         return 130 if interrupted else int(bool(soak.wrong))
 
 
@@ -314,7 +313,7 @@ def main():
     options = parse_options()
     if os.geteuid() or not CAN_MEASURE:
         print("soak: needs root" if os.geteuid() else
-              "soak: sends cannot be timed here: analyze doctor says why", file=sys.stderr)
+              "soak: sends cannot be timed here: analyze doctor shows why", file=sys.stderr)
         return 3
     os.environ[MARK] = str(os.getpid())  # not in our own, as the kernel shows it
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the soak sends SIGQUIT on purpose

@@ -32,7 +32,7 @@ def test_a_descriptor_now_and_then_is_found():
     assert growth(samples("descriptors", lambda n: 50 + n // 5))
 
 
-def test_of_this_process():
+def test_what_this_process_holds():
     before = held(os.getpid())
     ends = os.pipe()
     after = held(os.getpid())

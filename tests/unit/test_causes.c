@@ -52,11 +52,11 @@ static size_t code(const struct features *context, const char *function,
 static struct call_site call_sites[CALL_SITES_MAX];
 static __u32 call_site_count;
 
-static __u32 cause_at(__u64 at, __u64 caller, __u64 second, __u64 third, __u32 asked)
+static __u32 cause_at(__u64 at, __u64 caller, __u64 second, __u64 third, __u32 kinds)
 {
 	struct frame frame = {at, {caller, second, third}};
 
-	return classify__frame(call_sites, call_site_count, &frame, asked);
+	return classify__frame(call_sites, call_site_count, &frame, kinds);
 }
 
 /* Returns a stack's cause; names: innermost first, below the kernel's own top frames. */
@@ -95,7 +95,7 @@ static void test_causes_of_replaced_pages(void **state)
 			 CAUSE_TUN);
 }
 
-static void test_the_device_tells_loopback_from_other_local_delivery(void **state)
+static void test_the_device_distinguishes_loopback_from_other_local_delivery(void **state)
 {
 	const char *const *stack =
 		STACK("skb_copy_ubufs", "__netif_receive_skb_core", "process_backlog");
@@ -162,7 +162,7 @@ static void test_the_innermost_place_wins(void **state)
 			 CAUSE_LOOPBACK);
 }
 
-static void test_the_device_tells_why_segments_share_no_pages(void **state)
+static void test_the_device_shows_why_segments_share_no_pages(void **state)
 {
 	const char *const *stack = STACK("skb_segment", "validate_xmit_skb");
 
@@ -231,12 +231,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_causes_of_replaced_pages),
-		cmocka_unit_test(test_the_device_tells_loopback_from_other_local_delivery),
+		cmocka_unit_test(test_the_device_distinguishes_loopback_from_other_local_delivery),
 		cmocka_unit_test(test_a_tap_may_get_it_before_it_is_delivered),
 		cmocka_unit_test(test_causes_by_programs),
 		cmocka_unit_test(test_causes_of_pulled_data),
 		cmocka_unit_test(test_the_innermost_place_wins),
-		cmocka_unit_test(test_the_device_tells_why_segments_share_no_pages),
+		cmocka_unit_test(test_the_device_shows_why_segments_share_no_pages),
 		cmocka_unit_test(test_a_place_is_of_its_copier_only),
 		cmocka_unit_test(test_an_outer_place_must_be_near),
 		cmocka_unit_test(test_what_fits_no_row_is_not_guessed),

@@ -18,10 +18,10 @@
 #include "native/kernel.h"
 #include "native/seeds.h"
 
-#define SEEN  2 /* a count; 0 is TALLY_NONE, 1 TALLY_FULL */
+#define SEEN  2 /* cause counters; see CAUSE_COUNTER_NONE */
 #define OTHER 3
 
-enum copies { ALL_COPIED, NONE_COPIED, SOME_COPIED, SOME_IN_SILENCE, TWO_CAUSES };
+enum copies { ALL_COPIED, NONE_COPIED, SOME_COPIED, SOME_UNFLAGGED, TWO_CAUSES };
 
 struct truth {
 	__u64 sends, flagged, unflagged, seen, other, unexplained;
@@ -34,7 +34,7 @@ static void add_run(struct plan_of_sends *plan, __u32 first, __u64 *random, enum
 
 	ubuf->first = first;
 	ubuf->sends = 1 + kernel__random(random, 3);
-	ubuf->flagged = copied && (copies != SOME_IN_SILENCE || kernel__random(random, 2));
+	ubuf->flagged = copied && (copies != SOME_UNFLAGGED || kernel__random(random, 2));
 	ubuf->cause_counters = copied ? 1 << SEEN : 0;
 	if (copied && copies == TWO_CAUSES)
 		ubuf->cause_counters = 1 << (kernel__random(random, 2) ? SEEN : OTHER);
@@ -280,7 +280,7 @@ static void test_a_window_that_opens(void **state)
 }
 
 /* Another CPU or a reader may be faster than a socket's first report: earlier sends are missed. */
-static void test_earlier_sends_are_counted_apart(void **state)
+static void test_earlier_sends_are_counted_separately(void **state)
 {
 	struct plan_of_sends plan = {.cpus = 1, .before = 4};
 	struct as_read read;
@@ -390,7 +390,7 @@ int main(void)
 		cmocka_unit_test(test_skipped_programs),
 		cmocka_unit_test(test_sockets_in_turn),
 		cmocka_unit_test(test_a_window_that_opens),
-		cmocka_unit_test(test_earlier_sends_are_counted_apart),
+		cmocka_unit_test(test_earlier_sends_are_counted_separately),
 		cmocka_unit_test(test_a_window_that_closes),
 		cmocka_unit_test(test_a_closed_socket),
 		cmocka_unit_test(test_references),

@@ -58,7 +58,7 @@ def test_a_failure():
     assert record["started"].endswith("Z") and record["load"] == raw["load"]
 
 
-@pytest.mark.parametrize("others, sender, receiver, pressure, busy, said", [
+@pytest.mark.parametrize("others, sender, receiver, pressure, busy, disturbed", [
     (0.00, 0.00, 0.00, 0.0, 2, None), (0.25, 0.00, 0.00, 0.0, 2, "other programs took 25 % of the CPUs' time"),
     (0.10, 0.10, 0.40, 0.0, 2, "the receiver waited for a CPU in 40 % of the time in which it could run"),
     (0.10, 0.30, 0.00, 0.0, 2, "the sender waited for a CPU in 30 % of the time in which it could run"),
@@ -67,7 +67,7 @@ def test_a_failure():
     (0.10, 0.75, 0.60, 0.0, 4, "the sender waited for a CPU in 75 % of the time in which it could run"),
     (0.10, 0.10, 0.10, 0.9, 2, None), (0.10, None, None, 0.9, 2, "something waited for a CPU in 90 % of the time"),
     (None, 0.90, 0.90, 0.9, 2, None)])  # too short a window
-def test_what_disturbs_a_run(others, sender, receiver, pressure, busy, said):
+def test_what_disturbs_a_run(others, sender, receiver, pressure, busy, disturbed):
     raw = named("copying_load")
     own = raw["app"]["user_s"] + raw["app"]["system_s"] + sum(raw["app"]["receiver"].values())
     raw["load"]["threads"], raw["host"]["nproc"] = busy // 2, 2
@@ -77,7 +77,7 @@ def test_what_disturbs_a_run(others, sender, receiver, pressure, busy, said):
         "stat": None if others is None else f"cpu {busy_ticks} 0 0 {10**6 - busy_ticks} 0 0 0 0",
         **{side: None if waited is None else [round(1e9 * (1 - waited)), round(1e9 * waited)]
            for side, waited in (("sender", sender), ("receiver", receiver))}})
-    assert record_of(raw)["noise"]["disturbed"] == said
+    assert record_of(raw)["noise"]["disturbed"] == disturbed
 
 
 @given(st.lists(st.integers(0, (1 << 42) - 1), min_size=1, max_size=60),
@@ -169,7 +169,7 @@ ANYTHING = st.recursive(st.none() | st.booleans() | st.integers() | st.floats(al
 
 
 @given(st.sampled_from(KEPT), st.data())
-def test_any_damage_makes_a_record_or_says_what_is_wrong(path, data):
+def test_any_damage_makes_a_record_or_an_error_message(path, data):
     raw, _ = kept(path)
     place = data.draw(st.sampled_from(list(leaves(raw))))
     *parents, last = place[:data.draw(st.integers(1, len(place)))]

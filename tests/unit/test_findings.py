@@ -31,7 +31,7 @@ def test_findings_are_as_kept():
 
 
 @pytest.mark.parametrize("name", FACTS)
-def test_zero_copy_works_only_where_nothing_speaks_against_it(name):
+def test_zero_copy_works_only_without_findings_against_it(name):
     f = FACTS[name]
     refused = sum(sends for _, _, sends in f.refused)
     sent = (f.completions or 0) > 0 and f.requests > f.ignored + refused
@@ -39,8 +39,8 @@ def test_zero_copy_works_only_where_nothing_speaks_against_it(name):
               (f.unexplained or 0) > 0 or f.completions < 100 or f.lost > f.requests / 100 or
               f.outstanding > f.requests / 10)
     assert ("works" in codes(name)) == (not doubts)
-    for said in findings_of.told(name), findings_of.told(name, brief=True):
-        assert any("works" in why for why, _ in said) == (not doubts)
+    for found in findings_of.paragraphs(name), findings_of.paragraphs(name, brief=True):
+        assert any("works" in why for why, _ in found) == (not doubts)
 
 
 @pytest.mark.parametrize("name, expected", [
@@ -62,11 +62,11 @@ def test_codes(name, expected):
 
 
 def test_the_order_of_two_causes_does_not_matter():
-    one, other = (findings_of.told(f"two causes, the final one {place}") for place in ("first", "last"))
+    one, other = (findings_of.paragraphs(f"two causes, the final one {place}") for place in ("first", "last"))
     assert one == other
 
 
-def test_what_comes_by_io_uring_is_not_told_to_leave_out_a_flag():
+def test_sends_by_io_uring_are_not_advised_to_leave_out_a_flag():
     (finding,) = rules.of_facts([FACTS["by io_uring, copied"]])
     assert "IORING_OP_SEND" in finding.remedy and "MSG_ZEROCOPY" not in finding.remedy
 
@@ -120,15 +120,15 @@ def others_of(tcp=0.0, zerocopy=0.0, **sent):
     return facts.Others({name: count / 10 for name, count in size.items()}, size, zerocopy, tcp / 10, tcp)
 
 
-@pytest.mark.parametrize("others, said", [
+@pytest.mark.parametrize("others, sentence", [
     (others_of(tcp=1e6, unix=400.0), None),
     (others_of(tcp=486.0, udp=5e7), "99.9 % of its bytes go by UDP; only TCP is analysed"),
     (others_of(tcp=1e6, udp=1e6, unix=2e6),
      "25 % of its bytes go by UDP and 50 % of its bytes go by Unix sockets; only TCP is analysed"),
     (others_of(tcp=1e9, udp=1e3, zerocopy=2.0), "0.1 % of its bytes go by UDP and 2 sends by UDP or another protocol "
      "requested zero-copy; only TCP is analysed")])
-def test_other_protocols_are_told_by_their_bytes(others, said):
-    assert [words.sentence([finding]) for finding in rules.of_facts([], others)] == ([said] if said else [])
+def test_other_protocols_are_compared_by_their_bytes(others, sentence):
+    assert [words.sentence([finding]) for finding in rules.of_facts([], others)] == ([sentence] if sentence else [])
 
 
 SENDS = st.one_of(st.integers(0, 5), st.integers(0, 1 << 40)).map(float)
@@ -166,10 +166,10 @@ def test_texts_have_what_findings_have(all_facts, others):
         assert finding.code != "refused_send_buffer_full"
         assert not finding.device or "DEV" not in (finding.remedy or "").replace("DEV | grep tnl", "")
     one_a_paragraph = [finding for finding in found if not words.is_copied(finding)]
-    said = words.paragraphs(found)
+    paragraphs = words.paragraphs(found)
     copied = {finding.interface for finding in found if words.is_copied(finding)}
-    assert len(said) == len(one_a_paragraph) + len(copied)
-    for why, _ in said:
+    assert len(paragraphs) == len(one_a_paragraph) + len(copied)
+    for why, _ in paragraphs:
         assert sentence(why).isprintable()
         assert all(float(share) <= 100 for share in re.findall(r"([0-9.]+) %", why))
     for finding in found:

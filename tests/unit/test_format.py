@@ -26,7 +26,7 @@ def test_c_sources_are_formatted():
     assert done.returncode == 0, done.stderr
 
 
-def test_no_merge_is_left_over():
+def test_no_merge_left_a_file_or_a_marker():
     git = ["git", "-c", f"safe.directory={ROOT}", "-C", ROOT]
     try:
         tracked = subprocess.run([*git, "ls-files"], stdout=subprocess.PIPE, text=True, check=True).stdout

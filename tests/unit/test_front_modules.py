@@ -21,13 +21,13 @@ print(json.dumps([[getattr(module, "__file__", None) for module in list(sys.modu
 
 def imported():
     """Returns the modules in analysis/, and those that are neither there nor Python's own."""
-    said = subprocess.run([sys.executable, "-I", "-B", "-S", "-c", IMPORT.format(analysis=str(ANALYSIS))],
+    output = subprocess.run([sys.executable, "-I", "-B", "-S", "-c", IMPORT.format(analysis=str(ANALYSIS))],
                           stdout=subprocess.PIPE, check=True, timeout=60).stdout
-    files, folders = json.loads(said)
+    files, folders = json.loads(output)
     files = [pathlib.Path(file).resolve() for file in files if file]
     own = [file.relative_to(ANALYSIS) for file in files if ANALYSIS in file.parents]
-    known = [ANALYSIS, *(pathlib.Path(folder).resolve() for folder in folders)]
-    return own, [file for file in files if not set(known) & set(file.parents)
+    folders = [ANALYSIS, *(pathlib.Path(folder).resolve() for folder in folders)]
+    return own, [file for file in files if not set(folders) & set(file.parents)
                  or {"site-packages", "dist-packages"} & set(file.parts)]
 
 

@@ -81,7 +81,7 @@ static void test_a_function_of_a_module_ends_where_the_nearest_begins(void **sta
 	assert_int_equal(s[0].code.to, 0xffffffffc0000030);
 }
 
-static void test_a_variable_is_found_where_one_is_asked_for(void **state)
+static void test_a_variable_is_found_where_one_is_requested(void **state)
 {
 	struct kernel_symbol s[] = {{.name = "other"}, {.name = "taps", .data = true}};
 
@@ -214,7 +214,7 @@ int main(void)
 		cmocka_unit_test(test_a_line_without_an_address_names_nothing),
 		cmocka_unit_test(test_a_function_ends_where_the_next_begins),
 		cmocka_unit_test(test_a_function_of_a_module_ends_where_the_nearest_begins),
-		cmocka_unit_test(test_a_variable_is_found_where_one_is_asked_for),
+		cmocka_unit_test(test_a_variable_is_found_where_one_is_requested),
 		cmocka_unit_test(test_an_address_lies_in_the_nearest_function),
 		cmocka_unit_test(test_variants_are_found_and_cold_parts_are_not),
 		cmocka_unit_test(test_hidden_addresses_leave_the_name),

@@ -85,7 +85,7 @@ static void survives(const char *const *given, size_t count)
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-static void every_option_of_a_load_is_told(void **state)
+static void every_option_of_a_load_is_passed_on(void **state)
 {
 	survives(messages, COUNT(messages));
 	survives(borrowed, COUNT(borrowed));
@@ -119,7 +119,7 @@ static void no_option_is_forgotten_here(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_option_of_a_load_is_told),
+		cmocka_unit_test(every_option_of_a_load_is_passed_on),
 		cmocka_unit_test(no_option_is_forgotten_here),
 	};
 

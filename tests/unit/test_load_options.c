@@ -55,7 +55,7 @@ static unsigned int inflight(const char *size)
 	return cell_of(&o, 0, 0, 0).inflight;
 }
 
-static void as_much_is_in_flight_of_small_messages_as_of_large_ones(void **state)
+static void as_many_bytes_are_in_flight_of_small_messages_as_of_large_ones(void **state)
 {
 	assert_int_equal(inflight("64"), 1024);
 	assert_int_equal(inflight("4K"), 256);
@@ -104,7 +104,7 @@ static void links_are_what_varies_last(void **state)
 	assert_int_equal(read_options(&o, "link", "loopback,token-ring", NULL), -EINVAL);
 }
 
-static void two_of_size_fields_and_field_size_say_the_third(void **state)
+static void two_of_size_fields_and_field_size_give_the_third(void **state)
 {
 	struct load_options o;
 
@@ -299,7 +299,7 @@ static void select_is_refused_by_name_and_left_out_of_all(void **state)
 	assert_non_null(load__impossible(&l, why, sizeof(why)));
 }
 
-static void workloads_keep_their_options_apart(void **state)
+static void workloads_have_separate_options(void **state)
 {
 	struct load_options o;
 
@@ -316,8 +316,8 @@ int main(void)
 		cmocka_unit_test(nothing_given_is_a_load),
 		cmocka_unit_test(lists_make_a_grid),
 		cmocka_unit_test(links_are_what_varies_last),
-		cmocka_unit_test(as_much_is_in_flight_of_small_messages_as_of_large_ones),
-		cmocka_unit_test(two_of_size_fields_and_field_size_say_the_third),
+		cmocka_unit_test(as_many_bytes_are_in_flight_of_small_messages_as_of_large_ones),
+		cmocka_unit_test(two_of_size_fields_and_field_size_give_the_third),
 		cmocka_unit_test(impossible_values_are_refused_by_name),
 		cmocka_unit_test(contradictions_are_refused),
 		cmocka_unit_test(what_is_sent_from_when_and_on_what_socket),
@@ -326,7 +326,7 @@ int main(void)
 		cmocka_unit_test(processors_are_split_in_halves),
 		cmocka_unit_test(models_vary_before_connections),
 		cmocka_unit_test(select_is_refused_by_name_and_left_out_of_all),
-		cmocka_unit_test(workloads_keep_their_options_apart),
+		cmocka_unit_test(workloads_have_separate_options),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

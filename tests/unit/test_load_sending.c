@@ -25,7 +25,7 @@ static void picks_in_order_take_each_field_in_turn(void **state)
 		assert_int_equal(picker__field(&p, 77, n / 5, n % 5), (first + n) % 12);
 }
 
-static void connections_begin_apart(void **state)
+static void connections_begin_at_different_fields(void **state)
 {
 	struct picker p = {.count = 1 << 20, .fields = 8};
 
@@ -33,7 +33,7 @@ static void connections_begin_apart(void **state)
 		assert_true(picker__field(&p, c, 0, 0) != picker__field(&p, c + 1, 0, 0));
 }
 
-static void random_picks_are_even_and_can_be_had_again(void **state)
+static void random_picks_are_even_and_reproducible(void **state)
 {
 	struct picker p = {.count = 50, .fields = 8, .seed = 9, .random = true};
 	struct picker other = {.count = 50, .fields = 8, .seed = 10, .random = true};
@@ -125,7 +125,7 @@ static void the_receiver_follows_every_pick(void **state)
 	}
 }
 
-static void fields_lie_apart_as_asked(void **state)
+static void fields_lie_apart_as_requested(void **state)
 {
 	struct load load = {0};
 
@@ -238,10 +238,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(picks_in_order_take_each_field_in_turn),
-		cmocka_unit_test(connections_begin_apart),
-		cmocka_unit_test(random_picks_are_even_and_can_be_had_again),
+		cmocka_unit_test(connections_begin_at_different_fields),
+		cmocka_unit_test(random_picks_are_even_and_reproducible),
 		cmocka_unit_test(the_receiver_follows_every_pick),
-		cmocka_unit_test(fields_lie_apart_as_asked),
+		cmocka_unit_test(fields_lie_apart_as_requested),
 		cmocka_unit_test(memory_is_limited_by_control_groups),
 		cmocka_unit_test(memory_is_summed_as_it_is_taken),
 		cmocka_unit_test(mapped_memory_is_aligned),

@@ -75,7 +75,7 @@ static void a_message_comes_in_parts(void **state)
 	assert_memory_equal(&got, &m, sizeof(m));
 }
 
-static void others_are_told_from_other_versions(void **state)
+static void other_programs_are_distinguished_from_other_versions(void **state)
 {
 	struct wire_message m = full, wire, got = {0};
 	size_t so_far = 0;
@@ -134,7 +134,7 @@ static void a_secret_is_of_the_key_and_both_nonces(void **state)
 	assert_memory_not_equal(one, two, SECRET_BYTES);
 }
 
-static void silence_and_ends_are_told_apart(void **state)
+static void silence_and_ends_are_distinguished(void **state)
 {
 	struct wire_message got;
 	int pair[2];
@@ -186,11 +186,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_message_survives),
 		cmocka_unit_test(a_message_comes_in_parts),
-		cmocka_unit_test(others_are_told_from_other_versions),
+		cmocka_unit_test(other_programs_are_distinguished_from_other_versions),
 		cmocka_unit_test(text_always_ends),
 		cmocka_unit_test(each_byte_of_a_message_is_signed),
 		cmocka_unit_test(a_secret_is_of_the_key_and_both_nonces),
-		cmocka_unit_test(silence_and_ends_are_told_apart),
+		cmocka_unit_test(silence_and_ends_are_distinguished),
 		cmocka_unit_test(a_reset_connection_is_a_closed_one),
 	};
 

@@ -83,7 +83,7 @@ static void completions_of_what_was_not_sent_are_refused(void **state)
 	free(l);
 }
 
-static void a_full_table_says_so(void **state)
+static void a_full_table_reports_no_room(void **state)
 {
 	struct inflight *l = inflight__create(1, UINT32_MAX);
 	uint32_t sent = 0;
@@ -173,7 +173,7 @@ int main(void)
 		cmocka_unit_test(what_was_freed_last_comes_first),
 		cmocka_unit_test(numbers_wrap_and_come_out_of_order),
 		cmocka_unit_test(completions_of_what_was_not_sent_are_refused),
-		cmocka_unit_test(a_full_table_says_so),
+		cmocka_unit_test(a_full_table_reports_no_room),
 		cmocka_unit_test(completions_are_parsed_for_both_families),
 		cmocka_unit_test(other_errors_are_no_completions),
 		cmocka_unit_test(every_variant_is_complete),

@@ -47,10 +47,10 @@ def test_a_sample(count, data):
     assert pairs("--sample", each, "--seed", seed, *hosts)[1] == found
 
 
-@pytest.mark.parametrize("arguments,said", [
+@pytest.mark.parametrize("arguments,message", [
     (("--ring", "a"), "a: one host makes no pair; name two or more"),
     (("--ring", "a", "b", "a"), "a: named twice; name each host once"),
     (("--sample", "2", "a", "b"), "--sample 2: give 1 to 1, of 2 hosts"),
     (("a", "b"), "one of the arguments --ring --sample is required")])
-def test_bad_input_is_one_line(arguments, said):
-    assert pairs(*arguments) == (2, [], f"pairs: {said}\n")
+def test_bad_input_is_one_line(arguments, message):
+    assert pairs(*arguments) == (2, [], f"pairs: {message}\n")

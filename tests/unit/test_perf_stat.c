@@ -52,7 +52,7 @@ static double clock_of(const char *text)
 	return strtod(line, NULL);
 }
 
-static void counts_while_told_to(void **state)
+static void counts_while_enabled(void **state)
 {
 	struct perf_stat *p = start("cpu-clock");
 	char *text;
@@ -75,7 +75,7 @@ static void counts_while_told_to(void **state)
 	free(text);
 }
 
-static void what_it_says_is_the_reason(void **state)
+static void its_message_is_the_reason(void **state)
 {
 	struct perf_stat *p = NULL;
 	char why[256] = "", *names;
@@ -89,7 +89,7 @@ static void what_it_says_is_the_reason(void **state)
 	assert_null(strchr(why, '\n'));
 }
 
-static void without_perf_says_so(void **state)
+static void without_perf_names_the_reason(void **state)
 {
 	char *path = strdup(getenv("PATH")), *names;
 
@@ -103,9 +103,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(is_listed),
-		cmocka_unit_test(counts_while_told_to),
-		cmocka_unit_test(what_it_says_is_the_reason),
-		cmocka_unit_test(without_perf_says_so),
+		cmocka_unit_test(counts_while_enabled),
+		cmocka_unit_test(its_message_is_the_reason),
+		cmocka_unit_test(without_perf_names_the_reason),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,29 +75,29 @@ def wrong(answer, crossing):
                 answer.kind]
 
 
-def test_each_look_can_decide():
-    assert all(judge.judge_one(judge.paired([1.0] * look), alpha=WRONG).verdict == judge.BETTER
-               for look in LOOKS)
+def test_each_analysis_can_decide():
+    assert all(judge.judge_one(judge.paired([1.0] * blocks), alpha=WRONG).verdict == judge.BETTER
+               for blocks in LOOKS)
 
 
 @pytest.mark.simulation
 @pytest.mark.parametrize("noise", [normal, skewed, two_modes])
 @pytest.mark.parametrize("spread", [0.03, 0.15])
 def test_hardly_ever_is_an_answer_wrong(noise, spread):
-    said, lies = 0, 0
+    answered, wrong_answers = 0, 0
     for seed in range(60):
         crossing = math.exp(random.Random(seed).uniform(math.log(1500), math.log(700_000)))
         search = searched(Machine(crossing, noise, spread, drift=0.002, seed=seed))
         for answer in (search.answer(against, "cpu") for against in ("twocopy", "onecopy")):
-            said += answer.kind not in ("alike", "unknown")
-            lies += wrong(answer, crossing)
-    assert lies <= 1, lies
-    assert said >= 80  # of 120: it does answer
+            answered += answer.kind not in ("alike", "unknown")
+            wrong_answers += wrong(answer, crossing)
+    assert wrong_answers <= 1, wrong_answers
+    assert answered >= 80  # of 120: it does answer
 
 
 @settings(max_examples=40)
 @given(st.floats(600, 2_000_000), st.integers(0, 2**32))
-def test_of_a_quiet_machine_the_bracket_is_next_to_the_truth(crossing, seed):
+def test_on_a_quiet_machine_the_bracket_is_next_to_the_truth(crossing, seed):
     # Close to an end, both the right answer and "no difference there" are correct.
     assume(all(abs(math.log(crossing / size)) > 0.1 for size in (SIZES[0], SIZES[-1])))
     search = searched(Machine(crossing, spread=0.001, seed=seed), 10 * BLOCKS)
@@ -113,7 +113,7 @@ def test_of_a_quiet_machine_the_bracket_is_next_to_the_truth(crossing, seed):
 
 @pytest.mark.simulation
 @pytest.mark.parametrize("noise", [normal, skewed, two_modes])
-def test_of_no_difference_it_hardly_ever_advises(noise):
+def test_without_a_difference_it_hardly_ever_advises(noise):
     advised = 0
     for seed in range(100):
         answers = searched(Machine(1, noise, 0.08, slope=0, seed=seed)).answers()
@@ -130,7 +130,7 @@ def test_no_size_is_tried_for_nothing():
     assert {answer.kind for answer in search.answers()} == {"alike"}
 
 
-def test_before_the_first_look_it_names_what_that_takes():
+def test_before_the_first_analysis_it_names_what_that_takes():
     search = searched(Machine(30_000, spread=0.1, seed=1), LOOKS[0] - 1)
     answers = search.answers()
     assert not any(answer.ratios for answer in answers)
@@ -170,21 +170,21 @@ class Progress:
 
 def test_one_block_is_not_many():
     result = Result(dataclasses.replace(PATH, words="none was copied."), [], 1, 1.0, None, False)
-    told = " ".join(" ".join(text.lines(result)).split())
-    assert "; 1 block of three short runs in 1 s" in told
+    words = " ".join(" ".join(text.lines(result)).split())
+    assert "; 1 block of three short runs in 1 s" in words
 
 
-def test_disturbed_blocks_are_discarded_and_told():
+def test_disturbed_blocks_are_discarded_and_reported():
     result = decide(Disturbed(30_000, spread=0.001, seed=5), Progress())
     assert {(one.kind, one.worse, one.better) for one in result.answers if one.metric == "cpu"} == {
         ("from", 16 << 10, 32 << 10)}
     assert len(result.discarded) == result.blocks // 2
-    told = " ".join(" ".join(text.lines(result)).split())
-    assert f"{len(result.discarded)} of {result.blocks + len(result.discarded)} blocks discarded: other" in told
+    words = " ".join(" ".join(text.lines(result)).split())
+    assert f"{len(result.discarded)} of {result.blocks + len(result.discarded)} blocks discarded: other" in words
 
 
-@pytest.mark.parametrize("crossing, slope, seed, told", [(1e5, 0.03, 5, False), (2e5, 0.06, 1, True)])
-def test_no_time_is_promised_for_more_blocks_than_are_made(crossing, slope, seed, told):
+@pytest.mark.parametrize("crossing, slope, seed, known", [(1e5, 0.03, 5, False), (2e5, 0.06, 1, True)])
+def test_no_time_is_promised_for_more_blocks_than_are_made(crossing, slope, seed, known):
     """After the first analysis, one of two sizes is undecided."""
     machine = Machine(crossing, spread=0.05, slope=slope, seed=seed)
 
@@ -195,7 +195,7 @@ def test_no_time_is_promised_for_more_blocks_than_are_made(crossing, slope, seed
 
     result = decide(types.SimpleNamespace(path=lambda: PATH, block=block), Progress())
     assert result.blocks == 2 * LOOKS[0] and result.interrupted
-    assert (result.seconds_more is not None) == told
+    assert (result.seconds_more is not None) == known
 
 
 def test_watching_a_program_is_not_in_the_budget(monkeypatch):
@@ -220,7 +220,7 @@ def test_watching_a_program_is_not_in_the_budget(monkeypatch):
     ("better inconclusive better", "better from 1K (open at 2K)"),
     ("worse worse", "worse, 1K to 2K"), ("same worse", "worse up to 2K"),
     ("inconclusive worse", "worse up to 2K (open at 1K)")])
-def test_a_size_that_is_undecided_is_told(verdicts, words):
+def test_a_size_that_is_undecided_is_reported(verdicts, words):
     ratios = tuple(Ratio("zerocopy", "twocopy", "cpu", 1024 << i, verdict, None, 1.0, None, None, 11, None, None)
                    for i, verdict in enumerate(verdicts.split()))
     better = verdicts.startswith("better")

@@ -305,7 +305,7 @@ static void test_pages_that_are_handed_over_are_not_copied(void **state)
 	assert_int_equal(slot_of(SLOT)->bytes, 100);
 }
 
-/* A syscall that began may not have led to a send: that of the next one is later. */
+/* A syscall may begin without a send: the entry stage is that of the last one. */
 static void test_entry_is_of_the_last_syscall(void **state)
 {
 	start(1, 0);

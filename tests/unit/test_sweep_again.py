@@ -27,7 +27,6 @@ TRUTH = {("onecopy", 1024): 2.0, ("onecopy", 65536): 1.06, ("onecopy", 1 << 20):
 class Engine:
     """busy, fails: functions that return whether a run is disturbed or fails, by its number, its repeat and how
     often it was made. host, speed: the machine's name, and how fast it is.
-
     """
 
     def __init__(self, noise=0.02, busy=lambda *_: False, end_after=None, fails=lambda *_: False, host="vm", speed=1):
@@ -82,8 +81,8 @@ def fixture_swept(tmp_path, capfd, monkeypatch):
         swept.status = made.finish()
         if made.folder.runs is not None:
             os.close(made.folder.runs)
-        told = tmp_path / "out/comparisons.json"
-        return capfd.readouterr().out, json.loads(told.read_text())["comparisons"] if told.exists() else []
+        path = tmp_path / "out/comparisons.json"
+        return capfd.readouterr().out, json.loads(path.read_text())["comparisons"] if path.exists() else []
     return swept
 
 
@@ -106,7 +105,7 @@ def test_what_was_disturbed_is_made_again_at_the_end(swept):
     assert not any(one["discarded"] for one in found)
 
 
-def test_and_so_often_only(swept):
+def test_disturbed_runs_are_repeated_a_limited_number_of_times(swept):
     engine = Engine(busy=lambda number, repeat, made: repeat == 2)
     text, found = swept(engine, 7)
     assert len(engine.made) == 42 + runs.AGAIN_MAX * 6
@@ -175,7 +174,7 @@ def test_default_repeats_make_disturbed_runs_again(compared):
     assert len(records) == 54  # those that did not count, too
 
 
-def test_and_half_as_many_as_were_planned_at_most(compared):
+def test_repeated_runs_are_at_most_half_of_the_plan(compared):
     engine = Engine(busy=lambda number, repeat, made: repeat in (2, 7))
     found, _ = compared(engine)
     assert len(engine.made) == 42 + 21
@@ -196,7 +195,7 @@ def test_the_last_record_has_the_comparisons_though_the_last_run_fails(compared)
     assert len(records) < 42 and {one["n"] for one in found} == {6, 7}
 
 
-def test_and_though_it_is_interrupted(compared):
+def test_the_last_record_has_the_comparisons_though_it_is_interrupted(compared):
     found, records = compared(Engine(end_after=30))
     assert len(records) == 30 and {one["n"] for one in found} == {5}
 
@@ -207,14 +206,14 @@ def test_each_record_is_written_though_the_engine_ends(tmp_path):
         def hear(self, tick=None):
             if len(self.made) == 3:
                 raise Gone
-            heard.append(file.read_text().count("\n") if file.exists() else 0)
+            lines_before.append(file.read_text().count("\n") if file.exists() else 0)
             return super().hear(tick)
     for cells, before in (6, [0, 1, 1]), (1, [0, 1, 2]):
-        file, heard, engine = tmp_path / f"{cells}", [], Ends()
+        file, lines_before, engine = tmp_path / f"{cells}", [], Ends()
         engine.cells = engine.cells[:cells]
         with pytest.raises(Gone):
             Grid(engine, engine.begin(7, json=str(file)), print).make()
-        assert heard == before and file.read_text().count("\n") == 3
+        assert lines_before == before and file.read_text().count("\n") == 3
 
 
 def test_equal_configurations_are_one(compared):
@@ -224,7 +223,7 @@ def test_equal_configurations_are_one(compared):
     assert len(engine.made) == 42 and {one["n"] for one in found} == {7}
 
 
-def test_a_number_of_repeats_that_was_asked_for_is_made(tmp_path):
+def test_a_requested_number_of_repeats_is_made(tmp_path):
     engine = Engine(busy=lambda *_: True)
     begin = engine.begin(2, json=str(tmp_path / "records"))
     assert Grid(engine, {**begin, "decides": False}, print).make() == 0
@@ -248,7 +247,7 @@ def test_only_the_last_run_is_announced_as_such(swept, options, ends):
     assert not any(others) and last is ends
 
 
-def test_what_fails_in_place_of_a_disturbed_run_fails_the_sweep(swept):
+def test_a_repeat_of_a_disturbed_run_that_fails_fails_the_sweep(swept):
     swept(Engine(busy=lambda number, repeat, made: (number, repeat) == (1, 2)), 3, budget="0")
     text, _ = swept(Engine(fails=lambda *_: True), 3, retry=True, budget="0")
     assert swept.status == 1 and "18 of 18 runs measured" in text and "not done" not in text

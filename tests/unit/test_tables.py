@@ -16,7 +16,7 @@ from tables.calls import CALLS  # noqa: E402
 from tables.causes import CAUSES, REFUSALS, SITES  # noqa: E402
 from tables.stages import NUMBERS, STAGES  # noqa: E402
 
-def test_what_docs_have_of_the_tables_is_theirs():
+def test_docs_agree_with_the_tables():
     """make docs writes them."""
     for name in documents.PAGES:
         page = (ROOT / "docs" / name).read_text(encoding="utf-8")
@@ -49,11 +49,11 @@ def test_each_key_of_a_record_has_its_row(path):
     assert without_a_row(record, keys.RECORD) == ["zerocopy.none"]
 
 
-def test_each_key_of_a_record_says_what_it_holds():
-    def silent(kind):
+def test_each_key_of_a_record_is_described():
+    def undescribed(kind):
         return [key.name for key in kind.keys if not key.meaning] + [
-            name for key in kind.keys for name in silent(key.kind)]
-    assert silent(keys.RECORD) + silent(keys.FAILURE) == []
+            name for key in kind.keys for name in undescribed(key.kind)]
+    assert undescribed(keys.RECORD) + undescribed(keys.FAILURE) == []
 
 
 def test_each_cause_and_refusal_has_its_row_in_the_docs():

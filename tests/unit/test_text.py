@@ -49,7 +49,7 @@ def test_each_kept_text_has_its_records():
     assert {path.stem for path in texts.KEPT.iterdir()} == {*texts.TEXTS, "findings"}
 
 
-def test_of_nothing_there_is_nothing():
+def test_nothing_makes_an_empty_text():
     assert lay_out(report(Cells()), False) == ""
 
 
@@ -109,8 +109,8 @@ ANYTHING = st.recursive(
 
 @given(st.lists(st.integers(0, len(RECORDS) - 1), min_size=1, max_size=3), st.booleans(),
        st.sampled_from([REPORT, DETAILS, SUMMARY]), st.data())
-def test_any_damage_leaves_a_text_that_can_be_printed(numbers, alike, extent, data):
-    records = [damaged(number, data) for number in (numbers[:1] * 3 if alike else numbers)]
+def test_any_damage_leaves_a_text_that_can_be_printed(numbers, equal, extent, data):
+    records = [damaged(number, data) for number in (numbers[:1] * 3 if equal else numbers)]
     text = lay_out(report(cells_of(*records), extent), colour=False)
     assert text.endswith("\n")
     assert all(character == "\n" or " " <= character <= "~" for character in text)
@@ -139,9 +139,9 @@ def test_repeats_are_kept_in_little_memory():
     tracemalloc.start()
     for number in range(count):
         cells.add(repeat(number))
-    taken, _ = tracemalloc.get_traced_memory()
+    used, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert taken < count * 8192
+    assert used < count * 8192
     (cell,) = cells
     assert cell.wall.count == count * 200 and sum(many for _, many in cell.wall.buckets) == count * 200 * 201 // 2
     assert [one["host"] is cell.record["host"] for one in cell.records] == [True] * count
@@ -259,7 +259,7 @@ def test_the_reference_is_the_first_variant(order):
         record.string(cell.record, "run/cell") for cell in (other, first))
 
 
-def test_what_alone_has_its_number_of_fields_is_not_compared():
+def test_a_single_configuration_with_its_number_of_fields_is_not_compared():
     def load(variant, size, fields):
         one = texts.larger("copying_load")
         one["load"].update(variant=variant, message_bytes=size, fields=fields)
@@ -298,7 +298,7 @@ def test_disturbed_repeats_are_out_of_a_comparison_and_counted():
     assert [cell.comparisons["throughput"]["n"] for cell in cells if cell.comparisons] == [6]
 
 
-def test_a_quiet_machine_is_waited_for_only_where_runs_of_what_is_open_were_disturbed():
+def test_a_quiet_machine_is_awaited_only_for_disturbed_runs_of_undecided_ones():
     def found(disturbed):
         """Returns the answer with a decided size and an undecided one, which has disturbed runs."""
         for size in 1024, 65536:

@@ -33,40 +33,40 @@ static struct btf *make_kernel(void)
 	return kernel;
 }
 
-static struct kernel_type ask(const char *name, enum type_kind kind)
+static struct kernel_type find_type(const char *name, enum type_kind kind)
 {
-	struct kernel_type asked[] = {{.name = "absent", .kind = kind},
+	struct kernel_type types[] = {{.name = "absent", .kind = kind},
 				      {.name = name, .kind = kind}};
 	struct btf *kernel = make_kernel();
 
-	types__find(kernel, asked, 2);
-	assert_int_equal(asked[0].id, 0);
-	assert_int_equal(asked[0].args, -1);
+	types__find(kernel, types, 2);
+	assert_int_equal(types[0].id, 0);
+	assert_int_equal(types[0].args, -1);
 	/* The first of this name, as libbpf finds it. */
-	if (asked[1].id && kind != TYPE_TRACEPOINT)
-		assert_int_equal(asked[1].id,
+	if (types[1].id && kind != TYPE_TRACEPOINT)
+		assert_int_equal(types[1].id,
 				 btf__find_by_name_kind(kernel, name,
 							kind == TYPE_FUNCTION ? BTF_KIND_FUNC
 									      : BTF_KIND_STRUCT));
 	btf__free(kernel);
-	return asked[1];
+	return types[1];
 }
 
-static void test_kinds_are_told_apart(void **state)
+static void test_kinds_are_distinguished(void **state)
 {
-	assert_int_not_equal(ask("tcp_sendmsg", TYPE_FUNCTION).id, 0);
-	assert_int_not_equal(ask("tcp_sendmsg", TYPE_STRUCT).id, 0);
-	assert_int_not_equal(ask("fp", TYPE_STRUCT).id, 0);
-	assert_int_equal(ask("fp", TYPE_FUNCTION).id, 0);
-	assert_int_equal(ask("tcp_sendmsg", TYPE_TRACEPOINT).id, 0);
-	assert_int_equal(ask("tcp_sendms", TYPE_FUNCTION).id, 0);
+	assert_int_not_equal(find_type("tcp_sendmsg", TYPE_FUNCTION).id, 0);
+	assert_int_not_equal(find_type("tcp_sendmsg", TYPE_STRUCT).id, 0);
+	assert_int_not_equal(find_type("fp", TYPE_STRUCT).id, 0);
+	assert_int_equal(find_type("fp", TYPE_FUNCTION).id, 0);
+	assert_int_equal(find_type("tcp_sendmsg", TYPE_TRACEPOINT).id, 0);
+	assert_int_equal(find_type("tcp_sendms", TYPE_FUNCTION).id, 0);
 }
 
 static void test_arguments_of_a_tracepoint(void **state)
 {
-	assert_int_equal(ask("sock_send_length", TYPE_TRACEPOINT).args, 3);
-	assert_int_equal(ask("of_no_function", TYPE_TRACEPOINT).args, -1);
-	assert_int_equal(ask("tcp_sendmsg", TYPE_FUNCTION).args, -1);
+	assert_int_equal(find_type("sock_send_length", TYPE_TRACEPOINT).args, 3);
+	assert_int_equal(find_type("of_no_function", TYPE_TRACEPOINT).args, -1);
+	assert_int_equal(find_type("tcp_sendmsg", TYPE_FUNCTION).args, -1);
 }
 
 static int add_struct(struct btf *btf, const char *name, int member)
@@ -123,7 +123,7 @@ static void test_needed_types_keep_their_numbers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kinds_are_told_apart),
+		cmocka_unit_test(test_kinds_are_distinguished),
 		cmocka_unit_test(test_arguments_of_a_tracepoint),
 		cmocka_unit_test(test_needed_types_keep_their_numbers),
 	};

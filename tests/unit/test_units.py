@@ -44,7 +44,7 @@ def test_many_seeds(programs, name):
 
 @pytest.mark.parametrize("odd", ["", "0", "-1", "1e3", "99999999999999999999"])
 @pytest.mark.parametrize("programs", [""], ids=["plain"], indirect=True)
-def test_no_number_of_seeds_is_refused(programs, odd):
+def test_a_bad_number_of_seeds_is_refused(programs, odd):
     ran = subprocess.run([programs / SIMULATORS[0]], stderr=subprocess.PIPE, text=True, check=False,
                          env={**os.environ, "SENDPATH_SEEDS": odd})
     assert ran.returncode == 2 and ran.stderr == f"SENDPATH_SEEDS={odd}: not a number of seeds\n"

@@ -60,7 +60,7 @@ static void test_nothing_falls_below_zero(void **state)
 	assert_int_equal(window_counts__outstanding(&m, true), 0);
 }
 
-static void test_what_is_under_way_is_not_lost(void **state)
+static void test_sends_in_progress_are_not_lost(void **state)
 {
 	static const struct hook_option function, pair = {.counts_at_end = true};
 
@@ -138,7 +138,7 @@ int main(void)
 		cmocka_unit_test_setup(test_sends_of_all_syscalls_add_up, clear),
 		cmocka_unit_test(test_a_size_is_in_one_class),
 		cmocka_unit_test_setup(test_nothing_falls_below_zero, clear),
-		cmocka_unit_test_setup(test_what_is_under_way_is_not_lost, clear),
+		cmocka_unit_test_setup(test_sends_in_progress_are_not_lost, clear),
 		cmocka_unit_test_setup(test_extremes_agree_with_the_buckets, clear),
 		cmocka_unit_test_setup(test_extremes_beyond_the_last_bucket, clear),
 	};

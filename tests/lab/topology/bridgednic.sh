@@ -8,7 +8,7 @@
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
 modprobe veth
-cards e1000e
+nics e1000e
 ip link add veth0 type veth peer name port0
 bridge port0 eth0
 pair veth0 eth1 10.7.0.1 10.7.0.2

@@ -61,7 +61,7 @@ bridge() {
 }
 
 # nics MODULE: makes MODULE drive the two NICs, eth0 and eth1.
-cards() {
+nics() {
 	modprobe "$1"
-	wait_for 20 "two network cards" test -e /sys/class/net/eth0 -a -e /sys/class/net/eth1
+	wait_for 20 "two NICs" test -e /sys/class/net/eth0 -a -e /sys/class/net/eth1
 }

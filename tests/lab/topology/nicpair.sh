@@ -6,5 +6,5 @@
 # shellcheck source=topology/lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
-cards e1000e
+nics e1000e
 pair eth0 eth1 10.9.0.1 10.9.0.2

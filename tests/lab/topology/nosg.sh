@@ -8,7 +8,7 @@
 # shellcheck source=topology/lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
-cards virtio_net
+nics virtio_net
 pair eth0 eth1 10.4.0.1 10.4.0.2
 ethtool -k eth0 | grep -q "^scatter-gather: off" ||
 	{ echo "eth0 has scatter-gather here" >&2; exit 1; }

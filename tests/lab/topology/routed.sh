@@ -8,7 +8,7 @@
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
 modprobe veth
-cards e1000e
+nics e1000e
 ip link add veth0 type veth peer name router0
 namespace middle
 configure router0 10.6.0.254 middle

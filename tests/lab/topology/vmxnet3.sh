@@ -6,5 +6,5 @@
 # shellcheck source=topology/lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
-cards vmxnet3
+nics vmxnet3
 pair eth0 eth1 10.9.0.1 10.9.0.2

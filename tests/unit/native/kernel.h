@@ -54,7 +54,7 @@ enum progress { IDLE, QUEUED, REPORTED };
 struct cpu {
 	enum progress stage;
 	bool in_program;
-	struct sk_buff *coalesced_with; /* the notification, or NULL */
+	struct sk_buff *coalesced_with; /* the notification that was coalesced, or NULL */
 };
 
 struct state {
@@ -73,7 +73,7 @@ struct state {
 	__u64 random;
 };
 
-/* The kernel of the stalled program. */
+/* The kernel that continues while a program is stalled, and its plan. */
 static struct state *running;
 static const struct plan_of_sends *running_plan;
 
@@ -125,7 +125,7 @@ static void notify(struct sk_buff *skb, struct sock *sk, const struct shared_ubu
 	ee->ee_data = ubuf->first + ubuf->sends - 1;
 }
 
-/* Drops a closed socket's notification, which stays as it was. */
+/* Leaves the notification of a closed socket as it was: it is not queued. */
 static void abandon(struct sk_buff *skb, struct sock *sk, const struct shared_ubuf *ubuf)
 {
 	struct ubuf_info_msgzc *uarg = (void *)skb->cb;
@@ -140,7 +140,7 @@ static void abandon(struct sk_buff *skb, struct sock *sk, const struct shared_ub
 }
 
 /* Drops one or more references before the notification is queued; one of them reports the copy. */
-static void let_go(struct state *k, struct sk_buff *skb, const struct shared_ubuf *ubuf)
+static void drop_references(struct state *k, struct sk_buff *skb, const struct shared_ubuf *ubuf)
 {
 	__u32 references = 1 + kernel__random(&k->random, 3);
 	__u32 telling = kernel__random(&k->random, references), i;
@@ -175,7 +175,7 @@ static void queue(struct state *k, struct cpu *cpu, const struct plan_of_sends *
 	if (gate && id_before(plan->ubufs[n].first, k->window))
 		k->read.completed_before += before_window(k, &plan->ubufs[n]);
 	if (plan->references && gate)
-		let_go(k, skb, &plan->ubufs[n]);
+		drop_references(k, skb, &plan->ubufs[n]);
 	if (plan->closed) {
 		abandon(skb, &k->sk, &plan->ubufs[n]);
 		cpu->stage = REPORTED;
@@ -313,7 +313,7 @@ static void send_run(struct state *k, const struct shared_ubuf *ubuf)
 }
 
 /* Lets the sender, a CPU or the reader continue, unless it is itself in the stalled program. */
-static void take_turn(struct state *k, const struct plan_of_sends *plan)
+static void run_step(struct state *k, const struct plan_of_sends *plan)
 {
 	__u32 turn = kernel__random(&k->random, plan->cpus + plan->has_reader);
 
@@ -325,10 +325,10 @@ static void take_turn(struct state *k, const struct plan_of_sends *plan)
 		step(k, &k->cpus[turn], plan);
 }
 
-static void others_go_on(void)
+static void run_others(void)
 {
 	while (kernel__random(&running->random, 100) < running_plan->stalled)
-		take_turn(running, running_plan);
+		run_step(running, running_plan);
 }
 
 static bool busy(const struct state *k, const struct plan_of_sends *plan)
@@ -406,9 +406,9 @@ static inline struct as_read kernel__complete(const struct plan_of_sends *plan, 
 		k.sk.__sk_common.skc_flags = 1UL << SOCK_DEAD;
 	running = &k;
 	running_plan = plan;
-	maps__between = others_go_on;
+	maps__between = run_others;
 	while (busy(&k, plan)) {
-		take_turn(&k, plan);
+		run_step(&k, plan);
 		if (plan->closes && ++turns == plan->closes)
 			gate = GATE_CORRECTING;
 	}
