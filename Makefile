@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# make help lists the targets. V=1 shows whole commands; SAN=1 builds userspace
-# with the address and undefined-behaviour sanitizers into a folder of its own, FUZZ=1 for fuzzing,
-# CROSS=arm64 all for that architecture, against the root file system that the lab's
-# guests of it have; STATIC=1 programs that need no library; BUILD=FOLDER names one for whatever else is set, as CLANG=clang-19.
+# make help lists the targets. V=1 shows whole commands. Some variables build into a folder of their own: SAN=1
+# userspace with the address and undefined-behaviour sanitizers, FUZZ=1 for fuzzing, CROSS=arm64 for that
+# architecture, against the root file system of the lab's guests, STATIC=1 programs that need no library.
+# BUILD=FOLDER names the folder for any other setting, such as CLANG=clang-19.
 
-# Where Debian puts bpftool, which is not in every user's PATH.
+# Debian puts bpftool into a folder that is not in every user's PATH.
 export PATH := $(PATH):/usr/sbin:/sbin
 
-# sudo make: what it builds is the user's all the same, and so it is their make clean that
-# removes it.
+# With sudo make, the build belongs to the user, so that the user's make clean can remove it.
 ifneq ($(and $(SUDO_UID),$(filter 0,$(shell id -u)),$(filter-out 0,$(SUDO_UID)),\
        $(filter $(SUDO_UID),$(shell stat -c %u .))),)
 export HOME := $(shell getent passwd $(SUDO_UID) | cut -d: -f6)
@@ -30,7 +29,7 @@ DESTDIR  ?=
 ARCH := $(or $(CROSS),$(shell uname -m | sed -e 's/x86_64/x86/' -e 's/aarch64/arm64/'))
 PARALLEL = $(MAKE) --no-print-directory -j$(shell nproc)
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
-# As root and nobody else: tests that are about sudo say so themselves.
+# Runs a command as root. Tests of sudo set its variables themselves.
 AS_ROOT := $(SUDO) env -u SUDO_UID -u SUDO_GID
 
 BUILD   := build$(if $(SAN),-san)$(if $(FUZZ),-fuzz)$(if $(COVERAGE),-coverage)$(if $(STATIC),-static)$(if $(CROSS),-$(CROSS))
@@ -53,15 +52,15 @@ CC      := $(CLANG)
 CFLAGS  += -fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow \
            -fno-sanitize-recover=all -fno-omit-frame-pointer
 endif
-# Counters are in files of their own, shared by all processes that execute a program: they keep what a
-# process counted that was killed, and one that may not write any more.
+# Counters are in files of their own, shared by all processes of a program: they keep the counts of a process that
+# was killed, or that may no longer write.
 ifdef COVERAGE
 CC      := $(CLANG)
 LINES   := $(CURDIR)/$(BUILD)/lines
 CFLAGS  += -fprofile-instr-generate=$(LINES)/%c%m.profraw -fcoverage-mapping
 CPPFLAGS += -mllvm -runtime-counter-relocation
 endif
-# lld, because GNU ld warns of each use of NSS: see use_built_in_nss() in common/program.c.
+# lld, because GNU ld warns about each use of NSS: see use_built_in_nss() in common/program.c.
 ifdef STATIC
 CFLAGS   += -fPIE
 CPPFLAGS += -DSENDPATH_STATIC
@@ -70,30 +69,30 @@ endif
 BPF_CFLAGS := -O2 -g -Wall -Wextra -Werror -target bpf -mcpu=v3 -Wno-unused-parameter -D__TARGET_ARCH_$(ARCH) \
               -Ivmlinux/$(ARCH) -I. -I$(BUILD)
 
-# What Debian 12 calls the things needed. Elsewhere: install their like by hand. Its
-# clang is the oldest that is tested.
+# Debian 12's names of the packages; other distributions need theirs installed by hand. Its clang is the oldest
+# supported one.
 NEWEST_CLANG := 19
 BUILD_PACKAGES := gcc libc6-dev clang llvm bpftool libbpf-dev libelf-dev zlib1g-dev \
                   libjson-c-dev libpfm4-dev libcap-dev liburing-dev nettle-dev libmicrohttpd-dev \
                   python3
-# For what reads run records: its libraries come into a venv, see the target analysis.
+# Packages for reading run records; their libraries go into a venv, see the target analysis.
 ANALYSIS_PACKAGES := python3 python3-venv
-# Its pages are looked at in a browser.
+# A browser checks its pages.
 CHECK_ANALYSIS_PACKAGES := $(ANALYSIS_PACKAGES) chromium
-# For kernels in QEMU, also of arm64.
+# Packages for kernels in QEMU, also of arm64.
 LAB_PACKAGES   := qemu-system-x86 qemu-system-arm busybox-static cpio kmod xz-utils zstd \
                   iproute2 lld
 DEB_PACKAGES   := debhelper dpkg-dev
 DIST_PACKAGES  := dpkg-dev $(LAB_PACKAGES)
 IMAGE_PACKAGES := $(DIST_PACKAGES) buildah
-# The row with nginx: programs to observe. The last row is for bcc.
+# The row with nginx has programs to observe, the last row is for bcc.
 CHECK_PACKAGES := $(LAB_PACKAGES) $(CHECK_ANALYSIS_PACKAGES) $(DEB_PACKAGES) $(IMAGE_PACKAGES) mmdebstrap podman runc catatonit lintian libcmocka-dev clang-format \
                   libclang-rt-14-dev zsh python3-pytest python3-pytest-xdist python3-hypothesis python3-jsonschema python3-yaml python3-coverage strace sudo \
                   iputils-ping ethtool procps e2fsprogs clang-$(NEWEST_CLANG) shellcheck \
                   iperf3 nginx-light wrk linux-perf wireguard-tools \
                   python3-prometheus-client \
                   python3-bpfcc linux-headers-$(shell dpkg --print-architecture 2>/dev/null)
-# Programs that tests/foreign observes, what its own are made by, and the instruments beside.
+# Programs that tests/foreign observes, compilers of its own, and the second instruments.
 FOREIGN_PACKAGES := qemu-system-x86 iperf3 nginx-light wrk redis-server postgresql openssh-server openssh-client \
                     nodejs golang-go cargo rustc librust-tokio-dev bpftrace strace util-linux \
                     python3-pytest python3-jsonschema
@@ -101,13 +100,13 @@ BENCH_PACKAGES := $(LAB_PACKAGES) $(ANALYSIS_PACKAGES) iperf3 bpftrace bpfcc-too
 
 LOADGEN_LIBS := -ljson-c -luring -lnettle -lcap -lpthread
 ANALYZE_LIBS := -lbpf -lelf -lz -ljson-c -lcap -luring -lnettle -lpthread -lm -ldl
-# Debian's archive of this library needs GnuTLS, of which it has no archive.
+# Debian's static libmicrohttpd needs GnuTLS, which has no static library.
 ifdef STATIC
 MICROHTTPD   := $(BUILD)/libmicrohttpd/src/microhttpd/.libs/libmicrohttpd.a
 ANALYZE_LIBS := $(MICROHTTPD) -lpfm -L$(BUILD) $(ANALYZE_LIBS)
 endif
 
-# main.c of each program stays out of what the unit tests link.
+# Unit tests are linked without main.c of the programs.
 LOADGEN_OBJS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard common/*.c) \
                 $(filter-out loadgen/main.c,$(wildcard loadgen/*.c loadgen/*/*.c)))
 ANALYZE_OBJS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out user/main.c,$(wildcard user/*.c user/*/*.c)))
@@ -134,8 +133,7 @@ endif
 
 all: programs
 
-# The programs stand where the README says; those of another build, in the same places
-# under its folder.
+# The programs are where the README says; those of another build, in the same places under its folder.
 AT := $(if $(filter-out build,$(BUILD)),$(BUILD)/)
 ifdef AT
 PROGRAMS := $(AT)analyze $(AT)loadgen/loadgen $(BUILD)/analysis
@@ -148,10 +146,10 @@ PROGRAMS := analyze loadgen/loadgen $(BUILD)/bytecode
 analyze loadgen/loadgen: %: $(BUILD)/%.bin
 	$(Q)cp $< $@
 endif
-# Programs that the tests observe; not built for who only wants to measure.
+# Programs that the tests observe; they are not needed for measuring.
 TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(filter-out %.bpf.c,$(wildcard tests/programs/*.c))) \
                  $(BUILD)/tests/programs/packets.bpf.o $(BUILD)/tests/bench/empty
-# What the lab's arm64 guests need is built here.
+# Programs for the lab's arm64 guests.
 PROGRAMS += $(if $(CROSS),$(if $(STATIC),,$(TEST_PROGRAMS)))
 
 programs: $(PROGRAMS)
@@ -166,12 +164,12 @@ $(BUILD)/analyze.bin: $(BUILD)/user/main.o $(ANALYZE_OBJS) $(LOADGEN_OBJS) \
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(ANALYZE_LIBS) -o $@
 
-# user/kernel/types.c has this function in the place of libbpf's.
+# user/kernel/types.c replaces this function of libbpf.
 $(BUILD)/libbpf.a:
 	$(call msg,LIBRARY,$@)
 	$(Q)mkdir -p $(@D) && llvm-objcopy --weaken-symbol=btf__load_vmlinux_btf $$($(CC) -print-file-name=libbpf.a) $@
 
-# What of the library the exporter uses.
+# Builds only what the exporter uses of the library.
 $(MICROHTTPD):
 	$(call msg,LIBRARY,$@)
 	$(Q)source=$$(tests/lab/fetch-package --source libmicrohttpd) && rm -rf $(BUILD)/libmicrohttpd && \
@@ -194,17 +192,17 @@ $(BUILD)/tables.h: $(wildcard analysis/tables/*.py)
 	$(call msg,TABLES,$@)
 	$(Q)mkdir -p $(@D) && $(PYTHON) -B -S -m analysis.tables.generate > $@
 
-# What docs/ has of the tables, and of the compiled programs.
+# Writes what docs/ has of the tables, and of the compiled programs.
 docs: $(BUILD)/bpf/sendpath.bpf.o
 	$(Q)$(PYTHON) -B -S -m analysis.tables.documents docs
 	$(Q)$(PYTHON) -I -B -S docs/maps.py $< docs/zerocopy.md
 
-# The kept raw lines anew, here and in guests, with what derive makes of them: look at the difference.
+# Records the kept raw lines again, here and in guests, with what derive makes of them: review the difference.
 fixtures: check-packages
 	$(Q)$(PARALLEL) all test-programs
 	$(Q)$(AS_ROOT) $(PYTHON) tests/fixtures/record.py
 
-# Python compiles a file at each start that it finds no bytecode of.
+# Compiles the front's Python files, which Python would otherwise compile at each start.
 FRONT := $(addprefix analysis/,__init__.py advise compare derive findings front tables text faults.py files.py notes.py words.py)
 $(BUILD)/bytecode: $(wildcard $(addsuffix /*.py,$(FRONT)) $(FRONT))
 	$(Q)mkdir -p $(@D) && $(PYTHON) -m compileall -q $(FRONT) && touch $@
@@ -225,14 +223,14 @@ $(BUILD)/tests/bench/empty: tests/bench/empty.c $(BUILD)/tests/bench/empty.skel.
 	$(call msg,CC,$@)
 	$(Q)$(CC) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $< -lbpf -lelf -lz -o $@
 
-# Unit tests: one program a file, linked against everything but the mains.
+# Unit tests: one program per file, linked against everything except the mains.
 $(BUILD)/tests/%: tests/unit/%.c $(ANALYZE_OBJS) $(LOADGEN_OBJS)
 	$(call msg,TEST,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(CPPFLAGS) -MMD -MP $< \
 		$(filter %.o,$^) $(ANALYZE_LIBS) -lcmocka -o $@
 
-# Fuzzers: likewise, each with its corpus in tests/fuzz/corpus/NAME. What is found to reach new
-# code is kept beside the program, and so is an input that fails.
+# Fuzzers: one program per file, with a corpus in tests/fuzz/corpus/NAME. Input that reaches new code is kept
+# beside the program, and so is input that fails.
 $(BUILD)/fuzz/%: tests/fuzz/%.c $(ANALYZE_OBJS) $(LOADGEN_OBJS)
 	$(call msg,FUZZER,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) -fsanitize=fuzzer $(CPPFLAGS) -MMD -MP $< \
@@ -240,7 +238,7 @@ $(BUILD)/fuzz/%: tests/fuzz/%.c $(ANALYZE_OBJS) $(LOADGEN_OBJS)
 
 fuzzers: $(FUZZERS)
 
-# All at once: they share the CPUs for FUZZ_S seconds.
+# Runs all at once: they share the CPUs for FUZZ_S seconds.
 FUZZ_S ?= 60
 fuzz: check-packages
 	$(Q)$(PARALLEL) FUZZ=1 fuzzers $(VENV)/installed-for-tests
@@ -253,7 +251,7 @@ $(FUZZ_RUNS): fuzz-%:
 		{ tail -n 40 $*.log >&2; echo "make: fuzz_$* fails on the newest build-fuzz/fuzz/$*-*" >&2; exit 1; }
 	$(Q)echo "  FUZZ     $*: $$(awk '/number_of_executed_units/ {print $$2}' build-fuzz/fuzz/$*.log) executions in $(FUZZ_S) s"
 
-# What reads records, plans and folders in Python, by hypothesis: again and again, by another seed each time.
+# Runs hypothesis on what reads records, plans and folders in Python: repeatedly, with another seed each time.
 fuzz-analysis:
 	$(Q)mkdir -p build-fuzz/fuzz
 	$(Q)end=$$(($$(date +%s) + $(FUZZ_S))) rounds=0; while [ $$(date +%s) -lt $$end ]; do \
@@ -263,19 +261,19 @@ fuzz-analysis:
 		rounds=$$((rounds + 1)); \
 	done; echo "  FUZZ     analysis: $$rounds rounds in $(FUZZ_S) s"
 
-# Parts of these are the kernel programs, compiled for this machine: a test is their kernel.
+# These include the kernel programs, compiled for this machine: the test acts as their kernel.
 NATIVE_TESTS := $(addprefix $(BUILD)/tests/,test_completions test_refusals test_stages)
 $(NATIVE_TESTS): private CPPFLAGS := -Itests/unit/native -Ivmlinux/$(ARCH) -Wno-attributes \
 	-Wno-unused-parameter -Wno-unused-function -Wno-unknown-pragmas -Wno-missing-prototypes -Wno-strict-prototypes \
 	$(CPPFLAGS)
 
-# Each is one file beside common.h, and needs nothing but the C library.
+# Each is one file beside common.h, and needs only the C library.
 $(BUILD)/tests/programs/%: tests/programs/%.c tests/programs/common.h
 	$(call msg,TEST,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) -D_GNU_SOURCE $(LDFLAGS) $< -o $@
 
-# By Debian's compilers and of Debian's crates, so that nothing else is fetched; liburing's
-# example is there unless the packages' documentation is left out.
+# Built with Debian's compilers and crates, so that nothing else is downloaded. liburing's example exists unless
+# the packages' documentation is left out.
 GO      ?= /usr/bin/go
 CARGO   ?= /usr/bin/cargo
 RUSTC   ?= /usr/bin/rustc
@@ -309,21 +307,21 @@ unit-tests: $(UNIT_TESTS)
 unit: unit-tests
 	$(Q)for t in $(UNIT_TESTS); do $$t || exit 1; done
 
-# From this machine's kernel, or BTF=FILE for another architecture's: ARCH=arm64.
+# Reads this machine's kernel types, or BTF=FILE of another architecture: ARCH=arm64.
 BTF ?= /sys/kernel/btf/vmlinux
 vmlinux:
 	$(call msg,VMLINUX,vmlinux/$(ARCH)/vmlinux.h)
 	$(Q)vmlinux/generate $(BTF) vmlinux/types.txt vmlinux/$(ARCH)/types.txt > $(BUILD)/vmlinux.h
 	$(Q)mv $(BUILD)/vmlinux.h vmlinux/$(ARCH)/vmlinux.h
 
-# Installs what is missing of the packages named, and says which.
+# Installs missing packages of a list, and names them.
 define install_packages
 	@missing=; for p in $(1); do \
 		[ "$$(dpkg-query -W -f='$${db:Status-Status}' $$p 2>/dev/null)" = installed ] || \
 			missing="$$missing $$p"; \
 	done; \
 	[ -z "$$missing" ] && exit 0; \
-	command -v apt-get >/dev/null || { echo "make: install the like of:$$missing" >&2; exit 1; }; \
+	command -v apt-get >/dev/null || { echo "make: without apt-get, install by hand:$$missing" >&2; exit 1; }; \
 	printf '  %-8s %s\n' INSTALL "$$missing"; \
 	$(SUDO) apt-get -qq update && \
 	DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get -qq -y --no-install-recommends \
@@ -353,8 +351,8 @@ run: build-packages
 	$(Q)$(PARALLEL) all
 	$(SUDO) ./analyze --variant all --total 3
 
-# Three ways of sending, four sizes, four numbers of threads, ten times each: what they
-# answer here, in REPORT. Interrupted, the same command goes on; REPORT=DIR makes another.
+# Compares three ways of sending, at four sizes and four numbers of threads, ten times each, and writes the answers
+# to REPORT. After an interrupt, the same command continues; REPORT=DIR makes another.
 REPORT         ?= $(BUILD)/report
 REPORT_OPTIONS ?= --duration 0.5
 report: build-packages analysis
@@ -362,8 +360,8 @@ report: build-packages analysis
 	$(SUDO) ./analyze sweep --grid copies $(REPORT_OPTIONS) --out $(REPORT)
 	./analyze report $(REPORT)
 
-# The libraries of analysis/ in a Python environment of their own, where ./analyze looks
-# for it. Measuring needs none of it.
+# Installs the libraries of analysis/ in a Python environment of their own, where ./analyze finds it. Measuring
+# needs none of them.
 VENV        := analysis/.venv
 VENV_PYTHON := $(VENV)/bin/python3
 PIP_INSTALL := $(VENV_PYTHON) -m pip --disable-pip-version-check install --quiet \
@@ -385,29 +383,28 @@ $(VENV)/installed-for-tests: tests/analysis/requirements.txt $(VENV)/installed
 analysis: analysis-packages
 	$(Q)$(MAKE) --no-print-directory $(VENV)/installed
 
-# How the tests are run, by the system's Python; PYTEST_OPTIONS=--durations=25 names the slowest.
-# FULL=1 makes more of them: every mechanism, all storms, every row of the lab's matrix.
-# Root's tests leave nothing of root's in the clone.
+# The system's Python runs the tests; PYTEST_OPTIONS=--durations=25 names the slowest. FULL=1 runs more: every
+# mechanism, all storms, every row of the lab's matrix. Root's tests leave no files of root in the clone.
 TEST_ENV    = CI=$(CI) $(if $(FULL),SENDPATH_FULL=1) PYTHONDONTWRITEBYTECODE=1 \
               HYPOTHESIS_STORAGE_DIRECTORY=/run/sendpath-hypothesis
 TEST_PYTEST = $(PYTHON) -m pytest $(PYTEST_OPTIONS)
 
-# By the environment's Python, which has the libraries of analysis/. In one process: importing them and drawing
-# a report take longer than most tests.
+# The environment's Python runs these tests, because it has the libraries of analysis/. They run in one process:
+# importing these and drawing a report take longer than most tests.
 check-analysis: check-analysis-packages
 	$(Q)$(MAKE) --no-print-directory $(VENV)/installed-for-tests
 	$(Q)$(VENV_PYTHON) -m pytest -n0 $(PYTEST_OPTIONS) -m 'not slow and not simulation' tests/analysis
 
-# How often statistical claims hold, the simulator of completions over 30,000 seeds, and what takes a million
+# Tests how often statistical claims hold, simulates completions over 30,000 seeds, and runs tests with a million
 # rows or a browser.
 check-stats: check-packages
 	$(Q)$(PARALLEL) unit-tests $(VENV)/installed-for-tests
 	$(Q)$(VENV_PYTHON) -m pytest -n auto --dist loadfile $(PYTEST_OPTIONS) -m 'slow or simulation' \
 		tests/analysis tests/unit
 
-# What to run at each change. Tests that judge time, noise or the whole machine run first, with nothing beside
-# them. Then four workers share two CPUs: one waits for a guest of the lab, one for the tests of analysis/.
-# A file's tests stay in one worker, because its fixtures belong to a process.
+# Runs the tests for each change. Tests that judge time, noise or the whole machine run first, with nothing beside
+# them. Then four workers share two CPUs: one waits for a guest of the lab, one for the tests of analysis/. A
+# file's tests stay in one worker, because its fixtures belong to a process.
 CHECKED     := tests/lab/test_kernels.py tests/lab/test_beside.py tests/lab/test_suites.py tests/lab/test_support.py \
                tests/lab/test_lab.py::test_scripts_pass_shellcheck tests/unit tests/integration
 LEFT_TO_CI  := not slow and not image and not simulation and not sanitized
@@ -419,20 +416,20 @@ check: check-packages
 	$(AS_ROOT) $(TEST_ENV) $(TEST_PYTEST) -m 'not serial and $(LEFT_TO_CI)' $(TEST_BESIDE) $(CHECKED) || status=1; \
 	exit $$status
 
-# What takes long and hardly ever fails alone; what is packaged; that the benchmarks work.
+# Runs tests that take long and hardly ever fail alone, tests of packages, and the benchmarks.
 check-slow: check-packages
 	$(Q)$(PARALLEL) all test-programs $(VENV)/installed
 	$(Q)$(MAKE) --no-print-directory dist image
 	$(Q)$(AS_ROOT) $(TEST_ENV) $(TEST_PYTEST) -m 'slow or image' tests/integration tests/bench tests/soak
 
-# The C unit tests and tests through the binaries, with the sanitizers.
+# Runs the C unit tests, and tests of the programs, with the sanitizers.
 check-san: check-packages
 	$(Q)$(PARALLEL) all test-programs
 	$(Q)$(PARALLEL) SAN=1 all unit-tests
 	$(Q)$(AS_ROOT) $(TEST_ENV) SENDPATH_SANITIZED=1 $(TEST_PYTEST) -m sanitized tests/unit/test_units.py \
 		tests/integration/test_sanitized.py
 
-# Every program, as two clangs build it, into the kernels that KERNEL names; without it, into all of the lab.
+# Loads every program, as two clangs build it, into the kernels that KERNEL names; by default into all of the lab.
 NEWEST := CLANG=clang-$(NEWEST_CLANG)
 LOAD_KERNELS = $(or $(KERNEL),$(shell sed -n 's/^\([^#\t]*\)\t.*/\1/p' tests/lab/kernels.tsv))
 check-load: check-packages
@@ -443,22 +440,22 @@ check-load: check-packages
 	$(Q)$(AS_ROOT) $(TEST_ENV) SENDPATH_LOAD='$(LOAD_KERNELS)' SENDPATH_NEWEST_CLANG=clang-$(NEWEST_CLANG) \
 		$(TEST_PYTEST) tests/lab/test_load.py
 
-# The lab's own tests, and every row of its matrix but those of check.
+# Runs the lab's own tests, and every row of its matrix except those of check.
 check-kernels: check-packages analysis
 	$(Q)$(PARALLEL) all test-programs
 	$(Q)$(MAKE) --no-print-directory cross dist
 	$(Q)$(AS_ROOT) $(TEST_ENV) SENDPATH_KERNELS=1 $(TEST_PYTEST) tests/lab \
 		--ignore tests/lab/test_beside.py --ignore tests/lab/test_load.py
 
-# Which lines of C and Python the tests of check reach that need no guest, or TESTS. Nothing runs beside: the
-# counters slow programs down. All parts run, even if a test fails.
+# Reports which lines of C and Python are reached by the tests of check that need no guest, or by TESTS. Tests run
+# one at a time: the counters slow programs down. All parts run, even if a test fails.
 TESTS ?= $(filter-out tests/lab/%,$(CHECKED)) tests/analysis
 coverage: check-packages
 	$(Q)$(PARALLEL) all test-programs $(VENV)/installed-for-tests
 	$(Q)$(PARALLEL) COVERAGE=1 all unit-tests
 	$(Q)$(MAKE) --no-print-directory COVERAGE=1 counted
 
-# All users may write the counters of a program, which exist once it has run.
+# All users may write a program's counters, which exist once it has run.
 counted:
 	$(Q)$(AS_ROOT) rm -rf $(LINES) && mkdir -m 777 $(LINES)
 	$(Q)umask 0; for program in $(BUILD)/analyze $(BUILD)/loadgen/loadgen; do $$program --version >/dev/null; done
@@ -480,14 +477,14 @@ check-full:
 		$(MAKE) --no-print-directory FULL=1 $$target || exit 1; \
 	done
 
-# Programs that nobody here wrote, beside other instruments; what was compared, into a table.
+# Compares counts of third-party programs with other instruments, and writes a table.
 check-foreign: foreign-packages
 	$(Q)$(PARALLEL) all test-programs foreign-programs
 	$(Q)mkdir -p $(FOREIGN) && rm -f $(FOREIGN)/table.md
 	$(Q)$(AS_ROOT) SENDPATH_FOREIGN=$(abspath $(FOREIGN))/table.md \
 		$(PYTHON) -m pytest --confcutdir=tests/foreign tests/foreign
 
-# A kernel of the lab, with a shell on the terminal or a command.
+# Runs a kernel of the lab, with a shell on the terminal or a command.
 lab: check-packages
 	$(Q)$(PARALLEL) all test-programs
 	$(if $(findstring arm64,$(KERNEL)),$(Q)$(MAKE) --no-print-directory cross)
@@ -499,8 +496,8 @@ lab-report: check-packages
 	$(Q)$(MAKE) --no-print-directory cross
 	$(Q)$(PYTHON) tests/lab/support.py
 
-# Status 77 is fetch-root's word that it cannot be done here, and why: the lab says the same, and
-# the tests in guests of arm64 are skipped.
+# Builds for arm64. fetch-root exits with 77 and a reason if that cannot be done here: the lab does the same then,
+# and the tests in guests of arm64 are skipped.
 define for_arm64
 	$(Q)tests/lab/fetch-root arm64 >/dev/null; case $$? in \
 	0) $(PARALLEL) CROSS=arm64 $(1) ;; \
@@ -509,7 +506,7 @@ define for_arm64
 	esac
 endef
 
-# For the lab's guests.
+# Builds for the lab's guests.
 ARM_BUILD := build-arm64
 cross:
 	$(call for_arm64,BUILD=$(ARM_BUILD) all)
@@ -519,7 +516,7 @@ bench: bench-packages
 	$(Q)$(MAKE) --no-print-directory cross
 	$(Q)$(AS_ROOT) $(PYTHON) tests/bench/bench.py
 
-# Mounts are its own, and go with it.
+# The soak's mounts are its own, and disappear with it.
 SOAK_S ?= 600
 soak: check-packages
 	$(Q)$(PARALLEL) all test-programs
@@ -531,8 +528,8 @@ SOURCES := $(wildcard $(addsuffix /*.[ch],bpf common user user/* loadgen loadgen
 format:
 	$(Q)clang-format -i $(SOURCES)
 
-# The parts keep their places relative to each other; see user/system/files.h. A package
-# (DESTDIR) brings the libraries of analysis/ itself.
+# The parts keep their places relative to each other; see user/system/files.h. A package (DESTDIR) installs the
+# libraries of analysis/ separately.
 SHARE   := $(DESTDIR)$(PREFIX)/share
 LIBEXEC := $(DESTDIR)$(PREFIX)/libexec/sendpath
 INSTALLED_DOCS := run-record.md run-record.schema.json causes.md findings.md cases.md table.md statistics.md memory.md \
@@ -543,7 +540,7 @@ DEPLOYED = $(shell find deploy/prometheus deploy/grafana deploy/kubernetes deplo
 SERVICE := sendpath-exporter.service
 UNITS   ?= $(PREFIX)/lib/systemd/system
 PYTHON_FILES = $(shell find analysis -name .venv -prune -o -name __pycache__ -prune -o -type f -print)
-# Whatever the caller's umask, all users may read what is installed.
+# All users may read installed files, whatever the caller's umask is.
 install install-libraries archive: private Q := $(Q)umask 022;
 install: all $(if $(DESTDIR),,analysis-packages)
 	$(call msg,INSTALL,$(DESTDIR)$(PREFIX))
@@ -569,8 +566,8 @@ ifeq ($(DESTDIR),)
 		$(LIBEXEC)/analysis/.venv/installed
 endif
 
-# The libraries of analysis/ as files of a package. Paths of the machine that made them would be in
-# a real venv; Python needs no more of one than this.
+# Installs the libraries of analysis/ as files of a package. A real venv would contain paths of this machine;
+# Python needs no more of one than this.
 LIBRARIES := $(LIBEXEC)/analysis/.venv
 install-libraries: $(VENV)/installed
 	$(call msg,INSTALL,$(LIBRARIES))
@@ -586,10 +583,10 @@ uninstall:
 		$(addprefix $(SHARE)/man/man1/,$(MANUAL)) $(DESTDIR)$(UNITS)/$(SERVICE) \
 		$(SHARE)/bash-completion/completions/sendpath $(SHARE)/zsh/site-functions/_sendpath
 
-# What install installs, with static programs: an archive for each architecture, in DIST.
+# Packs what install installs, with static programs: an archive for each architecture, in DIST.
 DIST    := build/dist
 ARCHIVE  = sendpath-$(VERSION)-$(or $(CROSS:arm64=aarch64),$(shell uname -m))
-# Whose code is in the programs; the packages have the licences.
+# Packages whose code is in the programs; they have the licences.
 STATIC_LIBRARIES := libc6-dev $(filter lib%-dev zlib1g-dev nettle-dev,$(filter-out libc6-dev,$(BUILD_PACKAGES)))
 dist: dist-packages
 	$(Q)$(PARALLEL) STATIC=1 archive
@@ -607,7 +604,7 @@ archive:
 	$(Q)mkdir -p $(DIST) && tar -C $(BUILD)/archive$(PREFIX) --owner=0 --group=0 --sort=name \
 		--transform 's|^\.|$(ARCHIVE)|S' -czf $(DIST)/$(ARCHIVE).tar.gz .
 
-# A container image of the exporter, in DIST: docker load and podman load take it.
+# Builds a container image of the exporter, in DIST: docker load and podman load read it.
 IMAGE   := build-static/image
 BUILDAH := buildah --log-level error --storage-driver vfs --root $(CURDIR)/$(IMAGE)/root --runroot $(CURDIR)/$(IMAGE)/run
 image: image-packages
@@ -620,7 +617,7 @@ image: image-packages
 	$(Q)$(BUILDAH) push --quiet sendpath:$(VERSION) docker-archive:$(DIST)/$(ARCHIVE)-image.tar:sendpath:$(VERSION)
 	$(Q)rm -rf $(IMAGE)
 
-# A Debian package of what install installs, in DEB. debhelper works in a folder of its own.
+# Builds a Debian package of what install installs, in DEB. debhelper works in a folder of its own.
 DEB   := $(BUILD)/deb
 comma := ,
 space := $(subst ,, )
@@ -635,7 +632,7 @@ deb: deb-packages analysis-packages
 		DEB_BUILD_OPTIONS=noautodbgsym dpkg-buildpackage -b -us -uc >../log 2>&1 || { tail -n 40 ../log >&2; exit 1; }
 	$(Q)ls $(DEB)/*.deb
 
-# To make and to the shell, a space ends a path: rm would remove the folder named before it.
+# Refuses spaces, which end a path for make and the shell: rm would remove the folder named before the space.
 without_spaces = $(foreach name,$(1),$(if $(word 2,x$($(name))x),$(error $(name)=$($(name)): give a path without spaces)))
 ifneq ($(filter install install-libraries uninstall,$(MAKECMDGOALS)),)
 $(call without_spaces,DESTDIR PREFIX UNITS)
@@ -661,14 +658,14 @@ help:
 	@echo 'make check-slow  tests that take long: counts of a million sends, packages, the benchmarks'
 	@echo 'make check-full  all of these and check-foreign, with every mechanism in every kernel'
 	@echo 'make analysis    install the libraries of table, compare and report, in analysis/.venv'
-	@echo 'make check-analysis  only the tests of these'
+	@echo 'make check-analysis  run only the tests of these'
 	@echo 'make check-foreign  counts of third-party programs, beside other instruments'
 	@echo '                 (docs/foreign.md); Debian starts the services that this installs'
 	@echo 'make lab         a shell in a kernel of the lab, or a command: KERNEL=5.10 TOPOLOGY=veth'
 	@echo "                 CMD='./analyze --variant all'; files that CMD writes are kept only in SHARE=DIR;"
 	@echo '                 tests/lab/lab --list shows the kernels and topologies'
 	@echo 'make fixtures    record the raw lines of tests again'
-	@echo 'make docs        write what docs/ has of analysis/tables'
+	@echo 'make docs        write the parts of docs/ that come from analysis/tables'
 	@echo 'make lab-report  write docs/support.md: what can be measured in each kernel'
 	@echo 'make cross       build for the arm64 guests of tests/lab, in build-arm64/'
 	@echo 'make bench       measure the load generator and the cost of measuring, beside other tools'

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Statistics of a histogram: the same numbers for the load generator and
- * the analyzer, whoever filled it.
+ * Statistics of a histogram. The load generator and the analyzer compute the same numbers from the
+ * same counts.
  */
 #pragma once
 
@@ -20,19 +20,19 @@ void hist__merge(struct hist *to, const struct hist *from);
  */
 void hist__settle(struct hist *h);
 
-/* The largest value that bucket i can hold; the last one holds up to the maximum seen. */
+/* Returns the largest value that bucket i can hold; the last one holds up to the maximum seen. */
 __u64 hist__high(const struct hist *h, __u32 i);
 
 /*
- * The value that per_mille of 1000 values do not exceed, at most one bucket's
- * width too high: the upper end of the bucket with rank ceil(count * per_mille /
- * 1000), and never above the maximum seen. Meaningless while count is 0.
+ * Returns the value that per_mille of 1000 values do not exceed, at most one bucket's width too
+ * high. It is the upper end of the bucket with rank ceil(count * per_mille / 1000), but not above
+ * the maximum seen. Meaningless while count is 0.
  */
 __u64 hist__percentile(const struct hist *h, unsigned int per_mille);
 
 /*
- * {span, count, sum, min, max, p50, p90, p99, p999, buckets: [[low, high, n]]}:
- * non-empty buckets only, both bounds inside; min to p999 are null when count
- * is 0. NULL when out of memory.
+ * Returns {span, count, sum, min, max, p50, p90, p99, p999, buckets: [[low, high, n]]}. buckets has
+ * only non-empty ones, both bounds inside; min to p999 are null when count is 0. NULL when out of
+ * memory.
  */
 struct json_object *hist__json(const struct hist *h, const char *span);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Members of a JSON object, and its line. */
+/* Adds members to a JSON object, and writes it as a line. */
 #pragma once
 
 #include <json-c/json.h>
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Nothing is added to NULL, an object that is left out or for which there was no memory. */
+/* Adds a member. NULL is an object that is left out, or for which there was no memory. */
 static inline void json__add(struct json_object *o, const char *key, struct json_object *value)
 {
 	if (o)
@@ -32,19 +32,19 @@ static inline void json__add_truth(struct json_object *o, const char *key, bool 
 	json__add(o, key, json_object_new_boolean(value));
 }
 
-/* NULL becomes null. */
+/* Adds a string; NULL becomes null. */
 static inline void json__add_string(struct json_object *o, const char *key, const char *text)
 {
 	json__add(o, key, text ? json_object_new_string(text) : NULL);
 }
 
-/* "" becomes null. */
+/* Adds a text; "" becomes null. */
 static inline void json__add_text(struct json_object *o, const char *key, const char *text)
 {
 	json__add_string(o, key, text[0] ? text : NULL);
 }
 
-/* The object as a line, to be freed; NULL: out of memory. The object is freed. */
+/* Returns the object as a line, to be freed; NULL: out of memory. Frees the object. */
 static inline char *json__line(struct json_object *o)
 {
 	const char *text = json_object_to_json_string_ext(

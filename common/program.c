@@ -30,7 +30,7 @@ static void open_standard_streams(void)
 	}
 }
 
-/* Caught, not ignored: started programs would inherit an ignored signal. */
+/* Catches SIGXFSZ: started programs would inherit an ignored signal. */
 static void let_write_fail(int sig)
 {
 	(void)sig;
@@ -53,8 +53,8 @@ static void end(int status, void *unused)
 }
 
 /*
- * A static program would load other modules of NSS together with the system's C library, which may
- * be of another version than its own. The two modules named here are part of the program.
+ * Restricts NSS to two modules that are part of a static program. Others would be loaded together
+ * with the system's C library, which may be of another version than its own.
  */
 static void use_built_in_nss(void)
 {
@@ -69,7 +69,7 @@ void program__begin(void)
 	struct sigaction action = {.sa_handler = let_write_fail, .sa_flags = SA_RESTART};
 
 	open_standard_streams();
-	/* If a parent left it ignored, the status of a child would be lost. */
+	/* If a parent left SIGCHLD ignored, the status of a child would be lost. */
 	signal(SIGCHLD, SIG_DFL);
 	if (IS_STATIC)
 		use_built_in_nss();
@@ -77,7 +77,7 @@ void program__begin(void)
 	on_exit(end, NULL);
 }
 
-/* Safe text, which the caller frees; NULL: no memory. */
+/* Returns safe text, which the caller frees; NULL: no memory. */
 __attribute__((format(printf, 1, 0))) static char *format_line(const char *format, va_list args)
 {
 	char *text, *line;

@@ -24,13 +24,13 @@ struct failure {
 };
 
 /*
- * Returns err, so that a caller can write: return failure__set(...). %m is the error's text;
- * without an error nothing fails.
+ * Writes the failure. Returns err, so that a caller can write: return failure__set(...). %m is the
+ * error's text; without an error nothing fails.
  */
 int failure__set(struct failure *f, int status, int err, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* Takes over another's failure unless f has one. */
+/* Copies another's failure unless f has one. */
 void failure__adopt(struct failure *f, const struct failure *from);
 
 /*
@@ -42,16 +42,16 @@ void failure__adopt(struct failure *f, const struct failure *from);
 void program__begin(void);
 
 /*
- * Prints a line on stderr, after all of stdout, with the program's name, as safe text: what it
- * quotes, such as an option's value or a file name, may come from anybody.
+ * Prints a line on stderr, after all of stdout, with the program's name, as safe text: quoted text,
+ * such as an option's value or a file name, may come from anybody.
  */
 void program__complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* The same, as what its caller returns: an exit status, or false. */
+/* Complains, and returns what its caller returns: an exit status, or false. */
 #define program__fail(status, ...) (program__complain(__VA_ARGS__), (status))
 
 /*
- * The same for wrong usage. argp then ends the program with STATUS_USAGE; without argp's exit, as
- * under a fuzzer, it returns EINVAL.
+ * Complains about wrong usage. argp then ends the program with STATUS_USAGE; without argp's exit,
+ * as under a fuzzer, it returns EINVAL.
  */
 error_t program__refuse(const struct argp_state *state, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -66,7 +66,7 @@ int program__write_all(int fd, const char *text, size_t size);
 void text__append(char *text, size_t size, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Seconds since a time of CLOCK_MONOTONIC. */
+/* Returns the seconds since a time of CLOCK_MONOTONIC. */
 double elapsed_since(const struct timespec *then);
 
 /*

@@ -10,7 +10,7 @@
 
 #include "common/units.h"
 
-/* Reads leading digits; *end is what follows. */
+/* Reads leading digits; sets *end to the rest. */
 static int leading_digits(const char *text, unsigned long long *value, char **end)
 {
 	if (!isdigit((unsigned char)text[0])) /* strtoull takes blanks and signs */
@@ -20,7 +20,7 @@ static int leading_digits(const char *text, unsigned long long *value, char **en
 	return errno ? -ERANGE : 0;
 }
 
-/* "", B, or K, M, G, optionally followed by B or iB. */
+/* Returns the power of 2 of a unit: "", B, or K, M, G, optionally followed by B or iB. */
 static int size_shift(const char *unit)
 {
 	static const char letters[] = "KMG";
@@ -60,7 +60,7 @@ int units__duration(const char *text, double *seconds)
 	double value;
 
 	value = strtod(text, &unit);
-	/* Only plain decimals: strtod also knows signs, exponents, hex, inf and nan. */
+	/* Accepts only plain decimals: strtod also accepts signs, exponents, hex, inf and nan. */
 	if (!digits || unit != text + digits)
 		return -EINVAL;
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {

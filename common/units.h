@@ -12,13 +12,13 @@
 #define UNITS_TEXT_MAX 48 /* what a formatter writes at most, with its terminating zero */
 #define UNITS_TEXTS    32
 
-/* K, M and G are powers of 1024; a trailing "B" or "iB" changes nothing. */
+/* Reads a size. K, M and G are powers of 1024; a trailing "B" or "iB" changes nothing. */
 int units__size(const char *text, size_t *bytes);
 
-/* Seconds unless a unit (us, ms, s, m, h) says otherwise. Never negative. */
+/* Reads a duration in seconds unless it has a unit (us, ms, s, m, h). Never negative. */
 int units__duration(const char *text, double *seconds);
 
-/* A decimal number without sign, unit or blank. */
+/* Reads a decimal number without sign, unit or blank. */
 int units__count(const char *text, unsigned long long *count);
 
 /*
@@ -28,7 +28,7 @@ int units__count(const char *text, unsigned long long *count);
  */
 int units__next(const char **cursor, char item[UNITS_ITEM_MAX]);
 
-/* "HOST:PORT" or "[HOST]:PORT", into both; the port may be 0. */
+/* Splits "HOST:PORT" or "[HOST]:PORT" into both; the port may be 0. */
 int units__endpoint(const char *text, char *host, size_t room, char port[8]);
 
 /*
@@ -37,11 +37,11 @@ int units__endpoint(const char *text, char *host, size_t room, char port[8]);
  */
 const char *units__text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* "16K", "99999", "1M": units__size() reads it back as the same number. */
+/* Writes "16K", "99999", "1M": units__size() reads it back as the same number. */
 const char *units__size_text(size_t bytes);
 
-/* "3.91 us", "412 ms": three digits and a fitting unit. */
+/* Writes "3.91 us", "412 ms": three digits and a fitting unit. */
 const char *units__time_text(double ns);
 
-/* "1,234,567": with commas between thousands. */
+/* Writes "1,234,567": with commas between thousands. */
 const char *units__count_text(unsigned long long count);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A load: what one run of the generator sends, by whom, to whom, for how long. */
+/* A load: what one run of the generator sends, the two ends, and for how long. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,10 +15,10 @@
 /* How the two ends share the CPUs. */
 enum pinning { PIN_AUTO, PIN_NONE };
 
-/* What connects the two ends; LINK_VETH is a veth pair that the run creates (link.h). */
+/* How the two ends are connected; LINK_VETH is a veth pair that the run creates (link.h). */
 enum load_link { OVER_LOOPBACK, OVER_VETH };
 
-/* In which order messages draw fields of a data set. */
+/* The order in which messages draw fields of a data set. */
 enum pick { PICK_ORDER, PICK_RANDOM };
 
 #define RATE_MAX	1000000000ull
@@ -37,13 +37,13 @@ struct socket_options {
 };
 
 /*
- * What the two ends do: one end streams messages to the other; one end requests messages and the
- * other answers; or many short connections are each answered with the top processes (server.h),
- * then closed.
+ * A workload: one end streams messages to the other; one end requests messages and the other
+ * answers; or many short connections are each answered with the top processes (server.h), then
+ * closed.
  */
 enum workload { WORKLOAD_STREAM, WORKLOAD_REQUEST, WORKLOAD_PROCINFO };
 
-/* How the client drives its connections. */
+/* How the client handles its connections. */
 enum client_model { CLIENT_THREADED, CLIENT_EPOLL };
 
 #define CONNECTIONS_MAX	   10000
@@ -87,11 +87,11 @@ struct load {
 	unsigned int backlog; /* of the listening socket */
 };
 
-/* "threaded", "epoll". */
+/* Returns "threaded" or "epoll". */
 const char *client_model_name(enum client_model model);
 
-/* The bytes of its longest field. */
+/* Returns the bytes of its longest field. */
 size_t load__longest_field(const struct load *load);
 
-/* The number of parts of a message for this variant: in a file, one. */
+/* Returns the number of parts of a message for this variant: in a file, one. */
 unsigned int load__fields(const struct load *load);

@@ -50,7 +50,7 @@ struct arguments {
 
 const char *argp_program_version = "loadgen " SENDPATH_VERSION;
 
-/* A run of loadgen is one load: lists, which make a grid, are refused. */
+/* Refuses lists, which make a grid: a run of loadgen is one load. */
 static error_t check_single(const struct load_options *o, struct argp_state *state)
 {
 	const char *list = o->variants.count > 1  ? "--variant"
@@ -68,7 +68,7 @@ static error_t check_single(const struct load_options *o, struct argp_state *sta
 		    : 0;
 }
 
-/* /dev/stdout and /dev/fd/1 are symbolic links that only the kernel can set. */
+/* Returns whether only the kernel can set this link, as /dev/stdout and /dev/fd/1. */
 static bool is_kernels(const char *path)
 {
 	char *copy = strdup(path), *folder = copy ? realpath(dirname(copy), NULL) : NULL;
@@ -83,16 +83,17 @@ static bool is_kernels(const char *path)
 }
 
 /*
- * Follows no symbolic link in the last component, which another user may have put there, except the
- * kernel's own. Does not wait for the reader of a FIFO. Returns -errno on failure.
+ * Opens the output. Follows no symbolic link in the last component, which another user may have put
+ * there, except the kernel's own. Does not wait for the reader of a FIFO. Returns -errno on
+ * failure.
  */
 static int open_output(const char *path, int flags)
 {
 	int fd, links = is_kernels(path) ? 0 : O_NOFOLLOW;
 
 	/*
-	 * Not reopened: that would need the permission of sudo's caller, and the new descriptor
-	 * would have its own offset.
+	 * Duplicates standard output: to reopen it would need the permission of sudo's caller, and
+	 * the new descriptor would have its own offset.
 	 */
 	if (!strcmp(path, "-") || !strcmp(path, "/dev/stdout"))
 		return STDOUT_FILENO;
@@ -104,9 +105,9 @@ static int open_output(const char *path, int flags)
 }
 
 /*
- * Before the run, so that nothing is measured in vain. An existing file is kept until the result is
- * written. A new one is created for a moment only, so that no empty file is left: json_fd is then
- * negative.
+ * Checks the output before the run, so that nothing is measured in vain. Keeps an existing file
+ * until the result is written. Creates a new one for a moment only, so that no empty file is left:
+ * json_fd is then negative.
  */
 static error_t check_json(struct arguments *a, struct argp_state *state)
 {
@@ -168,8 +169,8 @@ static const struct argp loadgen_argp = {
 	.children = children,
 };
 
-/* Standard output may be shared, and may have other text already. */
-static int empty(int fd)
+/* Empties the file; not standard output, which may be shared, and may have other text already. */
+static int truncate_output(int fd)
 {
 	return fd != STDOUT_FILENO && ftruncate(fd, 0) && errno != EINVAL ? -errno : 0;
 }
@@ -182,10 +183,10 @@ static int write_json(struct arguments *a, const char *line, struct failure *f)
 
 	if (fresh)
 		a->json_fd = open_output(a->json, O_CREAT);
-	err = a->json_fd < 0 ? a->json_fd : empty(a->json_fd);
+	err = a->json_fd < 0 ? a->json_fd : truncate_output(a->json_fd);
 	if (!err)
 		err = program__write_all(a->json_fd, line, strlen(line));
-	if (err && a->json_fd >= 0 && !empty(a->json_fd) && fresh)
+	if (err && a->json_fd >= 0 && !truncate_output(a->json_fd) && fresh)
 		unlink(a->json);
 	return err ? failure__set(f, STATUS_FAILED, err, "--json %s: %s", a->json, strerror(-err))
 		   : 0;
@@ -203,7 +204,7 @@ static int report(struct arguments *a, struct control *control, const struct res
 	if (!err && a->json)
 		err = write_json(a, line, f);
 	if (!err)
-		err = control__say(control, CONTROL_RESULT, line, f);
+		err = control__send(control, CONTROL_RESULT, line, f);
 	free(line);
 	if (a->control < 0 && (!a->json || strcmp(a->json, "-")))
 		r->ops->print(r);
@@ -219,7 +220,7 @@ static int conclude(const struct arguments *a, struct control *control, const st
 		program__complain("%s", f->text);
 	} else if (f->status) {
 		control->message.status = f->status;
-		control__say(control, CONTROL_ERROR, f->text, &ignored);
+		control__send(control, CONTROL_ERROR, f->text, &ignored);
 	}
 	return f->status;
 }
@@ -233,7 +234,7 @@ static int give_up_privilege(const struct load *load, bool writes, struct failur
 		cap_value_t value;
 		bool needed;
 	} rows[] = {
-		{CAP_IPC_LOCK, true}, /* zero-copy pins as much as a root program's may */
+		{CAP_IPC_LOCK, true}, /* zero-copy may pin as much as a root program */
 		{CAP_SYS_ADMIN, namespaces},
 		{CAP_NET_ADMIN, namespaces || o->sndbuf || o->rcvbuf || o->congestion[0]},
 		{CAP_NET_RAW, o->device[0]},
@@ -249,7 +250,7 @@ static int give_up_privilege(const struct load *load, bool writes, struct failur
 	return capabilities__keep(kept, count, f);
 }
 
-static int run(struct arguments *a, struct control *control, struct failure *f)
+static int run_load(struct arguments *a, struct control *control, struct failure *f)
 {
 	static struct result r; /* too large for a stack */
 	struct load load = load_options__nth(&a->load, 0);
@@ -266,7 +267,7 @@ static int run(struct arguments *a, struct control *control, struct failure *f)
 	return conclude(a, control, f);
 }
 
-/* A shell must see which signal ended the program. */
+/* Ends by the signal that ended the run, so that a shell sees it. */
 int main(int argc, char **argv)
 {
 	static struct control control;
@@ -285,7 +286,7 @@ int main(int argc, char **argv)
 		program__complain("%s", f.text);
 		return f.status;
 	}
-	status = run(&a, &control, &f);
+	status = run_load(&a, &control, &f);
 	if (a.json_fd > STDERR_FILENO)
 		close(a.json_fd);
 	if (control.signal)

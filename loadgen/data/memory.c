@@ -25,7 +25,7 @@ size_t memory__stride(const struct load *load, size_t bytes)
 			   : round_up(bytes + MALLOC_WORD / 2, MALLOC_WORD);
 }
 
-/* The limit of one group; "max" or a missing file means none. */
+/* Returns the limit of one group in bytes; no limit ("max", or no such file) is infinity. */
 static double limit_of(const char *groups, const char *path, const char *name)
 {
 	char file[PATH_MAX];
@@ -106,7 +106,7 @@ int memory__check(double bytes, struct failure *f)
 		bytes / (1u << 30), have / (1u << 30));
 }
 
-/* An unnamed file: it is gone with its last descriptor. */
+/* Opens a file without a name, which disappears with its last descriptor. */
 static int make_file(struct memory *m, const struct load *load, struct failure *f)
 {
 	const char *folder = load->file_dir, *where = folder ? folder : "memory (memfd)";
@@ -119,14 +119,14 @@ static int make_file(struct memory *m, const struct load *load, struct failure *
 				    "cannot create an unnamed file in %s: %m; choose another "
 				    "--file-dir",
 				    where);
-	/* Allocated at once: on a full disk a later write would raise SIGBUS. */
+	/* Allocates the blocks now: on a full disk, a later write would raise SIGBUS. */
 	err = posix_fallocate(m->fd, 0, (off_t)m->bytes);
 	return err ? failure__set(f, STATUS_FAILED, -err, "no room for %zu bytes in %s: %s",
 				  m->bytes, where, strerror(err))
 		   : 0;
 }
 
-/* Maps it at a multiple of align, which is whole pages: reserves more, and gives back the rest. */
+/* Maps the memory at a multiple of align (whole pages): reserves more, then unmaps the rest. */
 static int map_at(struct memory *m, size_t align)
 {
 	int how = MAP_FIXED | (m->fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED);

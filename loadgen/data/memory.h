@@ -16,25 +16,25 @@ struct memory {
 	int fd; /* of the mapped file, else -1 */
 };
 
-/* The distance between objects of so many bytes: as from malloc(), or aligned. */
+/* Returns the distance between objects of this size: as from malloc(), or aligned. */
 size_t memory__stride(const struct load *load, size_t bytes);
 
 /*
- * The memory that this process may use: the machine's, or the lowest limit of its control groups
- * (version 1 or 2), from /proc/self/cgroup and the folder of control groups.
+ * Returns the memory that this process may use, in bytes: the machine's, or the lowest limit of its
+ * control groups (version 1 or 2), from /proc/self/cgroup and the folder of control groups.
  */
 double memory__limit(const char *membership, const char *groups);
 
-/* Refuses a load that needs more than half of that; the message names the remedy. */
+/* Refuses a load that needs more than half of memory__limit(); the message names the remedy. */
 int memory__check(double bytes, struct failure *f);
 
 /*
- * Maps zeroed memory, all of whose pages are present. Of the load, it uses huge_pages and, if the
- * memory is a file, file_dir. 0 or a negative errno.
+ * Maps zeroed memory whose pages are all present. Uses two members of load: huge_pages and, if the
+ * memory is a file, file_dir. Returns 0 or a negative errno.
  */
 int memory__map(struct memory *m, size_t bytes, const struct load *load, bool file,
 		struct failure *f);
 void memory__unmap(struct memory *m);
 
-/* 1 if some of it is in huge pages, according to /proc/self/smaps; 0, or -errno. */
+/* Returns 1 if part of the memory is in huge pages, by /proc/self/smaps; 0, or -errno. */
 int memory__huge(const struct memory *m);

@@ -18,8 +18,8 @@ struct message {
 };
 
 /*
- * If bytes do not divide evenly, the first fields are one byte longer. Not own: only the lengths of
- * the fields are set, the caller sets where they are. 0 or -ENOMEM.
+ * Creates a message. If bytes do not divide evenly, the first fields are one byte longer. Not own:
+ * sets only the lengths of the fields; the caller sets their addresses. Returns 0 or -ENOMEM.
  */
 int message__create(struct message *m, size_t bytes, unsigned int fields, bool own);
 void message__destroy(struct message *m);
@@ -27,7 +27,7 @@ void message__destroy(struct message *m);
 /* Fills the fields with the pattern of this message on this connection. */
 void message__fill(struct message *m, uint32_t connection, uint64_t number);
 
-/* The rest of the message after the first done bytes; valid until the next call. */
+/* Returns the rest of the message after the first done bytes; valid until the next call. */
 struct iovec *message__rest(struct message *m, size_t done, unsigned int *count);
 
 /*
@@ -40,10 +40,10 @@ struct dataset {
 	size_t stride; /* from one field to the next */
 };
 
-/* How this load draws fields; all zero without a data set. Pure: both ends call it. */
+/* Returns how this load draws fields; all zero without a data set. Pure: both ends call it. */
 struct picker dataset__picker(const struct load *load);
 
-/* Without a data set, its memory has no base; memory__unmap() frees it. */
+/* Creates the data set. Without one, its memory has no base. memory__unmap() frees it. */
 int dataset__create(struct dataset *d, const struct load *load, struct failure *f);
 
 /* Points the message's fields at the data-set fields of this message on this connection. */

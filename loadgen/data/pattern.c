@@ -5,14 +5,14 @@
 #include "loadgen/data/pattern.h"
 
 #define DATA_SET 0    /* no connection has this number: ports are higher */
-#define CHUNK	 4096 /* so many expected bytes are computed and compared at a time */
+#define CHUNK	 4096 /* expected bytes that are computed and compared at a time */
 
 static inline uint64_t word(uint64_t seed, uint64_t index)
 {
 	return htole64(mix(seed + index * MIX_STEP));
 }
 
-/* Part of one word: bytes [skip, skip + length) of it. */
+/* Writes bytes [skip, skip + length) of one word. */
 static void fill_part(uint64_t seed, uint64_t index, size_t skip, uint8_t *out, size_t length)
 {
 	uint64_t w = word(seed, index);
@@ -43,7 +43,7 @@ void pattern__fill(uint32_t connection, uint64_t message, size_t offset, void *b
 		fill_part(seed, index, 0, out, length);
 }
 
-/* The beginning and the length of the field that contains this byte of a message. */
+/* Returns the field that contains this byte; sets the byte's offset in it, and its length. */
 static uint32_t field_at(const struct pattern_stream *s, size_t offset, size_t *skip,
 			 size_t *length)
 {
@@ -62,7 +62,7 @@ static uint32_t field_at(const struct pattern_stream *s, size_t offset, size_t *
 	return (uint32_t)i;
 }
 
-/* The next bytes of a message whose fields are drawn from a data set. */
+/* Writes the next expected bytes of a message whose fields are drawn from a data set. */
 static void expect_picked(const struct pattern_stream *s, uint8_t *out, size_t length)
 {
 	size_t offset = s->offset, skip, field;

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Reproducible pseudo-random numbers: the hash of a position in a sequence. */
+/* Reproducible pseudo-random numbers: each is the hash of a position in a sequence. */
 
 /* The step of splitmix64: the golden ratio, odd. */
 #define MIX_STEP 0x9e3779b97f4a7c15ULL
@@ -24,7 +24,7 @@ static inline uint64_t mix(uint64_t x)
 }
 
 /*
- * Which fields of a data set make a message: a function of the connection, the message's number and
+ * Chooses which fields of a data set make a message, by the connection, the message's number and
  * the field's index, so that the receiver can compute it at any point of a stream. A draw costs a
  * few multiplications and no memory.
  */
@@ -35,14 +35,15 @@ struct picker {
 	bool random;	 /* false: one after the other */
 };
 
-/* The index in the data set, below count, of field i of a connection's message. */
+/* Returns the index in the data set, below count, of field i of a connection's message. */
 static inline __attribute__((always_inline)) uint64_t
 picker__field(const struct picker *p, uint32_t connection, uint64_t message, uint32_t i)
 {
 	uint64_t index = message * p->fields + i, begin = mix(p->seed + mix(connection + 1));
 
 	/*
-	 * Connections begin at different fields: otherwise one would warm the cache for all others.
+	 * Starts each connection at another field: otherwise one would warm the cache for all
+	 * others.
 	 */
 	if (!p->random)
 		return (begin % p->count + index) % p->count;
@@ -53,7 +54,7 @@ picker__field(const struct picker *p, uint32_t connection, uint64_t message, uin
 void pattern__fill(uint32_t connection, uint64_t message, size_t offset, void *buffer,
 		   size_t length);
 
-/* The same for a field of a data set, which belongs to no connection and no message. */
+/* Writes bytes of a field of a data set, which belongs to no connection and no message. */
 void pattern__fill_field(uint64_t index, size_t offset, void *buffer, size_t length);
 
 /* The result of checking; also sent on the wire (receive/wire.h), so all members have one size. */
@@ -66,7 +67,7 @@ struct pattern_verdict {
 	uint64_t got;
 };
 
-/* The check of one connection's stream. All members but the first three start at zero. */
+/* The check of one connection's stream. All members except the first three start at zero. */
 struct pattern_stream {
 	uint32_t connection;
 	size_t message_bytes;

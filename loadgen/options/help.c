@@ -26,7 +26,7 @@ static bool is_end(const struct argp_option *o)
 	return !o->name && !o->key && !o->doc;
 }
 
-/* The rows of these groups, from all tables; valid until the next call. */
+/* Returns the rows of these groups, from all tables; valid until the next call. */
 static const struct argp_option *collect_rows(const struct help *h, unsigned int groups)
 {
 	static struct argp_option rows[ROWS_MAX + 1];
@@ -41,7 +41,7 @@ static const struct argp_option *collect_rows(const struct help *h, unsigned int
 	return rows;
 }
 
-/* "load, ends or all" */
+/* Writes the topics' names: "load, ends or all". */
 static void name_topics(const struct help *h, char *text, size_t room)
 {
 	size_t used = 0;
@@ -54,8 +54,9 @@ static void name_topics(const struct help *h, char *text, size_t room)
 					 t->name);
 }
 
-/* text "": that of the program. */
-static void show(const struct help *h, unsigned int groups, const char *text, unsigned int flags)
+/* Prints these groups. text "": the program's own text. */
+static void print_help(const struct help *h, unsigned int groups, const char *text,
+		       unsigned int flags)
 {
 	struct argp shown = {.options = collect_rows(h, groups), .doc = text};
 	char names[128], doc[1024];
@@ -68,7 +69,7 @@ static void show(const struct help *h, unsigned int groups, const char *text, un
 			 names);
 		shown.doc = doc;
 	}
-	setenv("ARGP_HELP_FMT", "no-dup-args-note", 0); /* short options take the same */
+	setenv("ARGP_HELP_FMT", "no-dup-args-note", 0); /* short options take the same arguments */
 	argp_help(&shown, stdout, flags, program_invocation_short_name);
 	exit(STATUS_OK);
 }
@@ -79,7 +80,7 @@ static error_t show_topic(const struct help *h, const char *name, struct argp_st
 
 	for (const struct help_topic *t = h->topics; t->name; t++)
 		if (!strcmp(t->name, name))
-			show(h, t->groups, t->text, ARGP_HELP_LONG | ARGP_HELP_DOC);
+			print_help(h, t->groups, t->text, ARGP_HELP_LONG | ARGP_HELP_DOC);
 	name_topics(h, names, sizeof(names));
 	return program__refuse(state, "--help=%s: no such topic; give %s", name, names);
 }
@@ -93,10 +94,10 @@ static error_t parse_help_word(int key, char *arg, struct argp_state *state)
 	case OPT_HELP_HIDDEN:
 		if (arg)
 			return show_topic(h, arg, state);
-		show(h, h->groups, "", ARGP_HELP_LONG | ARGP_HELP_DOC);
+		print_help(h, h->groups, "", ARGP_HELP_LONG | ARGP_HELP_DOC);
 		return 0;
 	case OPT_USAGE:
-		show(h, ~HELP_BIT(HELP_COMMANDS), "", ARGP_HELP_USAGE);
+		print_help(h, ~HELP_BIT(HELP_COMMANDS), "", ARGP_HELP_USAGE);
 		return 0;
 	case OPT_VERSION:
 		printf("%s\n", argp_program_version);
@@ -129,8 +130,8 @@ size_t help__distance(const char *a, const char *b)
 }
 
 /*
- * The option that a word names; up to "=", an unambiguous prefix of the name does. NULL: none.
- * nearest is the most similar option.
+ * Returns the option that a word names; up to "=", an unambiguous prefix of the name is enough.
+ * NULL: there is none. Sets *nearest to the most similar option.
  */
 static const struct argp_option *find_option(const struct argp_option *rows, const char *word,
 					     const char **nearest)
@@ -173,7 +174,7 @@ static bool has_letter(const struct argp_option *rows, char letter)
 	return !is_end(rows);
 }
 
-/* getopt refuses them, too, but prints them unescaped. */
+/* Prints the error as safe text: getopt refuses these options, too, but prints them unescaped. */
 static void refuse_option(const struct help *h, const char *word, const char *nearest)
 {
 	program__complain("there is no option %.*s%s%s (--help%s lists them)",
@@ -199,7 +200,7 @@ void help__check_options(const struct help *h, int argc, char **argv)
 		if (strchr(argv[i], '=') ? !!option->arg
 					 : !option->arg || option->flags & OPTION_ARG_OPTIONAL)
 			continue;
-		/* The value is the next word. */
+		/* the value is the next word */
 		if (option->arg && ++i < argc)
 			continue;
 		program__complain("option '--%s' %s an argument", option->name,

@@ -8,7 +8,7 @@
 
 #include <argp.h>
 
-/* The groups of options, in the order they are shown; an option's argp group. */
+/* The groups of options (argp's groups), in the order in which help shows them. */
 enum help_group {
 	HELP_COMMANDS = 1,
 	HELP_LOAD,
@@ -31,7 +31,7 @@ struct help_topic {
 };
 #define HELP_BIT(group) (1u << ((group)&31))
 
-/* An argp child; its input is a struct help. */
+/* The input of the argp child. */
 struct help {
 	unsigned int groups;		   /* that --help shows without a topic */
 	const struct help_topic *topics;   /* NULL: the program has no options of a load */
@@ -42,17 +42,17 @@ struct help {
 extern const struct argp help_argp;
 
 /*
- * Ends the program with status 2 and one line if a word is an unknown or ambiguous option, and
- * suggests the one that was likely meant; or if a value is missing or not expected. argp's own line
- * is not safe text, and a second line follows it.
+ * Ends the program with status 2 and one line if a word is an unknown or ambiguous option (suggests
+ * the likely one), or if a value is missing or not expected. argp's own line is not safe text, and
+ * a second line follows it.
  */
 void help__check_options(const struct help *h, int argc, char **argv);
 
 #define HELP_WORD_MAX 31
-/* How many letters must be inserted, deleted or changed to turn one word into the other. */
+/* Returns how many letters must be inserted, deleted or changed to turn one word into the other. */
 size_t help__distance(const char *a, const char *b);
 
-/* For every program that runs a load. */
+/* The topics of every program that runs a load. */
 #define HELP_TOPICS_OF_A_LOAD                                                   \
 	{"load", HELP_BIT(HELP_LOAD) | HELP_BIT(HELP_MESSAGES),                 \
 	 "What is sent, from what memory, and when."},                          \

@@ -12,7 +12,7 @@
 
 #define FIRST_KEY 0x4c00
 
-/* The default of --inflight: messages of so many bytes in total, within these bounds. */
+/* The default of --inflight is as many messages as make up this size, within these bounds. */
 #define INFLIGHT_BYTES (1u << 20)
 #define INFLIGHT_FEW   32u
 #define INFLIGHT_MANY  1024u
@@ -133,12 +133,12 @@ int row__each(const char *value, struct refusal *r,
 	int more, err;
 
 	for (const char *cursor = value; (more = units__next(&cursor, item)) > 0;) {
-		r->said = item;
+		r->value = item;
 		err = add(to, item, r);
 		if (err)
 			return err;
 	}
-	r->said = value;
+	r->value = value;
 	return more ? refuse_value(r, "separate elements by single commas") : 0;
 }
 
@@ -159,7 +159,7 @@ bool load_options__given(const struct load_options *o, const char *name)
 	return o->given[find_row(name) - load_rows];
 }
 
-/* The value of an element of a list. */
+/* Returns the size of one element of a list. */
 static size_t size_of(const struct load_row *row)
 {
 	return row->type == ROW_BYTES  ? sizeof(size_t)
@@ -167,7 +167,7 @@ static size_t size_of(const struct load_row *row)
 				       : sizeof(unsigned int);
 }
 
-/* Reads a list: the row's own parser reads each element into the load, from where it is copied. */
+/* Reads a list: the row's parser reads each element into the load, from where it is copied. */
 struct list_parser {
 	const struct load_row *row;
 	struct load load;
@@ -187,22 +187,22 @@ static int append_element(void *to, const char *item, struct refusal *r)
 	return err;
 }
 
-/* A repeated option replaces the earlier list, like any other option. */
-static int set(struct load_options *o, const struct load_row *row, const char *value,
-	       struct refusal *r)
+/* Sets an option. A repeated option replaces the earlier list, like any other option. */
+static int set_option(struct load_options *o, const struct load_row *row, const char *value,
+		      struct refusal *r)
 {
 	struct list_parser a = {.row = row, .list = (void *)((char *)o + row->list)};
 	int err;
 
 	r->option = row->name;
-	r->said = value;
+	r->value = value;
 	if (!row->list)
 		return row__set(row, &o->load, value, r);
 	if (row->all && row->all(o, value))
 		return 0;
 	a.list->count = 0;
 	err = row__each(value, r, append_element, &a);
-	r->said = value;
+	r->value = value;
 	return err == -E2BIG ? refuse_value(r, "give at most %d elements", LIST_MAX) : err;
 }
 
@@ -213,7 +213,7 @@ void load_options__init(struct load_options *o)
 	*o = (struct load_options){};
 	for (const struct load_row *row = load_rows; row->name; row++)
 		if (row->usual)
-			set(o, row, row->usual, &r);
+			set_option(o, row, row->usual, &r);
 }
 
 int load_options__set(struct load_options *o, const char *name, const char *value, char *why,
@@ -228,10 +228,10 @@ int load_options__set(struct load_options *o, const char *name, const char *valu
 		o->stream_given = row->name;
 	if (row->of == OF_CONNECTIONS)
 		o->procinfo_given = row->name;
-	return set(o, row, value, &r);
+	return set_option(o, row, value, &r);
 }
 
-/* The options whose values are compared vary first. */
+/* Options whose values are compared; these vary first. */
 static const char *const varied[] = {"variant", "server-model", "connections",
 				     "threads", "size",		"link"};
 
@@ -239,7 +239,7 @@ static const char *const varied[] = {"variant", "server-model", "connections",
  * Copies the values of a configuration from the lists into a load, and returns the number of
  * configurations.
  */
-static size_t fill_cell(const struct load_options *o, size_t n, struct load *load)
+static size_t fill_configuration(const struct load_options *o, size_t n, struct load *load)
 {
 	enum row_of others = load->workload == WORKLOAD_PROCINFO ? OF_MESSAGES : OF_CONNECTIONS;
 	size_t cells = 1;
@@ -260,7 +260,7 @@ static size_t fill_cell(const struct load_options *o, size_t n, struct load *loa
 	return cells;
 }
 
-/* With only a bound on their number, small messages would wait for acknowledgements. */
+/* Returns the default: a bound on bytes, so that small messages need not wait for ACKs. */
 static unsigned int default_inflight(size_t message_bytes)
 {
 	size_t messages = INFLIGHT_BYTES / message_bytes;
@@ -271,7 +271,7 @@ static unsigned int default_inflight(size_t message_bytes)
 }
 
 /* Removes from a load what its variant, one of several, does not use. */
-static void fit(struct load *load)
+static void clear_unused(struct load *load)
 {
 	unsigned int flags = variants__find(load->variant)->flags;
 
@@ -288,7 +288,7 @@ struct load load_options__nth(const struct load_options *o, size_t n)
 {
 	struct load load = o->load;
 
-	fill_cell(o, n, &load);
+	fill_configuration(o, n, &load);
 	if (load.link)
 		load.address = LINK_RECEIVER;
 	if (load.workload == WORKLOAD_PROCINFO) {
@@ -302,7 +302,7 @@ struct load load_options__nth(const struct load_options *o, size_t n)
 	load.field_size = 0;
 	if (!load.inflight)
 		load.inflight = default_inflight(load.message_bytes);
-	fit(&load);
+	clear_unused(&load);
 	return load;
 }
 
@@ -310,7 +310,7 @@ size_t load_options__cells(const struct load_options *o)
 {
 	struct load any = o->load;
 
-	return fill_cell(o, 0, &any);
+	return fill_configuration(o, 0, &any);
 }
 
 size_t load_options__compared(const struct load_options *o)
@@ -356,11 +356,11 @@ static error_t parse_load_option(int key, char *arg, struct argp_state *state)
 		err = load_options__set(o, load_rows[key - FIRST_KEY].name, arg, why, sizeof(why));
 	else
 		return key == ARGP_KEY_INIT ? 0 : ARGP_ERR_UNKNOWN;
-	/* argp_error() would add a second line that only says to try --help. */
+	/* Not argp_error(), which would add a second line that only says to try --help. */
 	return err ? program__refuse(state, "%s", why) : 0;
 }
 
-/* argp wants an array of its own kind, before main() calls it. */
+/* Fills argp's own array before main(), which passes it to argp. */
 __attribute__((constructor)) static void fill_options(void)
 {
 	static const char *const headers[] = {

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The options of a load. They have the same names everywhere, so the parser is an argp child that
- * any program can include.
- *
- * --variant, --size, --threads, --link and others take lists, which make a grid; a single load has
- * one element of each.
+ * any program can include. --variant, --size, --threads, --link and others take lists, which make a
+ * grid; a single load has one element of each.
  */
 #pragma once
 
@@ -34,7 +32,7 @@ struct load_options {
 	LOAD_LIST(unsigned int) connections;
 	LOAD_LIST(enum load_link) links;
 	bool given[OPTIONS_MAX];  /* load_options__given() */
-	bool every;		  /* all variants or models, without those that are not to be had */
+	bool every;		  /* all variants or models, except those that this system lacks */
 	bool load_given;	  /* any option but --duration */
 	const char *stream_given; /* an option that only streams have, or NULL */
 	const char *procinfo_given; /* an option that only procinfo has, or NULL */
@@ -59,24 +57,25 @@ int load_options__set(struct load_options *o, const char *name, const char *valu
 int load_options__resolve(struct load_options *o, char *why, size_t room);
 
 /*
- * Probes each variant. Of "every", those that this kernel lacks are left out, and skip gets the
- * reason for each. A named variant that it lacks is a negative errno, with the reason in why.
+ * Probes each variant. If the option was "every", leaves out those that this kernel lacks, and
+ * calls skip with the reason for each. A named variant that it lacks is a negative errno, with the
+ * reason in why.
  */
 int load_options__keep_available(struct load_options *o, void (*skip)(const char *why), char *why,
 				 size_t room);
 
-/* Was the option set? name, here and above, is that of a row in rows.c, without dashes. */
+/* Returns whether the option was set. name is that of a row in rows.c, without dashes. */
 bool load_options__given(const struct load_options *o, const char *name);
 
-/* The number of configurations, and one of them. What is compared varies first. */
+/* Count the configurations, and return one of them. What is compared varies first. */
 size_t load_options__cells(const struct load_options *o);
 struct load load_options__nth(const struct load_options *o, size_t n);
 
 /*
- * How many consecutive configurations, from each multiple of this number on, differ only in the
- * variant or server model.
+ * Returns how many consecutive configurations, from each multiple of this number on, differ only in
+ * the variant or server model.
  */
 size_t load_options__compared(const struct load_options *o);
 
-/* Why options that are valid alone contradict each other; NULL: they do not. */
+/* Returns why options that are valid alone contradict each other, or NULL. */
 const char *load__impossible(const struct load *load, char *why, size_t room);

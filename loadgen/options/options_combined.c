@@ -7,7 +7,7 @@
 #include "loadgen/send/send_ops.h"
 #include "loadgen/serving/server.h"
 
-/* The first of the variants that has or lacks these flags, or NULL. */
+/* Returns the first of the variants that has or lacks these flags, or NULL. */
 static const char *find_variant(const struct load_options *o, unsigned int has, unsigned int lacks)
 {
 	for (size_t i = 0; i < o->variants.count; i++)
@@ -24,7 +24,7 @@ static bool any_veth(const struct load_options *o)
 	return false;
 }
 
-/* Checked in this order; %s is the option. */
+/* Checks pairs of options in this order; %s is the option. */
 static int check_pairs(const struct load_options *o, struct refusal *r)
 {
 	const struct load *l = &o->load;
@@ -33,7 +33,7 @@ static int check_pairs(const struct load_options *o, struct refusal *r)
 	bool address = load_options__given(o, "address");
 	const struct {
 		bool contradict;
-		const char *words, *said;
+		const char *words, *quoted;
 	} rows[] = {
 		{!procinfo && o->procinfo_given, "--%s belongs to --workload procinfo: give it too",
 		 o->procinfo_given},
@@ -50,7 +50,7 @@ static int check_pairs(const struct load_options *o, struct refusal *r)
 		 "--variant %s sends nothing: --workload request needs an answer",
 		 find_variant(o, SEND_NOTHING, 0)},
 		{l->messages && load_options__given(o, "duration"),
-		 .words = "--messages and --duration both say when to end: leave one out"},
+		 .words = "--messages and --duration both end the run: leave one out"},
 		{veth && (address || l->peer || l->netns),
 		 .words = "--link veth creates its own addresses: leave --address, --netns "
 			  "and --peer out"},
@@ -58,8 +58,7 @@ static int check_pairs(const struct load_options *o, struct refusal *r)
 		 "--link veth creates its own devices: leave --socket device=%s out",
 		 l->socket.device},
 		{l->peer && (address || load_options__given(o, "port") || l->netns),
-		 "--peer %s says where the receiver is: leave --address, --port and --netns out",
-		 l->peer},
+		 "--peer %s names the receiver: leave --address, --port and --netns out", l->peer},
 		{l->key && !l->peer, "--key %s belongs to --peer HOST:PORT", l->key},
 		{l->peer && l->socket.rcvbuf,
 		 "--socket rcvbuf: the receiver at --peer %s uses the default of its kernel: "
@@ -98,12 +97,12 @@ static int check_pairs(const struct load_options *o, struct refusal *r)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (rows[i].contradict)
-			return refuse(r, rows[i].words, rows[i].said);
+			return refuse(r, rows[i].words, rows[i].quoted);
 	return 0;
 }
 
-/* An impossible variant is an error if named, and skipped with a message if from all or every. */
-static int check_cells(const struct load_options *o, struct refusal *r)
+/* Refuses an impossible variant if it was named; one of all or every is skipped later. */
+static int check_variants(const struct load_options *o, struct refusal *r)
 {
 	bool possible = false;
 
@@ -135,18 +134,18 @@ const char *load__impossible(const struct load *load, char *why, size_t room)
 		       "--client-model threaded with --connections %u: give at most %d, or epoll",
 		       load->connections, CONNECTIONS_THREAD);
 	/*
-	 * The receiver's progress frees its memory, and a receiver elsewhere reports that too
+	 * Memory is freed as the receiver progresses, and a receiver elsewhere reports that too
 	 * rarely.
 	 */
 	else if (!m && load->peer && variants__find(load->variant)->flags & SEND_BORROWS)
 		refuse(&r,
-		       "--variant %s with --peer %s: only a receiver on this machine can say when "
+		       "--variant %s with --peer %s: only a receiver on this machine reports when "
 		       "the memory may be written again: choose another variant",
 		       load->variant, load->peer);
 	else if (load->workload == WORKLOAD_REQUEST && load->rcvlowat > load->message_bytes)
 		refuse(&r, "--rcvlowat %zu is more than an answer of %zu bytes: give less",
 		       load->rcvlowat, load->message_bytes);
-	/* The sender waits for the receiver to read, which waits for more. */
+	/* The sender would wait for the receiver to read, and the receiver for more data. */
 	else if (!m && variants__find(load->variant)->flags & SEND_BORROWS && !load->reuse_early &&
 		 load->rcvlowat > load->inflight * load->message_bytes)
 		refuse(&r,
@@ -201,7 +200,7 @@ static int resolve_fields(struct load_options *o, struct refusal *r)
 	return 0;
 }
 
-/* The environment may name the receiver's address; then no option has to. */
+/* Sets the default addresses. The environment may name the receiver's; then no option has to. */
 static int default_ends(struct load_options *o, char *why, size_t room)
 {
 	const char *address = getenv("SENDPATH_ADDRESS"), *netns = getenv("SENDPATH_NETNS");
@@ -218,7 +217,7 @@ int load_options__resolve(struct load_options *o, char *why, size_t room)
 	struct refusal r = {.why = why, .room = room};
 
 	return default_ends(o, why, room) || check_pairs(o, &r) || resolve_fields(o, &r) ||
-			       check_cells(o, &r)
+			       check_variants(o, &r)
 		       ? -EINVAL
 		       : 0;
 }

@@ -45,7 +45,7 @@ static const char *model_name(size_t i)
 	return i < serve_model_count ? serve_models[i].name : NULL;
 }
 
-/* A known name; all_variants() and all_models() have handled "all" and "every". */
+/* Sets a known name; all_variants() and all_models() have handled "all" and "every". */
 static int set_name_of(const char **to, const char *(*name)(size_t i), const char *words,
 		       const char *value, struct refusal *r)
 {
@@ -101,8 +101,7 @@ static int set_peer(struct load *l, const char *value, struct refusal *r)
 
 	if (units__endpoint(value, host, sizeof(host), port) || !strcmp(port, "0"))
 		return refuse_value(
-			r,
-			"give HOST:PORT as loadgen serve there says, or [ADDRESS]:PORT for IPv6");
+			r, "give HOST:PORT as loadgen serve prints it, or [ADDRESS]:PORT for IPv6");
 	l->peer = value;
 	return 0;
 }
@@ -125,7 +124,7 @@ static int set_netns(struct load *l, const char *value, struct refusal *r)
 	return 0;
 }
 
-/* One element: WORD, or WORD=VALUE. */
+/* Reads one element: WORD, or WORD=VALUE. */
 static int set_part(void *load, const char *item, struct refusal *r)
 {
 	size_t length = strcspn(item, "=");

@@ -21,14 +21,14 @@ enum row_type {
 	ROW_PARTS,    /* socket_rows */
 };
 
-/* The workloads that an option belongs to. */
+/* The workloads that have an option. */
 enum row_of { OF_ALL, OF_MESSAGES, OF_CONNECTIONS };
 
-/* The buffer for the words of a refusal, and what is refused. */
+/* The buffer for a refusal, and what is refused. */
 struct refusal {
 	char *why;
 	size_t room;
-	const char *option, *said;
+	const char *option, *value;
 };
 
 struct load_row {
@@ -47,7 +47,7 @@ struct load_row {
 	const char *const *words; /* of ROW_WORD; NULL after the last */
 	size_t list;		  /* offset in struct load_options of its load_list; or 0 */
 	bool (*means)(const struct load *load); /* does this load use the value? NULL: always */
-	/* Reads a value, or, returning true, words that stand for a whole list. */
+	/* Reads a value, or writes a list and returns true if the value is its word. */
 	int (*set)(struct load *load, const char *value, struct refusal *r);
 	bool (*all)(struct load_options *o, const char *value);
 };
@@ -56,15 +56,15 @@ struct load_row {
 extern const struct load_row load_rows[], socket_rows[];
 
 /*
- * Both return -EINVAL, so that a caller can return the call; the second puts option and value
- * first.
+ * refuse() and refuse_value() return -EINVAL, so that a caller can return the call; the second puts
+ * option and value first.
  */
 int refuse(struct refusal *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 #define refuse_value(r, format, ...) \
-	refuse(r, "--%s %s: " format, (r)->option, (r)->said, ##__VA_ARGS__)
+	refuse(r, "--%s %s: " format, (r)->option, (r)->value, ##__VA_ARGS__)
 
 const void *row__value(const struct load_row *row, const struct load *load);
-/* Reads a value into the struct that the row is of, a load or other options. 0 or -EINVAL. */
+/* Reads a value into the row's struct: a load or other options. Returns 0 or -EINVAL. */
 int row__set(const struct load_row *row, void *all, const char *value, struct refusal *r);
 
 /* Calls add for each element of a list with commas. */

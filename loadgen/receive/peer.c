@@ -13,28 +13,29 @@
 
 #define TIMEOUT_MS 5000
 #define TRIES	   8
-#define ALIVE_NS   5000000000ULL /* so often the peer gets a message, which keeps the session */
+#define ALIVE_NS   5000000000ULL /* how often the peer gets a message, which keeps the session */
 #define TICK_US	   20000	 /* CPU time may be counted in ticks */
 
 struct agent {
 	const struct receiver_process *r; /* its listener is the conversation with the peer */
 	const struct peer *peer;
 	struct failure *f;
-	struct request asked; /* the last request that awaits its reply; number 0: none */
-	uint32_t number;      /* of the last request */
-	uint64_t said_ns;
+	struct request pending; /* the last request without a reply; number 0: none */
+	uint32_t number;	/* of the last request */
+	uint64_t sent_ns;
 	uint64_t time_us[2], time_ns; /* the last CPU time that it reported, and when */
 };
 
 #define fail_peer(p, f, err, format, ...) \
 	failure__set(f, STATUS_FAILED, err, "--peer %s: " format, (p)->name, ##__VA_ARGS__)
 
-/* The peer was not reached, or answered nothing, or with another version. */
-static int explain(const struct peer *p, const struct wire_message *m, int err, struct failure *f)
+/* Explains a failure: the peer was not reached, did not reply, or has another version. */
+static int explain_failure(const struct peer *p, const struct wire_message *m, int err,
+			   struct failure *f)
 {
 	if (err == -EPROTO && m) /* connect() can fail so, too */
 		return fail_peer(p, f, err,
-				 "it speaks version %u, this program %u: install the same version "
+				 "it has version %u, this program %u: install the same version "
 				 "on both machines",
 				 m->version, WIRE_VERSION);
 	return fail_peer(p, f, err, "%s: does loadgen serve run there?",
@@ -44,29 +45,29 @@ static int explain(const struct peer *p, const struct wire_message *m, int err, 
 					   : strerror(-err));
 }
 
-static int disbelieve(const struct peer *p, const char *what, struct failure *f)
+static int fail_impossible(const struct peer *p, const char *what, struct failure *f)
 {
 	return fail_peer(p, f, -EPROTO, "it reports impossible %s: is it loadgen serve?", what);
 }
 
-/* Sends a message, signed or not, and reads its reply, signed alike. */
-static int exchange(const struct peer *p, int fd, struct wire_message *said, const uint8_t *secret,
-		    struct wire_message *answer, struct failure *f)
+/* Sends a message, signed or not, and reads its reply, which must be signed if the message was. */
+static int exchange_messages(const struct peer *p, int fd, struct wire_message *message,
+			     const uint8_t *secret, struct wire_message *answer, struct failure *f)
 {
 	char text[WIRE_TEXT];
-	int err = wire__send(fd, said, secret);
+	int err = wire__send(fd, message, secret);
 
 	if (!err)
 		err = wire__await(fd, answer, TIMEOUT_MS);
 	if (err)
-		return explain(p, answer, err, f);
+		return explain_failure(p, answer, err, f);
 	if (answer->q.err)
 		return fail_peer(p, f, -ECONNREFUSED, "it refuses: %s",
 				 safe_text(answer->text, text, sizeof(text)));
 	if (secret && !wire__is_signed(answer, secret))
 		return fail_peer(p, f, -EACCES, "it has not proved that it knows the --key");
-	if (answer->q.type != (said->q.type | WIRE_REPLY) || answer->q.slot != said->q.slot)
-		return disbelieve(p, "answers", f);
+	if (answer->q.type != (message->q.type | WIRE_REPLY) || answer->q.slot != message->q.slot)
+		return fail_impossible(p, "answers", f);
 	return 0;
 }
 
@@ -86,26 +87,26 @@ int peer__greet(struct peer *p, int fd, const struct load *load, struct failure 
 
 	wire__random(control.proof);
 	if (!err)
-		err = exchange(p, fd, &control, NULL, &answer, f);
+		err = exchange_messages(p, fd, &control, NULL, &answer, f);
 	if (!err && !key.bytes != !answer.q.values[0])
 		err = fail_peer(p, f, -EACCES, "%s",
 				key.bytes
-					? "it asks for no key: give it the same --key, or leave "
+					? "it requires no key: give it the same --key, or leave "
 					  "--key out here"
-					: "it asks for a key: give --key FILE, the same as there");
+					: "it requires a key: give --key FILE, the same as there");
 	if (err)
 		return err;
 	wire__agree(&key, &control, &answer, p->secret);
 	control.q.type = WIRE_PROOF;
-	err = exchange(p, fd, &control, p->secret, &answer, f);
+	err = exchange_messages(p, fd, &control, p->secret, &answer, f);
 	safe_text(answer.text, p->machine, sizeof(p->machine));
 	return err;
 }
 
-/* A receiver with many pending connections may close one that had no time to identify itself. */
+/* Opens a session. A receiver with many pending connections may close the first attempts. */
 static int open_at(struct peer *p, struct listener *l, const struct load *load, struct failure *f)
 {
-	struct load plain = *load; /* socket options are for the connections of the load */
+	struct load plain = *load; /* socket options apply only to the load's connections */
 	struct failure why = {0};
 	int err = -EPIPE;
 
@@ -114,12 +115,13 @@ static int open_at(struct peer *p, struct listener *l, const struct load *load, 
 		listener__close(l);
 		*f = (struct failure){0};
 		l->fd = listener__connect(l, &plain, &why);
-		err = l->fd < 0 ? explain(p, NULL, l->fd, f) : peer__greet(p, l->fd, load, f);
+		err = l->fd < 0 ? explain_failure(p, NULL, l->fd, f)
+				: peer__greet(p, l->fd, load, f);
 	}
 	return err;
 }
 
-/* A host may listen at one of its addresses only. */
+/* Tries each address of the peer: it may listen at only one of them. */
 int peer__open(struct peer *p, struct listener *l, const struct load *load, struct failure *f)
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *all;
@@ -145,14 +147,15 @@ int peer__introduce(const struct peer *p, int fd, unsigned int slot, uint32_t co
 		    struct failure *f)
 {
 	struct wire_message answer = {0},
-			    said = {.q = {.type = WIRE_DATA, .slot = slot, .values = {connection}}};
+			    message = {
+				    .q = {.type = WIRE_DATA, .slot = slot, .values = {connection}}};
 
-	return exchange(p, fd, &said, p->secret, &answer, f);
+	return exchange_messages(p, fd, &message, p->secret, &answer, f);
 }
 
-/* Can a slot's receiver have counted this, given what was sent? */
-static bool possible(const struct receiver_process *r, const struct slot *slot,
-		     const struct wire_state *s)
+/* Returns whether a slot's receiver can have counted this, given what was sent. */
+static bool is_possible(const struct receiver_process *r, const struct slot *slot,
+			const struct wire_state *s)
 {
 	const struct pattern_verdict *v = &s->found;
 	size_t bytes = r->stream.message_bytes;
@@ -169,7 +172,7 @@ static const char *publish(struct agent *a, const struct request *q)
 	struct wire_state state;
 
 	memcpy(&state, q->values, sizeof(state));
-	if (!possible(a->r, slot, &state))
+	if (!is_possible(a->r, slot, &state))
 		return "numbers";
 	if (state.found.checked) /* in the last reply only */
 		slot->verified.found = state.found;
@@ -180,8 +183,8 @@ static const char *publish(struct agent *a, const struct request *q)
 }
 
 /*
- * The peer's process has one thread per connection and one more. Since its last report, each cannot
- * have used more CPU time than passed by our clock.
+ * Returns whether the CPU time is plausible. The peer's process has one thread per connection and
+ * one more; since its last report, each cannot have used more CPU time than passed by our clock.
  */
 static bool is_later(struct agent *a, const uint64_t *time_us)
 {
@@ -192,12 +195,12 @@ static bool is_later(struct agent *a, const uint64_t *time_us)
 				   (time_us[i] - a->time_us[i]) / (a->r->slot_count + 1) > most))
 			return false;
 	memcpy(a->time_us, time_us, sizeof(a->time_us));
-	a->time_ns = a->said_ns;
+	a->time_ns = a->sent_ns;
 	return true;
 }
 
 /* Applies a reply. Returns what is impossible in it, or NULL. */
-static const char *believe(struct agent *a, const struct wire_message *m)
+static const char *apply_reply(struct agent *a, const struct wire_message *m)
 {
 	const struct request *q = &m->q;
 
@@ -206,66 +209,67 @@ static const char *believe(struct agent *a, const struct wire_message *m)
 		return "answers";
 	if (q->type == (REQUEST_STATE | WIRE_REPLY))
 		return publish(a, q);
-	if (!q->number || q->number != a->asked.number || q->type != (a->asked.type | WIRE_REPLY))
+	if (!q->number || q->number != a->pending.number ||
+	    q->type != (a->pending.type | WIRE_REPLY))
 		return "answers";
-	a->asked.number = 0;
-	if (a->asked.type == REQUEST_CPU_TIME && (q->err || !is_later(a, q->values)))
+	a->pending.number = 0;
+	if (a->pending.type == REQUEST_CPU_TIME && (q->err || !is_later(a, q->values)))
 		return "processor time";
 	return NULL;
 }
 
-static void hear(struct agent *a, struct wire_message *m)
+static void read_reply(struct agent *a, struct wire_message *m)
 {
 	int err = wire__await(a->r->listener, m, TIMEOUT_MS);
-	const char *lie = err ? NULL : believe(a, m);
+	const char *wrong = err ? NULL : apply_reply(a, m);
 
 	if (err)
-		explain(a->peer, m, err, a->f);
-	else if (lie)
-		disbelieve(a->peer, lie, a->f);
+		explain_failure(a->peer, m, err, a->f);
+	else if (wrong)
+		fail_impossible(a->peer, wrong, a->f);
 }
 
-/* Passes a request on. Other replies may come before its own; the reply to STATE comes later. */
-static void ask(struct request *q, void *agent)
+/* Passes a request on, and reads replies until its own came; STATE is answered later. */
+static void pass_on(struct request *q, void *agent)
 {
 	struct agent *a = agent;
 	struct wire_message m = {.q = *q};
 	int err = -ETIMEDOUT;
 
 	m.q.number = ++a->number;
-	a->said_ns = now_ns();
+	a->sent_ns = now_ns();
 	if (wire__has_room(a->r->listener, TIMEOUT_MS))
 		err = wire__send(a->r->listener, &m, a->peer->secret);
 	if (err)
-		explain(a->peer, &m, err, a->f);
+		explain_failure(a->peer, &m, err, a->f);
 	else if (q->type != REQUEST_STATE)
-		a->asked = m.q;
-	while (a->asked.number && !a->f->status)
-		if (now_ns() - a->said_ns < TIMEOUT_MS * 1000000ULL)
-			hear(a, &m);
-		else /* it says other things meanwhile */
-			explain(a->peer, &m, -ETIMEDOUT, a->f);
+		a->pending = m.q;
+	while (a->pending.number && !a->f->status)
+		if (now_ns() - a->sent_ns < TIMEOUT_MS * 1000000ULL)
+			read_reply(a, &m);
+		else /* other replies may come first */
+			explain_failure(a->peer, &m, -ETIMEDOUT, a->f);
 	memcpy(q->values, m.q.values, sizeof(q->values));
 	q->err = a->f->status ? -EPIPE : m.q.err;
 }
 
 void peer__serve(const struct peer *p, const struct receiver_process *r, struct failure *f)
 {
-	struct agent a = {.r = r, .peer = p, .f = f, .said_ns = now_ns()};
+	struct agent a = {.r = r, .peer = p, .f = f, .sent_ns = now_ns()};
 	struct pollfd events[] = {{.fd = r->channel, .events = POLLIN},
 				  {.fd = r->listener, .events = POLLIN}};
-	bool goes_on = true;
+	bool open = true;
 
-	while (goes_on && !f->status) {
+	while (open && !f->status) {
 		struct wire_message m = {.q.type = REQUEST_CPU_TIME};
 		int n = poll(events, 2, WIRE_LOOK_MS);
 
-		if (now_ns() - a.said_ns > ALIVE_NS)
-			ask(&m.q, &a);
+		if (now_ns() - a.sent_ns > ALIVE_NS)
+			pass_on(&m.q, &a);
 		else if (n > 0 && events[1].revents)
-			hear(&a, &m);
-		/* Not only in a pause of what the peer says. */
+			read_reply(&a, &m);
+		/* Reads replies between requests, too, not only when the peer pauses. */
 		if (n > 0 && events[0].revents && !f->status)
-			goes_on = child__answer(r->channel, ask, &a);
+			open = child__answer(r->channel, pass_on, &a);
 	}
 }

@@ -13,9 +13,9 @@
 #include "loadgen/system/listener.h"
 
 /*
- * The receive buffer: a message's size, within bounds. Large enough that a system call costs little
- * beside the copy and takes what arrives during another; small enough that copied data stay in the
- * cache and the window reopens soon. The buffers of many connections together are bounded, too:
+ * The size of the receive buffer: a message's, within bounds. A large buffer makes a system call
+ * cheap beside the copy, and holds what arrives during another; a small one keeps copied data in
+ * the cache and reopens the window soon. The buffers of many connections together are bounded, too:
  * with the most connections, each has 64 KiB.
  */
 #define BUFFER_MIN	 (512u << 10)
@@ -34,8 +34,8 @@ struct connection {
 };
 
 /*
- * A blocking recv() would use the SO_RCVLOWAT of the time when it began; poll() notices a new one.
- * A recv() that returned less than requested has emptied the queue.
+ * Receives after poll(), which notices a new SO_RCVLOWAT; a blocking recv() would use the value
+ * from when it began. A recv() that returned less than requested has emptied the queue.
  */
 static ssize_t receive_some(struct connection *c)
 {
@@ -54,8 +54,8 @@ static ssize_t receive_some(struct connection *c)
 	return n;
 }
 
-/* Requests sent before the phase began are not in its time. */
-static void count_request(struct slot *s, uint64_t asked_ns)
+/* Counts a request. Those sent before the phase began are not in its time. */
+static void count_request(struct slot *s, uint64_t requested_ns)
 {
 	uint64_t phase = atomic_load(&s->begin_ns);
 
@@ -63,37 +63,37 @@ static void count_request(struct slot *s, uint64_t asked_ns)
 		memset(&s->requests, 0, sizeof(s->requests));
 		s->requests_since = phase;
 	}
-	hist_add(&s->requests, now_ns() - (asked_ns > phase ? asked_ns : phase));
+	hist_add(&s->requests, now_ns() - (requested_ns > phase ? requested_ns : phase));
 }
 
-/* MSG_NOSIGNAL, because the sender may be gone; any send buffer has room for 64 bytes. */
-static bool request_message(struct connection *c, uint64_t *asked_ns)
+/* Requests a message. MSG_NOSIGNAL: the sender may be gone. Any buffer has room for 64 bytes. */
+static bool request_message(struct connection *c, uint64_t *requested_ns)
 {
 	static const char request[REQUEST_BYTES];
 
-	*asked_ns = now_ns();
+	*requested_ns = now_ns();
 	return send(c->fd, request, sizeof(request), MSG_NOSIGNAL) == sizeof(request);
 }
 
 static void *receive(void *connection)
 {
 	struct connection *c = connection;
-	bool asks = c->process->asks;
-	uint64_t bytes = c->process->stream.message_bytes, end = asks ? bytes : UINT64_MAX;
-	uint64_t received = 0, asked_ns = 0;
-	bool goes_on = !asks || request_message(c, &asked_ns);
+	bool requests = c->process->requests;
+	uint64_t bytes = c->process->stream.message_bytes, end = requests ? bytes : UINT64_MAX;
+	uint64_t received = 0, requested_ns = 0;
+	bool more = !requests || request_message(c, &requested_ns);
 	ssize_t n;
 
-	while (goes_on && (n = receive_some(c)) > 0) {
+	while (more && (n = receive_some(c)) > 0) {
 		bool whole;
 
 		received += (uint64_t)n;
 		whole = received >= end;
 		if (whole)
-			count_request(c->slot, asked_ns);
+			count_request(c->slot, requested_ns);
 		slot__publish(c->slot, received);
 		end += whole ? bytes : 0;
-		goes_on = !whole || request_message(c, &asked_ns);
+		more = !whole || request_message(c, &requested_ns);
 	}
 	atomic_store(&c->slot->socket, 0);
 	close(c->fd);
@@ -134,8 +134,8 @@ int receiver_process__start(const struct receiver_process *p, int fd, unsigned i
 }
 
 /*
- * Connections from elsewhere are closed: only our sender's counts. If that never comes, the sender
- * stops waiting and ends this process.
+ * Accepts our sender's connection and closes those of others. If it never comes, the sender stops
+ * waiting and ends this process.
  */
 static int accept_from(int listener, unsigned int port)
 {
@@ -147,7 +147,7 @@ static int accept_from(int listener, unsigned int port)
 	return fd;
 }
 
-/* A failure here ends the run and this process. */
+/* Starts a slot's thread. A failure here ends the run and this process. */
 static int adopt(const struct receiver_process *p, const struct request *q)
 {
 	unsigned int port = (unsigned int)q->values[0];
@@ -158,8 +158,8 @@ static int adopt(const struct receiver_process *p, const struct request *q)
 	return err ? err : -pthread_detach(thread);
 }
 
-/* For an established connection. */
-static int set_mark(const struct receiver_process *p, const struct request *q)
+/* Sets SO_RCVLOWAT of an established connection. */
+static int apply_mark(const struct receiver_process *p, const struct request *q)
 {
 	int fd = atomic_load(&p->slots[q->slot].socket), bytes = (int)q->values[0];
 
@@ -171,7 +171,7 @@ void receiver_process__answer(struct request *q, void *process)
 	if (q->type == REQUEST_ADOPT)
 		q->err = adopt(process, q);
 	else if (q->type == REQUEST_MARK)
-		q->err = set_mark(process, q);
+		q->err = apply_mark(process, q);
 	else
 		cpu_time__answer(q);
 }
@@ -193,7 +193,7 @@ int receiver__start(struct child *r, struct listener *l, struct slot *slots,
 		.slot_count = load->threads,
 		.stream = {.message_bytes = load->message_bytes, .picker = dataset__picker(load)},
 		.verify = load->verify,
-		.asks = load->workload == WORKLOAD_REQUEST,
+		.requests = load->workload == WORKLOAD_REQUEST,
 		.marks = load->rcvlowat > 1,
 	};
 	int err = child__fork(r, "receiver", sizeof(struct failure), l->fd,

@@ -13,12 +13,12 @@ struct listener;
 struct load;
 struct peer;
 
-/* The memory that the receiver uses for buffers, on this machine. */
+/* Returns how much memory the receiver on this machine uses for buffers, in bytes. */
 double receiver__need(const struct load *load);
 
 /*
  * Forks the receiver; must be called before there are threads. Closes l in the caller. With
- * load->peer, the child is the peer's agent on this machine, and l and peer are of peer__open().
+ * load->peer, the child is the peer's agent on this machine, and peer__open() has set l and peer.
  */
 int receiver__start(struct child *r, struct listener *l, struct slot *slots,
 		    const struct load *load, const struct peer *peer, const struct cpus *cpus,
@@ -28,10 +28,10 @@ int receiver__start(struct child *r, struct listener *l, struct slot *slots,
 int receiver__adopt(struct child *r, unsigned int slot, unsigned int port, struct failure *f);
 
 /*
- * MARK makes a connection's thread sleep until so many bytes wait (SO_RCVLOWAT), as a bulk receiver
- * does; otherwise each arrival wakes it, at the sender's expense. 1: at once. STATE makes a
- * receiver on another machine reply once it has received so many bytes. Any thread may call this. 0
- * or -errno.
+ * Sends a request to a connection's thread; any thread may call this. MARK makes it sleep until
+ * this many bytes wait (SO_RCVLOWAT), as a bulk receiver does; otherwise each arrival wakes it, at
+ * the sender's expense. 1: at once. STATE makes a receiver on another machine reply once it has
+ * received this many bytes. Returns 0 or -errno.
  */
 int receiver__request(struct child *r, enum request_type type, unsigned int slot, uint64_t bytes);
 
@@ -43,8 +43,8 @@ struct receiver_process {
 	unsigned int slot_count;
 	struct pattern_stream stream; /* initial value of each connection's check */
 	bool verify;
-	bool asks;  /* it requests each message (slot.h) */
-	bool marks; /* REQUEST_MARK may come */
+	bool requests; /* it requests each message (slot.h) */
+	bool marks;    /* REQUEST_MARK may come */
 };
 
 /*
@@ -54,5 +54,5 @@ struct receiver_process {
 int receiver_process__start(const struct receiver_process *p, int fd, unsigned int slot,
 			    uint32_t connection, pthread_t *thread);
 
-/* Answers ADOPT, MARK and CPU_TIME, from a local or remote sender. */
+/* Executes ADOPT, MARK and CPU_TIME, from a local or remote sender. */
 void receiver_process__answer(struct request *q, void *process);

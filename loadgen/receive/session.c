@@ -3,9 +3,8 @@
  * Pending connections, which have not identified themselves, and the session of one sender. One
  * thread serves all without blocking. A pending connection has an entry in a table of fixed size
  * for a short time, and gets two messages at most. If the table is full, a new connection replaces
- * the oldest. So unauthenticated clients cannot exclude a sender for long, or use more than the
- * table. Each connection of the sender's load has a thread; no message of the sender can start
- * more.
+ * the oldest: unauthenticated clients cannot exclude a sender for long, or use more than the table.
+ * Each connection of the sender's load has a thread; no message of the sender can start more.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -28,7 +27,7 @@
 #define ADDRESS_MAX 16		    /* pending ones from one address when the table is full */
 #define PENDING_NS  2000000000ULL   /* from accept to a complete message */
 #define HALF_NS	    5000000000ULL   /* for the rest of a sender's message, or reading a reply */
-#define TICK_MS	    100		    /* times are checked so often; also a wait for descriptors */
+#define TICK_MS	    100		    /* how often times are checked; also a wait for descriptors */
 #define SILENT_NS   30000000000ULL  /* a live sender sends a message every 5 s */
 #define IDLE_NS	    120000000000ULL /* and data within this time */
 
@@ -37,7 +36,7 @@ struct caller {
 	uint64_t since_ns; /* accepted; of the sender: its last message was complete */
 	struct sockaddr_storage address;
 	char name[ADDRESS_NAME];
-	struct wire_message said; /* the message so far */
+	struct wire_message message; /* the message so far */
 	size_t got;
 	bool challenged;
 	uint8_t secret[SECRET_BYTES];
@@ -46,9 +45,9 @@ struct caller {
 struct session {
 	struct receiver_process process;
 	uint32_t number; /* of the last request */
-	uint64_t begin_ns, heard_ns, moved_ns, looked_ns;
-	uint64_t received;	 /* when its received bytes last grew */
-	bool taken[THREADS_MAX]; /* the slot has a thread */
+	uint64_t begin_ns, last_request_ns, moved_ns, checked_ns;
+	uint64_t received;	      /* when its received bytes last grew */
+	bool has_thread[THREADS_MAX]; /* the slot has a thread */
 	pthread_t threads[THREADS_MAX];
 };
 
@@ -58,7 +57,7 @@ struct server {
 	bool full; /* descriptors ran out */
 	const struct session_limits *limits;
 	const struct key *key;
-	struct caller sender; /* the one that has the session */
+	struct caller sender; /* the sender of the session */
 	struct session session;
 	struct caller each[PENDING_MAX];
 };
@@ -67,7 +66,7 @@ struct events {
 	struct pollfd each[PENDING_MAX], sender, event, listener, stop;
 };
 
-static void leave(struct caller *c, const char *how, const char *why)
+static void close_peer(struct caller *c, const char *how, const char *why)
 {
 	log__line("%s %s%s%s", c->name, how, *why ? ": " : "", why);
 	close(c->fd);
@@ -87,15 +86,15 @@ static void refuse(struct caller *c, const char *why)
 
 	snprintf(m.text, sizeof(m.text), "%s", why);
 	wire__send(c->fd, &m, NULL);
-	leave(c, "refused", why);
+	close_peer(c, "refused", why);
 }
 
-/* No other thread opens files meanwhile, so a closed descriptor was not reused. */
+/* Ends the session. No other thread opens files, so a closed descriptor was not reused. */
 static void end_session(struct server *s, const char *why)
 {
 	const struct receiver_process *p = &s->session.process;
 
-	leave(&s->sender, "is done", why);
+	close_peer(&s->sender, "is done", why);
 	for (unsigned int i = 0; i < p->slot_count; i++) {
 		int fd = atomic_load(&p->slots[i].socket);
 
@@ -103,13 +102,13 @@ static void end_session(struct server *s, const char *why)
 			shutdown(fd, SHUT_RDWR);
 	}
 	for (unsigned int i = 0; i < p->slot_count; i++)
-		if (s->session.taken[i])
+		if (s->session.has_thread[i])
 			pthread_join(s->session.threads[i], NULL);
 	slot__unmap(p->slots, p->slot_count);
 }
 
-/* A free entry, else the oldest one; the oldest of the same address if that has many. */
-static struct caller *make_place(struct server *s, const struct sockaddr_storage *address)
+/* Returns a free entry, else the oldest one; the oldest of the same address if that has many. */
+static struct caller *find_entry(struct server *s, const struct sockaddr_storage *address)
 {
 	struct caller *oldest[2] = {0}; /* of all, and of the same address */
 	unsigned int neighbours = 0;
@@ -124,12 +123,12 @@ static struct caller *make_place(struct server *s, const struct sockaddr_storage
 			if (!oldest[i] || c->since_ns < oldest[i]->since_ns)
 				oldest[i] = c;
 	}
-	leave(oldest[neighbours >= ADDRESS_MAX], "turned away", "others wait, too");
+	close_peer(oldest[neighbours >= ADDRESS_MAX], "turned away", "others wait, too");
 	return oldest[neighbours >= ADDRESS_MAX];
 }
 
-/* A lack of descriptors or memory may be temporary. */
-static void let_in(struct server *s)
+/* Accepts a connection. A lack of descriptors or memory may be temporary. */
+static void accept_peer(struct server *s)
 {
 	struct sockaddr_storage address = {0};
 	int fd = listener__accept(s->listener, &address, 0);
@@ -137,30 +136,30 @@ static void let_in(struct server *s)
 
 	s->full = fd < 0 && fd != -EAGAIN;
 	if (s->full)
-		log__line("cannot take a connection: %s", strerror(-fd));
+		log__line("cannot accept a connection: %s", strerror(-fd));
 	if (fd < 0)
 		return;
-	c = make_place(s, &address);
+	c = find_entry(s, &address);
 	*c = (struct caller){.fd = fd, .since_ns = now_ns(), .address = address};
 	listener__name(&address, c->name);
 }
 
 static const char *challenge(const struct server *s, struct caller *c)
 {
-	struct wire_message m = {.q = c->said.q};
+	struct wire_message m = {.q = c->message.q};
 
 	if (c->challenged)
-		return "it asks twice";
+		return "it sent CONTROL twice";
 	c->challenged = true;
 	m.q.values[0] = s->key->bytes > 0;
 	wire__random(m.proof);
 	if (reply(c->fd, &m, NULL))
 		return "it reads nothing";
-	wire__agree(s->key, &c->said, &m, c->secret); /* the message as both ends know it */
+	wire__agree(s->key, &c->message, &m, c->secret); /* the message as both ends know it */
 	return NULL;
 }
 
-static bool possible(const struct request *q)
+static bool is_valid_load(const struct request *q)
 {
 	const uint64_t *v = q->values;
 
@@ -172,14 +171,14 @@ static bool possible(const struct request *q)
 		v[LOAD_FIELDS] <= v[LOAD_MESSAGE_BYTES] && v[LOAD_FIELDS] <= v[LOAD_PICKED_FROM]);
 }
 
-/* Begins the load of a PROOF. NULL, or why not. */
+/* Prepares the load of a PROOF. Returns NULL, or why it is refused. */
 static const char *prepare_session(struct server *s, const struct request *proof)
 {
 	const uint64_t *v = proof->values;
-	struct slot *slots = possible(proof) ? slot__map(proof->slot) : NULL;
+	struct slot *slots = is_valid_load(proof) ? slot__map(proof->slot) : NULL;
 
 	if (!slots)
-		return possible(proof) ? "out of memory" : "no such load";
+		return is_valid_load(proof) ? "out of memory" : "no such load";
 	s->session = (struct session){
 		.process = {.slots = slots,
 			    .slot_count = proof->slot,
@@ -190,15 +189,15 @@ static const char *prepare_session(struct server *s, const struct request *proof
 			    .verify = v[LOAD_FLAGS] & WIRE_VERIFY,
 			    .marks = v[LOAD_FLAGS] & WIRE_MARKS},
 	};
-	s->session.begin_ns = s->session.heard_ns = now_ns();
-	s->session.moved_ns = s->session.looked_ns = s->session.begin_ns;
+	s->session.begin_ns = s->session.last_request_ns = now_ns();
+	s->session.moved_ns = s->session.checked_ns = s->session.begin_ns;
 	for (unsigned int i = 0; i < proof->slot; i++)
 		slots[i].event = s->event;
 	return NULL;
 }
 
-/* Ends a finished session first, so that the next sender need not retry. */
-static const char *begin(struct server *s, struct caller *c)
+/* Starts a session. Ends a finished one first, so that the next sender need not retry. */
+static const char *begin_session(struct server *s, struct caller *c)
 {
 	struct pollfd closed = {.fd = s->sender.fd, .events = POLLRDHUP};
 	struct utsname u;
@@ -208,59 +207,59 @@ static const char *begin(struct server *s, struct caller *c)
 		end_session(s, "");
 	if (s->sender.fd >= 0)
 		return "busy with another sender";
-	why = prepare_session(s, &c->said.q);
+	why = prepare_session(s, &c->message.q);
 	if (why)
 		return why;
 	log__line("%s sends", c->name);
 	uname(&u);
-	snprintf(c->said.text, sizeof(c->said.text), "%.8s %.24s %.12s, loadgen %.8s", u.sysname,
-		 u.release, u.machine, SENDPATH_VERSION);
+	snprintf(c->message.text, sizeof(c->message.text), "%.8s %.24s %.12s, loadgen %.8s",
+		 u.sysname, u.release, u.machine, SENDPATH_VERSION);
 	s->sender = *c;
 	c->fd = -1;
-	if (reply(s->sender.fd, &s->sender.said, s->sender.secret))
+	if (reply(s->sender.fd, &s->sender.message, s->sender.secret))
 		end_session(s, "it reads nothing");
 	return NULL;
 }
 
-/* Starts receiving on the connection that sent DATA. NULL, or why not. */
-static const char *join(struct server *s, struct caller *c)
+/* Starts receiving on the connection that sent DATA. Returns NULL, or why it is refused. */
+static const char *add_connection(struct server *s, struct caller *c)
 {
 	struct session *session = &s->session;
-	unsigned int slot = c->said.q.slot;
+	unsigned int slot = c->message.q.slot;
 
-	if (s->sender.fd < 0 || !wire__is_signed(&c->said, s->sender.secret))
+	if (s->sender.fd < 0 || !wire__is_signed(&c->message, s->sender.secret))
 		return "no such session";
-	if (slot >= session->process.slot_count || session->taken[slot])
+	if (slot >= session->process.slot_count || session->has_thread[slot])
 		return "no such connection";
-	if (receiver_process__start(&session->process, c->fd, slot, (uint32_t)c->said.q.values[0],
-				    &session->threads[slot]))
+	if (receiver_process__start(&session->process, c->fd, slot,
+				    (uint32_t)c->message.q.values[0], &session->threads[slot]))
 		return "no thread for it";
-	session->taken[slot] = true;
-	if (reply(c->fd, &c->said, s->sender.secret))
+	session->has_thread[slot] = true;
+	if (reply(c->fd, &c->message, s->sender.secret))
 		shutdown(c->fd, SHUT_RDWR);
 	c->fd = -1; /* its thread closes it */
 	return NULL;
 }
 
-/* Why a message is refused, or NULL. */
-static const char *hear(struct server *s, struct caller *c)
+/* Handles a pending connection's message. Returns why it is refused, or NULL. */
+static const char *handle_message(struct server *s, struct caller *c)
 {
-	switch (c->said.q.type) {
+	switch (c->message.q.type) {
 	case WIRE_CONTROL:
 		return challenge(s, c);
 	case WIRE_PROOF:
-		if (!c->challenged || !wire__is_signed(&c->said, c->secret))
+		if (!c->challenged || !wire__is_signed(&c->message, c->secret))
 			return "it has another --key";
-		return begin(s, c);
+		return begin_session(s, c);
 	case WIRE_DATA:
-		return join(s, c);
+		return add_connection(s, c);
 	default:
 		return "no such message";
 	}
 }
 
-/* Answers STATE of a slot, for the last time once the bytes have arrived or never will. */
-static int answer(struct server *s, unsigned int slot, bool late)
+/* Replies to STATE of a slot, for the last time once the bytes have arrived or never will. */
+static int reply_state(struct server *s, unsigned int slot, bool late)
 {
 	struct slot *from = &s->session.process.slots[slot];
 	bool ended = atomic_load(&from->ended); /* read before received, which then is final */
@@ -277,8 +276,8 @@ static int answer(struct server *s, unsigned int slot, bool late)
 	return last || late ? reply(s->sender.fd, &m, s->sender.secret) : 0;
 }
 
-/* Executes a request and replies. -EBADMSG: not signed; -EPROTO: impossible. */
-static int handle(struct server *s, struct wire_message *m)
+/* Executes a request and replies. Returns -EBADMSG: not signed; -EPROTO: impossible. */
+static int execute_request(struct server *s, struct wire_message *m)
 {
 	struct receiver_process *p = &s->session.process;
 	struct request *q = &m->q;
@@ -287,12 +286,12 @@ static int handle(struct server *s, struct wire_message *m)
 		return -EBADMSG;
 	if (q->slot >= p->slot_count || q->number != ++s->session.number)
 		return -EPROTO;
-	s->session.heard_ns = now_ns();
+	s->session.last_request_ns = now_ns();
 	switch (q->type) {
-	case REQUEST_STATE: /* a sender with a second STATE pending does not wait for answers */
+	case REQUEST_STATE: /* a sender with a second STATE pending does not wait for replies */
 		if (atomic_exchange(&p->slots[q->slot].wanted, q->values[0]))
 			return -EPROTO;
-		return answer(s, q->slot, false);
+		return reply_state(s, q->slot, false);
 	case REQUEST_MARK:
 		if (!p->marks) /* a blocked receiver would not notice the mark */
 			return -EPROTO;
@@ -305,40 +304,41 @@ static int handle(struct server *s, struct wire_message *m)
 	}
 }
 
-static void listen_to(struct server *s, struct caller *c)
+static void read_from(struct server *s, struct caller *c)
 {
-	int err = wire__receive(c->fd, &c->said, &c->got);
+	int err = wire__receive(c->fd, &c->message, &c->got);
 	char text[WIRE_TEXT];
 	const char *why;
 
 	if (err == -EAGAIN)
 		return;
 	if (err && err != -EPROTO) {
-		leave(c, "turned away",
-		      err == -EBADMSG ? "not a sender of ours" : "its first message is too short");
+		close_peer(c, "turned away",
+			   err == -EBADMSG ? "not a sender of ours"
+					   : "its first message is too short");
 		return;
 	}
-	snprintf(text, sizeof(text), "it speaks version %u, this program %u", c->said.version,
+	snprintf(text, sizeof(text), "it has version %u, this program %u", c->message.version,
 		 WIRE_VERSION);
-	why = err ? text : hear(s, c);
+	why = err ? text : handle_message(s, c);
 	if (why)
 		refuse(c, why);
 }
 
-/* Nothing is read while there is no room for the reply. */
-static void listen_to_sender(struct server *s)
+/* Handles the sender's next request. Reads nothing while there is no room for the reply. */
+static void read_from_sender(struct server *s)
 {
 	struct caller *c = &s->sender;
-	int err = wire__has_room(c->fd, 0) ? wire__receive(c->fd, &c->said, &c->got) : -EAGAIN;
+	int err = wire__has_room(c->fd, 0) ? wire__receive(c->fd, &c->message, &c->got) : -EAGAIN;
 
 	if (!err)
-		err = handle(s, &c->said);
+		err = execute_request(s, &c->message);
 	if (err && err != -EAGAIN)
 		end_session(s, err == -EPIPE ? "" : strerror(-err));
 }
 
 /* Collects the events to wait for, and the timeout in ms; ends connections whose time is over. */
-static int prepare(struct server *s, struct events *e)
+static int collect_events(struct server *s, struct events *e)
 {
 	bool room = wire__has_room(s->sender.fd, 0);
 	uint64_t now = now_ns();
@@ -353,7 +353,7 @@ static int prepare(struct server *s, struct events *e)
 		struct caller *c = &s->each[i];
 
 		if (c->fd >= 0 && now - c->since_ns >= PENDING_NS)
-			leave(c, "turned away", "it sent nothing");
+			close_peer(c, "turned away", "it sent nothing");
 		if (c->fd >= 0)
 			timeout = TICK_MS;
 		e->each[i] = (struct pollfd){.fd = c->fd, .events = POLLIN};
@@ -366,8 +366,9 @@ static int prepare(struct server *s, struct events *e)
 	return timeout;
 }
 
-/* Why the session must end, by time or received bytes, or NULL. */
-static const char *look_at(struct session *s, const struct session_limits *limits, uint64_t now)
+/* Returns why the session must end, by time or received bytes, or NULL. */
+static const char *reason_to_end(struct session *s, const struct session_limits *limits,
+				 uint64_t now)
 {
 	uint64_t received = 0;
 
@@ -376,8 +377,8 @@ static const char *look_at(struct session *s, const struct session_limits *limit
 	if (received != s->received)
 		s->moved_ns = now;
 	s->received = received;
-	s->looked_ns = now;
-	if (now - s->heard_ns > SILENT_NS)
+	s->checked_ns = now;
+	if (now - s->last_request_ns > SILENT_NS)
 		return "it was silent for 30 s";
 	if (now - s->moved_ns > IDLE_NS)
 		return "it sent no data for 120 s";
@@ -388,13 +389,13 @@ static const char *look_at(struct session *s, const struct session_limits *limit
 	return NULL;
 }
 
-/* Answers all STATE requests that can be answered now. */
-static void go_on(struct server *s)
+/* Replies to all STATE requests that are due; ends the session if it must. */
+static void continue_session(struct server *s)
 {
 	const struct receiver_process *p = &s->session.process;
 	uint64_t now = now_ns();
-	bool late = now - s->session.looked_ns >= WIRE_LOOK_MS * 1000000ULL;
-	const char *why = late ? look_at(&s->session, s->limits, now) : NULL;
+	bool late = now - s->session.checked_ns >= WIRE_LOOK_MS * 1000000ULL;
+	const char *why = late ? reason_to_end(&s->session, s->limits, now) : NULL;
 	eventfd_t count;
 	int err = 0;
 
@@ -403,24 +404,24 @@ static void go_on(struct server *s)
 		if (!atomic_load(&p->slots[i].wanted))
 			continue;
 		else if (wire__has_room(s->sender.fd, 0))
-			err = answer(s, i, late);
+			err = reply_state(s, i, late);
 		else
 			eventfd_write(s->event, 1); /* come back for the rest */
 	if (err || why)
 		end_session(s, why ? why : strerror(-err));
 }
 
-static void act(struct server *s, const struct events *e)
+static void handle_events(struct server *s, const struct events *e)
 {
 	if (s->sender.fd >= 0)
-		go_on(s);
+		continue_session(s);
 	if (s->sender.fd >= 0 && e->sender.revents & ~POLLOUT)
-		listen_to_sender(s);
+		read_from_sender(s);
 	for (unsigned int i = 0; i < PENDING_MAX; i++)
 		if (e->each[i].revents)
-			listen_to(s, &s->each[i]);
+			read_from(s, &s->each[i]);
 	if (e->listener.revents)
-		let_in(s);
+		accept_peer(s);
 }
 
 int session__serve(int listener, int stop, const struct session_limits *limits,
@@ -443,12 +444,12 @@ int session__serve(int listener, int stop, const struct session_limits *limits,
 		s->each[i].fd = -1;
 	fcntl(listener, F_SETFL, O_NONBLOCK); /* a client may be gone when it is accepted */
 	while (!err && !e.stop.revents) {
-		int timeout = prepare(s, &e);
+		int timeout = collect_events(s, &e);
 
 		if (poll((struct pollfd *)&e, sizeof(e) / sizeof(struct pollfd), timeout) < 0)
 			err = errno == EINTR ? 0 : -errno;
 		else if (!e.stop.revents)
-			act(s, &e);
+			handle_events(s, &e);
 	}
 	if (s->sender.fd >= 0)
 		end_session(s, "interrupted");

@@ -57,7 +57,7 @@ static void hmac(size_t key_bytes, const uint8_t *key, size_t size, const void *
 	hmac_sha256_digest(&context, SECRET_BYTES, to);
 }
 
-/* Converts between host and network byte order, either way. */
+/* Returns the message in the other byte order, host or network. */
 static struct wire_message reordered(struct wire_message m)
 {
 	m.version = htobe16(m.version);
@@ -93,7 +93,7 @@ bool wire__is_signed(const struct wire_message *m, const uint8_t secret[SECRET_B
 	return memeql_sec(signature, m->proof, SECRET_BYTES);
 }
 
-/* The kernel says that there is room when a third of the buffer is free, or more. */
+/* poll() reports room when a third of the buffer is free, or more. */
 bool wire__has_room(int fd, int timeout_ms)
 {
 	struct pollfd p = {.fd = fd, .events = POLLOUT};
@@ -101,7 +101,7 @@ bool wire__has_room(int fd, int timeout_ms)
 	return poll(&p, 1, timeout_ms) > 0;
 }
 
-/* A connection that the other end closed is reset if that had not read all. */
+/* The kernel resets a connection that was closed with unread bytes. */
 static int explain_end(void)
 {
 	return errno == ECONNRESET ? -EPIPE : -errno;

@@ -14,15 +14,15 @@
  *   DATA {slot, connection}            ->
  *                                      <-  its reply; from then on the sender's bytes
  *
- * What is refused has a reply with an err and the reason. A session has a secret: the HMAC-SHA256
- * of CONTROL and CHALLENGE by the key, which is empty where none was given. All that comes after
- * is signed, by an HMAC with that secret: so each end proves to have the key, for this load and
- * this time. Who relays cannot change the load, open a connection, or send or answer a message,
- * unless the key is empty. Nothing is encrypted, and the sender's bytes are not signed.
+ * A refusal is a reply with an err and the reason. A session has a secret: the HMAC-SHA256 of
+ * CONTROL and CHALLENGE by the key, which is empty if none was given. All messages after these are
+ * signed by an HMAC with that secret, which proves that each end has the key, for this load and
+ * this time. A relay cannot change the load, open a connection, or send or answer a message, unless
+ * the key is empty. Nothing is encrypted, and the sender's bytes are not signed.
  *
- * A receiver that is sent something else closes the connection; to another version it says so
- * first: messages keep their size. Neither end trusts the other: peer.c checks what a
- * receiver says, session.c bounds what a sender can have.
+ * A receiver closes a connection that sends anything else; to another version it replies first:
+ * messages keep their size. Neither end trusts the other: peer.c checks what a receiver reports,
+ * session.c limits what a sender can use.
  */
 #pragma once
 
@@ -38,15 +38,15 @@ struct receiver_process;
 #define WIRE_TEXT    64
 #define SECRET_BYTES 32
 
-/* Beside the types of child.h. */
+/* Message types beside those of child.h. */
 enum wire_type { WIRE_CONTROL = 16, WIRE_PROOF, WIRE_DATA };
 
 #define WIRE_REPLY     (1u << 31) /* of a reply's type: no request can pass for its own reply */
 #define WIRE_CHALLENGE (WIRE_CONTROL | WIRE_REPLY)
 
 /*
- * The values of CONTROL and PROOF, whose slot is the number of connections. CHALLENGE has whether
- * the receiver has a key, DATA a connection's identity.
+ * The values of CONTROL and PROOF, whose slot is the number of connections. CHALLENGE says whether
+ * the receiver has a key, DATA carries a connection's identity.
  */
 enum { LOAD_MESSAGE_BYTES, LOAD_FLAGS, LOAD_FIELDS, LOAD_PICKED_FROM, LOAD_SEED };
 
@@ -55,8 +55,8 @@ enum { LOAD_MESSAGE_BYTES, LOAD_FLAGS, LOAD_FIELDS, LOAD_PICKED_FROM, LOAD_SEED 
 #define WIRE_MARKS  (1u << 2) /* MARK may come */
 
 /*
- * The values of a reply to STATE; its err says that nothing more will come. The receiver replies
- * every WIRE_LOOK_MS, so that a slow connection is seen to move, and finally once the bytes that
+ * The values of a reply to STATE; its err means that nothing more will come. The receiver replies
+ * every WIRE_LOOK_MS, which shows that a slow connection moves, and finally once the bytes that
  * STATE requests have arrived. One STATE per slot is pending. Replies have no number: a repeated
  * one is harmless, and counts never decrease.
  */
@@ -66,7 +66,7 @@ struct wire_state {
 	struct pattern_verdict found; /* zero except in the last reply */
 };
 
-/* As on the wire, except for byte order. */
+/* A message as on the wire, except for byte order. */
 struct wire_message {
 	char magic[4];
 	uint16_t version; /* with magic, enough to recognize another protocol or version */
@@ -85,16 +85,16 @@ struct key {
 	uint8_t of[KEY_MAX];
 };
 
-/* Reads the file, without a final newline. 0 or a negative errno with words. */
+/* Reads the file, without a final newline. Returns 0 or a negative errno with words. */
 int key__read(struct key *k, const char *path, struct failure *f);
 
 void wire__random(uint8_t secret[SECRET_BYTES]);
 
-/* The HMAC of these two by the key. */
+/* Computes a session's secret: the HMAC of these two messages by the key. */
 void wire__agree(const struct key *k, const struct wire_message *control,
 		 const struct wire_message *challenge, uint8_t secret[SECRET_BYTES]);
 
-/* Waits up to so long for room in which wire__send() can send a message. False: there is none. */
+/* Waits for room in which wire__send() can send a message. False: there is none in time. */
 bool wire__has_room(int fd, int timeout_ms);
 
 /*
@@ -104,9 +104,9 @@ bool wire__has_room(int fd, int timeout_ms);
 int wire__send(int fd, struct wire_message *m, const uint8_t *secret);
 
 /*
- * Reads what has arrived of a message; got is how much of it was read before. -EAGAIN: it is not
- * complete; -EPIPE: the connection is closed; -EBADMSG: it is no message of this protocol; -EPROTO:
- * it has another version, which is in m.
+ * Reads what has arrived of a message; *got bytes of it were read before. Returns -EAGAIN: it is
+ * not complete; -EPIPE: the connection is closed; -EBADMSG: it is no message of this protocol;
+ * -EPROTO: it has another version, which is in m.
  */
 int wire__receive(int fd, struct wire_message *m, size_t *got);
 
@@ -115,7 +115,7 @@ int wire__await(int fd, struct wire_message *m, int timeout_ms);
 
 bool wire__is_signed(const struct wire_message *m, const uint8_t secret[SECRET_BYTES]);
 
-/* The sender's end: its conversation, and its agent in place of a receiving process. */
+/* The sender's end: its conversation with the receiver elsewhere. */
 struct peer {
 	const char *name;	      /* HOST:PORT */
 	uint8_t secret[SECRET_BYTES]; /* of the session */
@@ -123,12 +123,12 @@ struct peer {
 };
 
 /*
- * Connects to load->peer and agrees on the load. l then has the address to connect to, and as fd
+ * Connects to load->peer and agrees on the load. Sets l to the address to connect to, and its fd to
  * the conversation, which receiver__start() takes.
  */
 int peer__open(struct peer *p, struct listener *l, const struct load *load, struct failure *f);
 
-/* The same over the connected fd; p has its name already. */
+/* Agrees on the load over the connected fd; p has its name already. */
 int peer__greet(struct peer *p, int fd, const struct load *load, struct failure *f);
 
 /* Identifies fd as a connection of a session. */
@@ -136,7 +136,7 @@ int peer__introduce(const struct peer *p, int fd, unsigned int slot, uint32_t co
 		    struct failure *f);
 
 /*
- * Runs in place of the receiving process: passes requests on to the peer and updates the slots from
+ * Runs instead of the receiving process: passes requests on to the peer and updates the slots from
  * its replies, until the other end of the channel closes. Returns on failure, with words.
  */
 void peer__serve(const struct peer *p, const struct receiver_process *r, struct failure *f);
@@ -149,7 +149,7 @@ struct session_limits {
 
 /*
  * Serves connections, within these limits, until stop is readable. One sender at a time has a
- * session. key: what a sender must prove to have; may be empty. 0 or -errno.
+ * session. key: what a sender must prove to have; may be empty. Returns 0 or -errno.
  */
 int session__serve(int listener, int stop, const struct session_limits *limits,
 		   const struct key *key);

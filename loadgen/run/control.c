@@ -55,7 +55,7 @@ static int read_signal(struct control *c)
 	if (read(c->fd, &info, sizeof(info)) != sizeof(info))
 		return -EIO;
 	c->signal = (int)info.ssi_signo;
-	/* A second signal means: do not wait for a clean end. */
+	/* A second signal ends the program at once. */
 	sigprocmask(SIG_UNBLOCK, &stops, NULL);
 	return CONTROL_STOP;
 }
@@ -72,7 +72,7 @@ int control__read(struct control *c, struct failure *f)
 	if ((size_t)n < offsetof(struct control_message, text) ||
 	    c->message.version != CONTROL_VERSION)
 		return failure__set(f, STATUS_FAILED, -EPROTO,
-				    "the driver speaks another version of the control protocol");
+				    "the driver has another version of the control protocol");
 	return c->message.type;
 }
 
@@ -94,7 +94,7 @@ int control__await(struct control *c, enum control_type type, int *stopped, stru
 	return 0;
 }
 
-int control__say(struct control *c, enum control_type type, const char *text, struct failure *f)
+int control__send(struct control *c, enum control_type type, const char *text, struct failure *f)
 {
 	size_t length = strlen(text), head = offsetof(struct control_message, text);
 	struct iovec packet[] = {{&c->message, head}, {(char *)text, length}};
@@ -106,7 +106,7 @@ int control__say(struct control *c, enum control_type type, const char *text, st
 	c->message.version = CONTROL_VERSION;
 	c->message.type = (__u16)type;
 	c->message.length = (__u32)length;
-	/* Not send(): whoever traces this process's sends must see only the workload. */
+	/* Not send(): a tracer of this process's sends must see only the workload. */
 	if (writev(c->fd, packet, 2) == (ssize_t)(head + length))
 		return 0;
 	return failure__set(f, STATUS_FAILED, -errno, "the driver is gone: %m");

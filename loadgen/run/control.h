@@ -14,10 +14,10 @@
  *   RESULT {JSON text}    ->              then both processes exit
  *
  * The driver may send STOP at any time: the current phase ends early, as if its
- * time were up, and the sequence goes on. ERROR {exit status, text} may come
- * instead of anything from the load generator, which exits after it; a failure
- * inside the window comes as an "error" key of the result instead, so that what
- * was measured is kept. End of file means the other side is gone.
+ * time were up, and the sequence continues. The load generator may send ERROR
+ * {exit status, text} instead of any message, and then exits. If something fails
+ * inside the window, it sends the result with an "error" key, which keeps what was
+ * measured. End of file means that the other side is gone.
  */
 #pragma once
 
@@ -52,8 +52,7 @@ struct control_message {
 };
 
 /*
- * The load generator's end of the protocol: its coordinator is a driver, or nobody but the person
- * at the terminal, whose Ctrl-C then acts as STOP.
+ * The load generator's end of the protocol. Without a driver, Ctrl-C at the terminal acts as STOP.
  */
 struct control {
 	int fd; /* the driver's socket, or our signals: readable for control__read() */
@@ -62,11 +61,11 @@ struct control {
 	struct control_message message;
 };
 
-/* fd: the driver's socket, or -1. */
+/* Opens the conversation. fd: the driver's socket, or -1. Returns 0 or -errno. */
 int control__open(struct control *c, int fd, struct failure *f);
 
 /*
- * Without a driver, SIGINT and SIGTERM are read from now on. Before, they end the program at once:
+ * Without a driver, reads SIGINT and SIGTERM from now on. Before, they end the program at once:
  * while it sets up or connects, there is nothing to report.
  */
 void control__catch_signals(const struct control *c);
@@ -75,9 +74,9 @@ void control__catch_signals(const struct control *c);
 int control__read(struct control *c, struct failure *f);
 
 /*
- * The steps of the protocol, which return at once without a driver. await returns 0 or a negative
- * errno; a STOP meanwhile sets *stopped. say sends a message with the other members of c->message,
- * and text.
+ * The steps of the protocol return at once without a driver. await returns 0 or a negative errno; a
+ * STOP meanwhile sets *stopped. send sends a message with the other members of c->message, and
+ * text.
  */
 int control__await(struct control *c, enum control_type type, int *stopped, struct failure *f);
-int control__say(struct control *c, enum control_type type, const char *text, struct failure *f);
+int control__send(struct control *c, enum control_type type, const char *text, struct failure *f);

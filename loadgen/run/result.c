@@ -10,13 +10,13 @@
 #include "loadgen/load.h"
 #include "loadgen/run/run.h"
 
-/* Payload bits received per second of the window. */
+/* Returns the payload bits received per second of the window. */
 static double throughput(const struct result *r)
 {
 	return r->elapsed_s > 0 ? (double)r->received * 8 / r->elapsed_s : 0;
 }
 
-/* Connections answered per second of the window. */
+/* Returns the connections answered per second of the window. */
 static double answers_per_s(const struct result *r)
 {
 	return r->elapsed_s > 0 ? (double)r->visits.answered / r->elapsed_s : 0;
@@ -60,7 +60,7 @@ static struct json_object *zerocopy_json(const struct result *r)
 	return o;
 }
 
-/* In an open loop: how many messages were due and not begun. */
+/* Returns the block of an open loop: how many messages were due and not begun. */
 static struct json_object *rate_json(const struct result *r)
 {
 	struct json_object *o = r->load->rate ? json_object_new_object() : NULL;
@@ -118,7 +118,7 @@ static struct json_object *serving_json(const struct result *r)
 	return o;
 }
 
-/* What TCP did in the window: the protocol's counters, and the TCP_INFO of the sending sockets. */
+/* Returns the counters of TCP in the window: the protocol's, and the sending sockets' TCP_INFO. */
 static struct json_object *tcp_json(const struct result *r)
 {
 	struct json_object *o = netstat__json(&r->netstat_before, &r->netstat_after);
@@ -149,7 +149,7 @@ static void add_privilege(struct json_object *o)
 		json__add_truth(o, "memlock_unlimited", true);
 }
 
-/* If the other process sends, only the kernel counts its send calls. */
+/* Adds the counts of sends. If the other process sends, only the kernel counts its send calls. */
 static void add_sent(struct json_object *o, const struct result *r)
 {
 	json__add_count(o, "messages", r->messages);

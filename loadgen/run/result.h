@@ -12,7 +12,7 @@ struct load;
 struct json_object;
 struct run_ops;
 
-/* What a phase of many connections counted; starts at zero in each phase. Times in ns. */
+/* Counts of a phase of many connections; starts at zero in each phase. Times in ns. */
 struct visits {
 	uint64_t started;    /* the first of the counters that are summed */
 	uint64_t answered;   /* the answer arrived up to its end of file */
@@ -57,7 +57,7 @@ struct result {
 	struct failure failure;
 };
 
-/* NULL when out of memory. */
+/* Returns the app block of a record; NULL: out of memory. */
 struct json_object *result__json(const struct result *r);
 
 /* Prints the short summary for people on stdout. */

@@ -18,7 +18,7 @@ struct patience {
 	uint64_t end_ns; /* end of the phase itself */
 	uint64_t progress_ns;
 	uint64_t received;
-	uint64_t stopped_ns; /* since when the other end has been seen stopped; 0: it is not */
+	uint64_t stopped_ns; /* when the other end was first seen stopped; 0: it runs */
 	bool abandoned;
 };
 
@@ -29,7 +29,7 @@ static int timeout_ms(const struct patience *w, uint64_t now)
 	return wait < LOOK_MS * 1000000ULL ? (int)(wait / 1000000 + 1) : LOOK_MS;
 }
 
-static void stop(struct run *run, struct patience *w)
+static void stop_run(struct run *run, struct patience *w)
 {
 	run->stopped = true;
 	run->ops->stop(run);
@@ -40,7 +40,7 @@ static void abandon_dead(struct run *run, struct patience *w, struct failure *f)
 {
 	child__explain_death(&run->other, f);
 	run->ops->abandon(run);
-	stop(run, w);
+	stop_run(run, w);
 	w->abandoned = true;
 }
 
@@ -53,7 +53,7 @@ static void give_up(struct run *run, struct patience *w, const char *why)
 	w->abandoned = true;
 }
 
-/* The time is up, but some threads are not waiting: is anything still moving? */
+/* Gives up after the phase's end if some threads do not wait, and nothing moves any more. */
 static void give_up_if_stuck(struct run *run, struct patience *w)
 {
 	uint64_t now = now_ns(), sum = run->ops->received ? run->ops->received(run) : 0;
@@ -70,7 +70,7 @@ static void give_up_if_stuck(struct run *run, struct patience *w)
 		give_up(run, w, "the other end was not done 6 s after the end");
 }
 
-/* A debugger or a shell may stop a process: for a moment that is no failure. */
+/* Gives up if the other end stays stopped; a debugger or shell may stop it for a moment. */
 static void give_up_if_stopped(struct run *run, struct patience *w, struct failure *f)
 {
 	uint64_t now = now_ns();
@@ -86,7 +86,7 @@ static void give_up_if_stopped(struct run *run, struct patience *w, struct failu
 	failure__set(f, STATUS_FAILED, -ETIMEDOUT, "the %s process was stopped by a signal",
 		     run->other.name);
 	run->other.silent = true;
-	stop(run, w);
+	stop_run(run, w);
 	give_up(run, w, "");
 }
 
@@ -95,7 +95,7 @@ static int read_control(struct run *run, struct patience *w, struct failure *f)
 	int type = control__read(run->control, f);
 
 	if (type == CONTROL_STOP)
-		stop(run, w);
+		stop_run(run, w);
 	else if (type > 0)
 		return failure__set(f, STATUS_FAILED, -EPROTO,
 				    "the driver sent message %d within a phase", type);
@@ -104,9 +104,8 @@ static int read_control(struct run *run, struct patience *w, struct failure *f)
 
 /*
  * Waits for a phase to end. A stop must end it even if the receiver stopped reading and all workers
- * block. A slow receiver is not a stuck one: it is given up when nothing has arrived for a while
- * after the end, and in any case after too long. A process that was stopped by a signal is given
- * up, too.
+ * block. Gives a slow receiver up only if nothing has arrived for a while after the end, or after
+ * too long; and a process that a signal stopped.
  */
 static int wait_for_phase(struct run *run, uint64_t deadline_ns, struct failure *f)
 {
@@ -143,8 +142,8 @@ static struct cpu_time since(struct cpu_time then, struct cpu_time now)
 	return (struct cpu_time){now.user_us - then.user_us, now.system_us - then.system_us};
 }
 
-/* Both processes exist, each on its CPUs; there is no connection and no thread yet. */
-static int prepare(struct run *run, struct failure *f)
+/* Creates both processes, each on its CPUs; there is no connection and no thread yet. */
+static int prepare_run(struct run *run, struct failure *f)
 {
 	const struct load *load = run->load;
 	bool sends = run->ops->sends;
@@ -168,7 +167,7 @@ static int prepare(struct run *run, struct failure *f)
 	other = load->peer ? 0 : run->other.pid;
 	run->control->message.sender_pid = sends ? getpid() : other;
 	run->control->message.receiver_pid = sends ? other : getpid();
-	return control__say(run->control, CONTROL_HELLO, "", f);
+	return control__send(run->control, CONTROL_HELLO, "", f);
 }
 
 static int execute_phase(struct run *run, uint64_t deadline_ns, uint64_t messages,
@@ -179,7 +178,7 @@ static int execute_phase(struct run *run, uint64_t deadline_ns, uint64_t message
 	return wait_for_phase(run, deadline_ns, f);
 }
 
-/* Everything up to the first PARKED. A failure here leaves nothing else to report. */
+/* Does everything up to the first PARKED. A failure here leaves nothing else to report. */
 static int warm_up(struct run *run, struct failure *f)
 {
 	int err = run->ops->connect(run, f);
@@ -257,11 +256,11 @@ static int conduct(struct run *run, struct result *r, struct failure *f)
 		err = warm_up(run, f);
 	if (err)
 		return err;
-	/* A driver's STOP ended the warm-up alone; Ctrl-C ends all there is. */
+	/* A driver's STOP ends only the warm-up; Ctrl-C ends the whole run. */
 	run->stopped = run->control->signal;
 	r->port = listener__port_of(&run->listener.address);
 	run->control->message.port = (__u16)r->port;
-	err = control__say(run->control, CONTROL_PARKED, "", f);
+	err = control__send(run->control, CONTROL_PARKED, "", f);
 	if (!err)
 		err = control__await(run->control, CONTROL_GO, &stopped, f);
 	if (err)
@@ -269,7 +268,7 @@ static int conduct(struct run *run, struct result *r, struct failure *f)
 	run->stopped |= stopped;
 	err = window(run, r, f);
 	if (!err)
-		err = control__say(run->control, CONTROL_PARKED, "", f);
+		err = control__send(run->control, CONTROL_PARKED, "", f);
 	if (!err)
 		err = control__await(run->control, CONTROL_FINISH, &ignored, f);
 	return err;
@@ -290,7 +289,7 @@ int run__execute(const struct load *load, struct control *control, struct result
 	memset(r, 0, sizeof(*r));
 	r->load = load;
 	r->ops = run.ops;
-	err = prepare(&run, f);
+	err = prepare_run(&run, f);
 	if (!err)
 		err = conduct(&run, r, f);
 	r->cpus = run.cpus;
@@ -299,7 +298,7 @@ int run__execute(const struct load *load, struct control *control, struct result
 		run.ops->abandon(&run);
 	}
 	barrier__destroy(&run.barrier);
-	run.ops->put_away(&run);
+	run.ops->clean_up(&run);
 	child__stop(&run.other);
 	listener__close(&run.listener);
 	link__close(&run.link);

@@ -33,26 +33,26 @@ struct run_ops {
 	int (*prepare)(struct run *run, struct failure *f);
 	/* Opens the listener and forks the other end, in its place. */
 	int (*fork)(struct run *run, struct failure *f);
-	/* Makes the connections and the threads, which then wait at the barrier. */
+	/* Opens the connections and starts the threads, which then wait at the barrier. */
 	int (*connect)(struct run *run, struct failure *f);
 
-	/* Before a phase, which lasts until the deadline, or for so many messages per thread. */
+	/* Starts a phase, which lasts until the deadline, or for this many messages per thread. */
 	void (*begin)(struct run *run, uint64_t deadline_ns, uint64_t messages);
 	void (*stop)(struct run *run);
-	/* Aborts what is in progress, so that whoever waits for it fails. */
+	/* Aborts what is in progress, so that all waits for it fail. */
 	void (*abandon)(struct run *run);
-	/* Bytes that have arrived. NULL: slow arrivals do not end the run. */
+	/* Returns the bytes that have arrived. NULL: slow arrivals do not end the run. */
 	uint64_t (*received)(struct run *run);
-	/* Lets what remains after the end finish by itself. May be NULL. */
+	/* Returns whether all data arrived; the rest then ends by itself. May be NULL. */
 	bool (*delivered)(struct run *run);
 
-	/* Before and after the window; open may be NULL. */
+	/* Called before and after the window; open may be NULL. */
 	void (*open)(struct run *run);
 	uint64_t (*count)(struct run *run, struct result *r);
 	/* Checks the counts for contradictions. May be NULL. */
 	void (*check)(const struct run *run, struct result *r);
 	void (*print)(const struct result *r);
-	void (*put_away)(struct run *run);
+	void (*clean_up)(struct run *run);
 };
 
 extern const struct run_ops run_stream, run_serving;
@@ -65,5 +65,5 @@ extern const struct run_ops run_stream, run_serving;
 int run__execute(const struct load *load, struct control *control, struct result *r,
 		 struct failure *f);
 
-/* loadgen serve, with its own arguments, until it is interrupted. Returns the exit status. */
+/* Runs loadgen serve, with its own arguments, until it is interrupted. Returns the exit status. */
 int serve__main(int argc, char **argv);

@@ -51,13 +51,13 @@ struct visit {
 	int fd; /* -1: none */
 	bool connected;
 	short events;	   /* events that are awaited */
-	unsigned int port; /* its local port */
+	unsigned int port; /* the local port */
 	uint64_t begin_ns, connected_ns;
 	size_t length;
 	char text[PROCINFO_TEXT];
 };
 
-/* Bound before it connects, so that the server can know its port. */
+/* Binds the socket before it connects, so that the server can know its port. */
 static int mark_port(struct visit *v, const struct client *c)
 {
 	struct sockaddr_storage own = c->shared->client;
@@ -71,7 +71,7 @@ static int mark_port(struct visit *v, const struct client *c)
 	return 0;
 }
 
-/* Begins to connect. This and the next two functions return 0 or a negative errno. */
+/* Starts to connect. Returns 0 or a negative errno, as the next two functions do. */
 static int begin_visit(struct visit *v, const struct client *c, struct visits *count)
 {
 	const struct listener *l = &c->run->listener;
@@ -89,7 +89,7 @@ static int begin_visit(struct visit *v, const struct client *c, struct visits *c
 	return 0;
 }
 
-/* The socket became writable. */
+/* Handles a socket that became writable. */
 static int note_connected(struct visit *v)
 {
 	socklen_t length = sizeof(int);
@@ -102,7 +102,7 @@ static int note_connected(struct visit *v)
 	return -err;
 }
 
-/* The socket became readable. Returns 1 when all is read. */
+/* Handles a socket that became readable. Returns 1 when all is read. */
 static int read_answer(struct visit *v)
 {
 	for (;;) {
@@ -120,7 +120,7 @@ static int read_answer(struct visit *v)
 	}
 }
 
-/* The answer has two lines, one per process; there are always two, because this program has two. */
+/* Returns whether the answer has two lines: there are always two processes, this program's. */
 static bool is_answer(const struct visit *v)
 {
 	unsigned int lines = 0;
@@ -170,9 +170,9 @@ static void count_failure(int err, struct visitor *who)
 }
 
 /*
- * No answer will come: the connection has waited long, and no other was answered lately. A listener
- * that drops the last packet of a handshake leaves such connections: the client believes them
- * established, the server has forgotten them.
+ * Returns whether no answer will come: the connection has waited long, and no other was answered
+ * lately. A listener that drops the last packet of a handshake leaves such connections: the client
+ * considers them established, the server has forgotten them.
  */
 static bool is_lost(const struct visit *v, const struct client *c)
 {
@@ -202,7 +202,7 @@ static void end_visit(struct visitor *who, struct visit *v, int err)
 	who->busy--;
 }
 
-static int watch(const struct client *c, struct visit *v, int op, uint32_t events)
+static int watch_visit(const struct client *c, struct visit *v, int op, uint32_t events)
 {
 	struct epoll_event e = {.events = events, .data.ptr = v};
 
@@ -221,7 +221,7 @@ static void begin_if_due(struct visitor *who, struct visit *v)
 	who->busy++;
 	err = begin_visit(v, c, &who->visits);
 	if (!err)
-		err = watch(c, v, EPOLL_CTL_ADD, EPOLLOUT);
+		err = watch_visit(c, v, EPOLL_CTL_ADD, EPOLLOUT);
 	if (err)
 		end_visit(who, v, err);
 }
@@ -233,7 +233,7 @@ static void step(struct visitor *who, struct visit *v)
 	if (!v->connected) {
 		over = note_connected(v);
 		if (!over)
-			over = watch(who->client, v, EPOLL_CTL_MOD, EPOLLIN);
+			over = watch_visit(who->client, v, EPOLL_CTL_MOD, EPOLLIN);
 	} else {
 		over = read_answer(v);
 	}
@@ -264,7 +264,7 @@ static int await_events(struct visitor *who, struct epoll_event events[EVENTS])
 	return n > 0 ? 1 : n;
 }
 
-static void run_phase(struct visitor *who)
+static void run_visits(struct visitor *who)
 {
 	struct epoll_event events[EVENTS];
 
@@ -296,12 +296,12 @@ static void *run_visitor(void *visitor)
 	while (barrier__wait(&v->client->run->barrier, &v->failure)) {
 		memset(&v->visits, 0, sizeof(v->visits));
 		if (!v->failure.status)
-			run_phase(v);
+			run_visits(v);
 	}
 	return NULL;
 }
 
-/* Each end needs one descriptor per connection. */
+/* Raises the limit of files: each end needs one descriptor per connection. */
 static int raise_limit(struct run *run, struct failure *f)
 {
 	unsigned int connections = run->load->connections;
@@ -342,7 +342,7 @@ static int make_client(struct run *run, unsigned int count, bool epoll)
 	return listener__own_address(&run->listener, &c->shared->client);
 }
 
-/* The threads then wait at the barrier; they serve for all phases. */
+/* Connects, and starts the threads, which wait at the barrier; they serve for all phases. */
 static int connect_client(struct run *run, struct failure *f)
 {
 	bool epoll = run->load->client_model == CLIENT_EPOLL;
@@ -366,7 +366,7 @@ static int connect_client(struct run *run, struct failure *f)
 		   : 0;
 }
 
-static void begin(struct run *run, uint64_t deadline_ns, uint64_t rounds)
+static void begin_visits(struct run *run, uint64_t deadline_ns, uint64_t rounds)
 {
 	struct client *c = run->state;
 
@@ -375,16 +375,16 @@ static void begin(struct run *run, uint64_t deadline_ns, uint64_t rounds)
 		v->left = rounds > UINT64_MAX / v->count ? UINT64_MAX : rounds * v->count;
 }
 
-/* No more connections begin; those in progress finish. */
-static void stop(struct run *run)
+/* Begins no more connections; those in progress finish. */
+static void stop_visits(struct run *run)
 {
 	atomic_store(&((struct client *)run->state)->deadline_ns, 0);
 }
 
-/* Those in progress are aborted, too. */
-static void abandon(struct run *run)
+/* Aborts the connections in progress, too. */
+static void abandon_visits(struct run *run)
 {
-	stop(run);
+	stop_visits(run);
 	eventfd_write(((struct client *)run->state)->abort_fd, 1);
 }
 
@@ -399,14 +399,14 @@ static void add_visits(struct visits *sum, const struct visits *one)
 		sum->end_ns = one->end_ns;
 }
 
-static uint64_t count(struct run *run, struct result *r)
+static uint64_t count_visits(struct run *run, struct result *r)
 {
 	const struct client *c = run->state;
 	struct visits *v = &r->visits;
 
 	for (unsigned int i = 0; i < run->barrier.count; i++)
 		add_visits(v, &c->visitors[i].visits);
-	v->turned_away = atomic_load(&c->shared->strangers);
+	v->turned_away = atomic_load(&c->shared->turned_away);
 	r->received = r->bytes = v->bytes;
 	r->messages = v->answered;
 	r->errors = v->errors;
@@ -415,7 +415,7 @@ static uint64_t count(struct run *run, struct result *r)
 	return v->end_ns ? v->end_ns : now_ns();
 }
 
-static void put_away(struct run *run)
+static void clean_up_client(struct run *run)
 {
 	struct client *c = run->state;
 
@@ -434,10 +434,10 @@ const struct run_ops run_serving = {
 	.prepare = raise_limit,
 	.fork = fork_server,
 	.connect = connect_client,
-	.begin = begin,
-	.stop = stop,
-	.abandon = abandon,
-	.count = count,
+	.begin = begin_visits,
+	.stop = stop_visits,
+	.abandon = abandon_visits,
+	.count = count_visits,
 	.print = result__print_serving,
-	.put_away = put_away,
+	.clean_up = clean_up_client,
 };

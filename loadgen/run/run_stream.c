@@ -35,14 +35,14 @@ struct worker {
 	_Atomic bool delivered;	   /* the receiver has all its bytes of the phase */
 	uint64_t sent_before;	   /* bytes of earlier phases */
 	uint64_t received_before;
-	uint64_t received;	 /* at the end of the phase */
+	uint64_t received;	 /* when the phase ended */
 	uint64_t end_ns;	 /* of the phase: when the receiver had everything */
 	struct tcp_state opened; /* its socket when the window opened */
 };
 
 /*
- * A small last segment may be held back until older data are acknowledged, which a receiver may
- * delay: setting the option pushes it out. No message is sent with the option set, so that phases
+ * Pushes a small last segment out by TCP_NODELAY: it may be held back until older data are
+ * acknowledged, which a receiver may delay. No message is sent with the option set, so that phases
  * run with the socket's own setting.
  */
 static void push_tail(int fd, bool stays)
@@ -51,15 +51,15 @@ static void push_tail(int fd, bool stays)
 		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
-/* An unreachable receiver is noticed when waiting for it. */
-static void set_mark(struct worker *w, int bytes)
+/* Sets the receiver's mark. Waiting for the receiver finds out whether it is reachable. */
+static void request_mark(struct worker *w, int bytes)
 {
 	if (w->run->load->rcvlowat > 1)
 		receiver__request(&w->run->other, REQUEST_MARK, w->index, (uint64_t)bytes);
 }
 
-/* Checks that what the receiver reports to have has left, and is no more than was sent. */
-static bool claims_too_much(const struct worker *w, uint64_t total)
+/* Returns whether the receiver reports bytes that have not left, or more than were sent. */
+static bool reports_too_much(const struct worker *w, uint64_t total)
 {
 	int unsent = 0;
 
@@ -76,19 +76,19 @@ static void drain(struct worker *w)
 
 	if (!(w->ops->flags & SEND_NOTHING)) {
 		push_tail(s->fd, w->run->load->socket.nodelay);
-		set_mark(w, 1);
+		request_mark(w, 1);
 		if (w->run->load->peer)
 			receiver__request(&w->run->other, REQUEST_STATE, w->index, total);
 		err = slot__await(w->sender.slot, total);
 	}
 	w->end_ns = now_ns();
 	w->received = atomic_load(&w->sender.slot->received);
-	set_mark(w, (int)w->run->load->rcvlowat);
+	request_mark(w, (int)w->run->load->rcvlowat);
 	atomic_store(&w->delivered, true);
-	if (claims_too_much(w, total))
+	if (reports_too_much(w, total))
 		err = failure__set(
 			&s->failure, STATUS_FAILED, -EPROTO,
-			"the receiver says that it has %llu bytes of a connection, on "
+			"the receiver reports that it has %llu bytes of a connection, on "
 			"which %llu were sent, not all of them yet: is it loadgen serve?",
 			(unsigned long long)w->received, (unsigned long long)total);
 	if (err)
@@ -99,7 +99,7 @@ static void drain(struct worker *w)
 		w->ops->settle(s);
 }
 
-/* 1: the next request is complete; 0: not yet; -EPIPE: no more requests will come; or -errno. */
+/* Reads a request. Returns 1: it is complete; 0: not yet; -EPIPE: no more will come; or -errno. */
 static int read_request(struct sender *s, unsigned int *read)
 {
 	char request[REQUEST_BYTES];
@@ -140,7 +140,7 @@ static int answer_requests(struct sender *s, unsigned int *read, int (*run)(stru
 	return 0;
 }
 
-static void run_phase(struct worker *w)
+static void run_messages(struct worker *w)
 {
 	struct sender *s = &w->sender;
 	int (*loop)(struct sender * s) = w->ops->runs[s->rate ? SEND_PACED : s->mode];
@@ -161,8 +161,8 @@ static void run_phase(struct worker *w)
 	drain(w);
 }
 
-/* 0, or a negative errno with words in the sender's failure. */
-static int set_up(struct worker *w)
+/* Sets the variant up. Returns 0, or a negative errno with words in the sender's failure. */
+static int set_up_variant(struct worker *w)
 {
 	struct timeval look = {.tv_usec = LOOK_US};
 	int err;
@@ -184,15 +184,15 @@ static int set_up(struct worker *w)
 	return err;
 }
 
-/* The thread: sets up its variant, then waits at the barrier for phases. */
+/* A thread's body: sets up its variant, then waits at the barrier for phases. */
 static void *run_worker(void *worker)
 {
 	struct worker *w = worker;
-	int err = set_up(w);
+	int err = set_up_variant(w);
 
 	while (barrier__wait(&w->run->barrier, &w->sender.failure))
 		if (!err)
-			run_phase(w);
+			run_messages(w);
 	if (w->sender.state && w->ops->teardown)
 		w->ops->teardown(&w->sender);
 	free(w->sender.state);
@@ -209,7 +209,7 @@ struct stream {
 	uint64_t checked_before;
 };
 
-/* Used in phases, when all are connected. */
+/* Loops over the workers of a phase, when all are connected. */
 #define for_each_worker(w, run)                                                 \
 	for (struct worker *w = ((const struct stream *)(run)->state)->workers, \
 			   *w##_end = w + (run)->load->threads;                 \
@@ -271,7 +271,7 @@ static void init_worker(struct worker *w, struct run *run, unsigned int index, i
 	w->sender.slot->verified.connection = w->sender.connection;
 }
 
-/* One after the other, each acknowledged, so that each worker knows its slot. */
+/* Connects one worker after the other, each acknowledged, so that each knows its slot. */
 static int connect_all(struct run *run, struct failure *f)
 {
 	struct stream *s = run->state;
@@ -290,7 +290,7 @@ static int connect_all(struct run *run, struct failure *f)
 		s->connected++;
 		if (err)
 			return err;
-		set_mark(&s->workers[s->connected - 1], (int)run->load->rcvlowat);
+		request_mark(&s->workers[s->connected - 1], (int)run->load->rcvlowat);
 	}
 	return 0;
 }
@@ -325,7 +325,7 @@ static int connect_workers(struct run *run, struct failure *f)
 	return err ? err : start_workers(run, f);
 }
 
-static void begin(struct run *run, uint64_t deadline_ns, uint64_t messages)
+static void begin_workers(struct run *run, uint64_t deadline_ns, uint64_t messages)
 {
 	for_each_worker (w, run) {
 		w->sender.start_ns = run->start_ns;
@@ -335,14 +335,14 @@ static void begin(struct run *run, uint64_t deadline_ns, uint64_t messages)
 	}
 }
 
-static void stop(struct run *run)
+static void stop_workers(struct run *run)
 {
 	for_each_worker (w, run)
 		atomic_store(&w->sender.deadline_ns, 0);
 }
 
 /* Shuts the connections down, so that all waits for them fail. */
-static void abandon(struct run *run)
+static void abandon_workers(struct run *run)
 {
 	for_each_worker (w, run) {
 		atomic_store(&w->sender.abandoned, true);
@@ -360,7 +360,7 @@ static uint64_t received(struct run *run)
 	return sum;
 }
 
-/* What remains then finishes by itself. */
+/* Returns whether the receiver has all data; what remains then finishes by itself. */
 static bool delivered(struct run *run)
 {
 	for_each_worker (w, run)
@@ -385,7 +385,7 @@ static void open_window(struct run *run)
 	((struct stream *)run->state)->checked_before = checked(run);
 }
 
-/* The result of the receiver's check of every byte. Wrong bytes are a failure. */
+/* Reports the result of the receiver's check of every byte. Wrong bytes are a failure. */
 static void verify(const struct run *run, struct result *r)
 {
 	const struct stream *s = run->state;
@@ -438,7 +438,7 @@ static void add_worker(struct result *r, const struct worker *w)
 	r->received += w->received - w->received_before;
 }
 
-static uint64_t count(struct run *run, struct result *r)
+static uint64_t count_workers(struct run *run, struct result *r)
 {
 	const struct stream *s = run->state;
 	bool requests = run->load->workload == WORKLOAD_REQUEST;
@@ -459,7 +459,7 @@ static uint64_t count(struct run *run, struct result *r)
 	return end_ns;
 }
 
-static void put_away(struct run *run)
+static void clean_up_workers(struct run *run)
 {
 	struct stream *s = run->state;
 
@@ -478,14 +478,14 @@ const struct run_ops run_stream = {
 	.prepare = prepare_stream,
 	.fork = fork_receiver,
 	.connect = connect_workers,
-	.begin = begin,
-	.stop = stop,
-	.abandon = abandon,
+	.begin = begin_workers,
+	.stop = stop_workers,
+	.abandon = abandon_workers,
 	.received = received,
 	.delivered = delivered,
 	.open = open_window,
-	.count = count,
+	.count = count_workers,
 	.check = verify,
 	.print = result__print_stream,
-	.put_away = put_away,
+	.clean_up = clean_up_workers,
 };

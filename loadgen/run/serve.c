@@ -16,7 +16,7 @@
 
 #define SESSION_BYTES	(64ULL << 40) /* one hour at more than 100 Gbit/s */
 #define SESSION_SECONDS 3600
-#define DESCRIPTORS_MIN 96 /* the pending ones, and a session of a few connections */
+#define DESCRIPTORS_MIN 96 /* pending connections, and a session of a few connections */
 /* Buffers of this size or larger are returned to the system when a session ends. */
 #define RETURNED_MIN (64 << 10)
 
@@ -86,7 +86,7 @@ static const struct argp serve_argp = {
 	       "interrupted.",
 };
 
-/* Anyone who can reach a non-loopback address could use this machine. */
+/* Requires a key beyond loopback: anyone who reaches the address could use this machine. */
 static int check_address(const struct serve_options *o, const struct listener *l, struct failure *f)
 {
 	if (o->key || o->open || listener__is_loopback(l))

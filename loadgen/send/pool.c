@@ -16,7 +16,7 @@ static bool in_memory(const struct load *load, const struct send_ops *ops)
 	       (load->registered && ops->flags & SEND_REGISTERS);
 }
 
-/* The distance between messages: whole pages in a file, which is sent page by page. */
+/* Returns the distance between messages: whole pages in a file, which is sent page by page. */
 static size_t message_room(const struct load *load, const struct send_ops *ops)
 {
 	if (ops->flags & SEND_FILE)

@@ -19,21 +19,21 @@ struct pool {
 	struct memory memory; /* base NULL: fields are allocated */
 };
 
-/* How many messages of this load may await completion. */
+/* Returns how many messages of this load may await completion. */
 uint32_t pool__depth(const struct load *load);
 
 /*
- * Bytes that all threads of a load need for messages: those in flight, as they lie in memory, one
- * more for gathering, and what a pipe holds. Data sets are not included.
+ * Returns the bytes that all threads of a load need for messages: those in flight, as they lie in
+ * memory, one more for gathering, and what a pipe holds. Data sets are not included.
  */
 #define POOL_PIPE_BYTES (1u << 20) /* an unprivileged user's limit; a pipe may be smaller */
 double pool__need(const struct load *load);
 
-/* Must be destroyed, also on failure, of which s->failure may have the words. */
+/* Creates the pool. It must be destroyed, also on failure; s->failure may have the words then. */
 int pool__create(struct pool *p, struct sender *s, const struct load *load, uint32_t count);
 void pool__destroy(struct pool *p);
 
-/* The memory that messages are sent from: the data set's, or the pool's own if it has any. */
+/* Returns the memory of messages: the data set's, or the pool's own if it has any. */
 const struct memory *pool__memory(const struct pool *p, const struct sender *s);
 
 static inline struct message *pool__next(struct pool *p)

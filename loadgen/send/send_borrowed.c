@@ -2,7 +2,7 @@
 /*
  * sendfile: the kernel sends the pages of a file, in memory or in a given folder; a message is one
  * piece of it, as in a file server. splice: the kernel sends the pages of the fields. Neither
- * copies, and the pages must not be written to before the receiver has read them.
+ * copies. The pages must not be written to before the receiver has read them.
  */
 #include <fcntl.h>
 #include <sys/sendfile.h>
@@ -16,8 +16,8 @@
 /*
  * Messages whose pages the kernel borrows without ever reporting that it is done: those sent by
  * splice() or sendfile(). An acknowledgement is not enough, because on one machine the receiver's
- * queue still holds the same pages. So a message is reused once the receiving program has read all
- * of it, which its slot shows (slot.h); a later retransmission is dropped unread.
+ * queue still holds the same pages. A message is reused once the receiving program has read all of
+ * it, which its slot shows (slot.h); a later retransmission is dropped unread.
  */
 struct borrowed {
 	struct pool pool;
@@ -25,7 +25,7 @@ struct borrowed {
 	bool reuse_early;
 };
 
-/* For variants whose state begins with a struct borrowed. */
+/* Sets up a variant whose state begins with a struct borrowed. */
 static int borrowed_setup(struct sender *s, const struct load *load)
 {
 	struct borrowed *l = s->state;
@@ -42,8 +42,8 @@ static void borrowed_teardown(struct sender *s)
 }
 
 /*
- * Returns when the next message may be written to: the receiver has everything but the messages
- * that were sent since. -EPIPE if it never may.
+ * Waits until the next message may be written to: until the receiver has everything except the
+ * messages that were sent since. Returns -EPIPE if it never will.
  */
 static inline int await_receiver(struct borrowed *l, struct sender *s)
 {
@@ -105,7 +105,7 @@ SEND_VARIANT(sendfile, send_one_of_file,
  * pipe cannot hold all, this takes several rounds.
  */
 struct pipeline {
-	struct borrowed borrowed; /* first, because borrowed_setup() takes it */
+	struct borrowed borrowed; /* first, because borrowed_setup() uses it */
 	int in, out;
 };
 
@@ -129,14 +129,14 @@ static void close_pipe(struct sender *s)
 {
 	struct pipeline *p = s->state;
 
-	if (p->in) { /* there was a pipe */
+	if (p->in) { /* the pipe exists */
 		close(p->in);
 		close(p->out);
 	}
 	borrowed_teardown(s);
 }
 
-/* Moves everything that is in the pipe. */
+/* Moves everything from the pipe to the socket. */
 static int drain_pipe(struct sender *s, size_t left, bool more)
 {
 	struct pipeline *p = s->state;
@@ -154,7 +154,7 @@ static int drain_pipe(struct sender *s, size_t left, bool more)
 	return 0;
 }
 
-static int send_message(struct sender *s, struct message *m)
+static int splice_message(struct sender *s, struct message *m)
 {
 	struct pipeline *p = s->state;
 	struct iovec *iov = m->fields;
@@ -179,10 +179,10 @@ static int send_message(struct sender *s, struct message *m)
 	return 0;
 }
 
-static always_inline int send_one(struct sender *s, enum send_mode mode)
+static always_inline int send_one_spliced(struct sender *s, enum send_mode mode)
 {
-	return borrowed__send_one(s, mode, send_message);
+	return borrowed__send_one(s, mode, splice_message);
 }
 
-SEND_VARIANT(splice, send_one, .flags = SEND_SHARES | SEND_BORROWS,
+SEND_VARIANT(splice, send_one_spliced, .flags = SEND_SHARES | SEND_BORROWS,
 	     .state_bytes = sizeof(struct pipeline), .setup = open_pipe, .teardown = close_pipe);

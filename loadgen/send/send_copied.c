@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * The variants that need no completion: the kernel copies the message, which the application has
- * gathered in one buffer (flat) or which lies in fields. They use the system calls of sockets, or
- * those that files have, too. One variant does everything but the send.
+ * gathered in one buffer (flat) or which lies in fields. They use the system calls of sockets or of
+ * files. One variant does everything except the send.
  */
 #include <string.h>
 #include <unistd.h>

@@ -5,10 +5,10 @@
 #include "loadgen/send/pool.h"
 #include "loadgen/send/send_loop.h"
 
-/* The beginning of their state. */
+/* The beginning of these variants' state. */
 struct copied {
 	struct pool pool;    /* of one message */
-	struct message flat; /* of one field, in which the application gathers the message */
+	struct message flat; /* one field, in which the application gathers the message */
 };
 
 int copied__setup(struct sender *s, const struct load *load);

@@ -8,19 +8,19 @@
 #include "loadgen/send/send_ops.h"
 #include "loadgen/send/sender.h"
 
-/* When messages are due at a fixed rate, independent of how late earlier ones were. */
+/* The times when messages are due at a fixed rate, however late earlier ones were. */
 struct pacing {
 	uint64_t begin_ns;
 	uint64_t rate;	 /* a second */
-	uint64_t number; /* of the next message, from 0 */
+	uint64_t number; /* next message's, from 0 */
 	uint64_t due_ns; /* when that message is due */
 	uint64_t end_ns; /* when the pacing ended; 0: not yet */
 };
 
-/* When message number is due, in ns from the beginning. Pure. */
+/* Returns when a message is due, in ns from the beginning. Pure. */
 uint64_t pacing__due(uint64_t number, uint64_t rate);
 
-/* How many are due in so many ns. Pure. */
+/* Returns how many messages are due within ns. Pure. */
 uint64_t pacing__count(uint64_t ns, uint64_t rate);
 
 void pacing__begin(struct pacing *p, uint64_t begin_ns, uint64_t rate);
@@ -32,7 +32,7 @@ void pacing__begin(struct pacing *p, uint64_t begin_ns, uint64_t rate);
  */
 bool pacing__await(struct pacing *p, const _Atomic uint64_t *deadline_ns);
 
-/* How many messages were due until pacing ended; if remaining is 0, no more than were sent. */
+/* Returns how many were due until pacing ended; if remaining is 0, at most those sent. */
 uint64_t pacing__end(const struct pacing *p, uint64_t remaining);
 
 typedef int (*send_one_fn)(struct sender *s, enum send_mode mode);
@@ -45,7 +45,7 @@ static always_inline void count_message(struct sender *s, uint64_t ns)
 	s->remaining--;
 }
 
-/* One clock reading per message: the end of one is the start of the next. */
+/* Sends one message after the other; one clock reading ends one and starts the next. */
 static always_inline int send_loop(struct sender *s, send_one_fn send_one, enum send_mode mode)
 {
 	uint64_t start = now_ns();
@@ -65,8 +65,9 @@ static always_inline int send_loop(struct sender *s, send_one_fn send_one, enum 
 }
 
 /*
- * A message's latency counts from the time when it was due, so that a stall delays all that wait
- * for it. The first is due when the phase starts: a thread that wakes up late is such a stall.
+ * Sends at a fixed rate. A message's latency counts from the time when it was due, so that a stall
+ * delays all that wait for it. The first is due when the phase starts: a thread that wakes up late
+ * is such a stall.
  */
 static always_inline int send_loop_paced(struct sender *s, send_one_fn send_one)
 {

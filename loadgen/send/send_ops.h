@@ -24,13 +24,13 @@ struct send_ops {
 	const char *name;
 	unsigned int flags;
 
-	/* What it needs of io_uring, in words; NULL: nothing. */
+	/* The io_uring operation that it needs, and its name; NULL: none. */
 	int operation;
 	const char *needs;
 
 	/*
-	 * setup runs in the worker's thread, connected. s->state has state_bytes, all zero, which
-	 * the caller frees after teardown, which undoes a failed setup, too. Both may be NULL.
+	 * setup runs in the worker's thread, connected. s->state has state_bytes, all zero; the
+	 * caller frees it after teardown, which also undoes a failed setup. Both may be NULL.
 	 */
 	size_t state_bytes;
 	int (*setup)(struct sender *s, const struct load *load);
@@ -51,11 +51,11 @@ struct send_ops {
 extern const struct send_ops *const send_variants[];
 extern const size_t send_variant_count;
 
-/* NULL if there is none of that name. */
+/* Returns the variant of that name, or NULL. */
 const struct send_ops *variants__find(const char *name);
 
-/* Probes the kernel. 0, or a negative errno with the variant's name and the reason. */
+/* Probes the kernel. Returns 0, or a negative errno with the variant's name and the reason. */
 int variants__probe(const char *name, char *why, size_t room);
 
-/* In send_uring.c: probes for a variant that needs io_uring. */
+/* Probes for a variant that needs io_uring; in send_uring.c. */
 int ring__probe(const struct send_ops *ops, char *why, size_t room);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The variants by io_uring. */
+/* The variants that send by io_uring. */
 #include <liburing.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #define IORING_NOTIF_USAGE_ZC_COPIED (1U << 31)
 #endif
 
-static const char *explain(int err)
+static const char *explain_error(int err)
 {
 	if (err == -ENOSYS)
 		return "this kernel has no io_uring";
@@ -30,7 +30,7 @@ static const char *explain(int err)
 	return strerror(-err);
 }
 
-/* Sets up a ring for so many submissions and completions. 0 or a negative errno. */
+/* Sets up a ring for this many submissions and completions. Returns 0 or a negative errno. */
 static int open_ring(struct io_uring *ring, unsigned int submissions, unsigned int completions,
 		     struct failure *f)
 {
@@ -39,11 +39,11 @@ static int open_ring(struct io_uring *ring, unsigned int submissions, unsigned i
 	int err = io_uring_queue_init_params(submissions, ring, &p);
 
 	return err ? failure__set(f, err == -EMFILE ? STATUS_FAILED : STATUS_SYSTEM, err,
-				  "io_uring: %s", explain(err))
+				  "io_uring: %s", explain_error(err))
 		   : 0;
 }
 
-/* All zero: it was not set up. */
+/* Closes a ring; all zero: it was not set up. */
 static void close_ring(struct io_uring *ring)
 {
 	if (ring->ring_fd)
@@ -57,7 +57,7 @@ int ring__probe(const struct send_ops *ops, char *why, size_t room)
 	int err = io_uring_queue_init(1, &ring, 0);
 
 	if (err) {
-		snprintf(why, room, "--variant %s: %s", ops->name, explain(err));
+		snprintf(why, room, "--variant %s: %s", ops->name, explain_error(err));
 		return err;
 	}
 	probe = io_uring_get_probe_ring(&ring);
@@ -73,8 +73,8 @@ int ring__probe(const struct send_ops *ops, char *why, size_t room)
 }
 
 /*
- * Can the kernel report whether it copied zero-copy sends? A send on an unconnected socket always
- * fails, but with another error where the flag is unknown.
+ * Returns whether the kernel can report copies of zero-copy sends. A send on an unconnected socket
+ * always fails, but with another error where the flag is unknown.
  */
 static bool reports_usage(struct io_uring *ring)
 {
@@ -102,7 +102,7 @@ static bool reports_usage(struct io_uring *ring)
  * call, because a stream sends one message after the other.
  */
 struct uring {
-	struct copied copied; /* first, because fields__send_one() takes it */
+	struct copied copied; /* first, because fields__send_one() uses it */
 	struct io_uring ring;
 	struct msghdr message;
 };
@@ -123,7 +123,7 @@ static void tear_down_copied(struct sender *s)
 	copied__teardown(s);
 }
 
-/* Like sender__sendmsg(): bytes taken, or a negative errno. */
+/* Sends as sender__sendmsg() does: returns the bytes taken, or a negative errno. */
 static ssize_t send_copied(struct sender *s, struct iovec *iov, unsigned int count)
 {
 	struct uring *u = s->state;
@@ -162,10 +162,10 @@ SEND_VARIANT(uring, send_one_copied, .operation = IORING_OP_SEND,
 
 /*
  * io_uring's own zero-copy sends. Each operation has a result, which is awaited, because a stream
- * sends one message after the other; and a notification when the kernel no longer uses the memory,
- * for which a message waits before it is reused. A message of scattered fields is one operation;
- * from registered buffers it is one operation per field, linked, because before Linux 6.15 an
- * operation takes one buffer.
+ * sends one message after the other. It also has a notification when the kernel no longer uses the
+ * memory; a message waits for it before it is reused. A message of scattered fields is one
+ * operation; from registered buffers it is one linked operation per field, because before Linux
+ * 6.15 an operation takes one buffer.
  */
 #define LOOK_NS 100000000LL /* how long a wait may continue after it became futile */
 
@@ -180,13 +180,13 @@ struct uring_zc {
 	uint32_t depth;
 	bool reuse_early, registered;
 	unsigned int usage; /* the flag that requests the report, if the kernel knows it */
-	/* What the results say about operations that were submitted together. */
+	/* The results of operations that were submitted together. */
 	unsigned int awaited;
 	size_t taken;
 	int err;
 };
 
-static void teardown(struct sender *s)
+static void tear_down_ring(struct sender *s)
 {
 	struct uring_zc *u = s->state;
 
@@ -211,7 +211,7 @@ static int register_memory(struct sender *s)
 		   : 0;
 }
 
-static int setup(struct sender *s, const struct load *load)
+static int set_up_ring(struct sender *s, const struct load *load)
 {
 	struct uring_zc *u = s->state;
 	uint32_t depth = pool__depth(load);
@@ -249,7 +249,7 @@ static void apply_notification(struct sender *s, const struct io_uring_cqe *cqe)
 		s->sent.zerocopy.copied++;
 }
 
-/* A cancelled operation was linked to one that failed, and never began. */
+/* Counts a result. A cancelled operation was linked to one that failed, and never began. */
 static void apply_result(struct sender *s, const struct io_uring_cqe *cqe)
 {
 	struct uring_zc *u = s->state;
@@ -284,7 +284,7 @@ static void apply_entry(struct sender *s, const struct io_uring_cqe *cqe)
  * Returns once a result or a notification was applied. -ETIMEDOUT if none came in time (0: no
  * limit), -ECANCELED if waiting is futile.
  */
-static int await_one(struct sender *s, uint64_t until_ns)
+static int await_entry(struct sender *s, uint64_t until_ns)
 {
 	struct uring_zc *u = s->state;
 	struct __kernel_timespec look = {.tv_nsec = LOOK_NS};
@@ -334,7 +334,7 @@ static void prepare_message(struct sender *s, struct iovec *iov, unsigned int co
 	u->awaited = 1;
 }
 
-/* More data follow, except after the last field, so the kernel need not send each field alone. */
+/* Prepares an operation per field; after all but the last, more data follow: no push. */
 static void prepare_fields(struct sender *s, const struct iovec *iov, unsigned int count,
 			   unsigned int flags)
 {
@@ -352,8 +352,8 @@ static void prepare_fields(struct sender *s, const struct iovec *iov, unsigned i
 	u->awaited = count;
 }
 
-/* Submits the rest of a message and waits for its results. Returns bytes or -errno. */
-static ssize_t send_fields(struct sender *s, struct iovec *iov, unsigned int count)
+/* Submits the rest of a message and waits for its results. Returns the bytes sent or -errno. */
+static ssize_t submit_fields(struct sender *s, struct iovec *iov, unsigned int count)
 {
 	struct uring_zc *u = s->state;
 	unsigned int flags = MSG_NOSIGNAL | MSG_WAITALL | (unsigned int)s->flags;
@@ -372,25 +372,25 @@ static ssize_t send_fields(struct sender *s, struct iovec *iov, unsigned int cou
 		return failure__set(&s->failure, STATUS_FAILED, err, "io_uring_enter: %s",
 				    strerror(-err));
 	for (err = 0; !err && u->awaited;)
-		err = await_one(s, 0);
+		err = await_entry(s, 0);
 	if (err)
 		return err;
 	return u->taken || !u->err ? (ssize_t)u->taken : u->err;
 }
 
-/* The kernel refused: a limit is reached, by our sends or by those of others. */
-static int relieve(struct sender *s, uint64_t *refused_since)
+/* Handles a refusal: a limit is reached, by our sends or by those of others. */
+static int relieve_ring(struct sender *s, uint64_t *refused_since)
 {
 	struct uring_zc *u = s->state;
 
 	s->sent.zerocopy.enobufs++;
 	if (u->in_flight > u->failing) {
 		*refused_since = 0;
-		return await_one(s, 0);
+		return await_entry(s, 0);
 	}
 	/* A failed operation has a notification, too, which frees nothing. */
 	while (u->failing) {
-		int err = await_one(s, 0);
+		int err = await_entry(s, 0);
 
 		if (err)
 			return err;
@@ -398,7 +398,7 @@ static int relieve(struct sender *s, uint64_t *refused_since)
 	return sender__wait_refused(s, refused_since, " by io_uring", strerrorname_np(-u->err), "");
 }
 
-static int send_message(struct sender *s, struct message *m)
+static int send_by_ring(struct sender *s, struct message *m)
 {
 	struct iovec *iov = m->fields;
 	unsigned int count = m->count;
@@ -406,11 +406,11 @@ static int send_message(struct sender *s, struct message *m)
 	size_t done = 0;
 
 	while (done < m->bytes) {
-		ssize_t n = send_fields(s, iov, count);
+		ssize_t n = submit_fields(s, iov, count);
 		int err = 0;
 
 		if (n == -ENOBUFS || n == -ENOMEM)
-			err = relieve(s, &refused_since);
+			err = relieve_ring(s, &refused_since);
 		else if (n < 0 && n != -EINTR)
 			err = (int)n;
 		if (err)
@@ -426,7 +426,7 @@ static always_inline bool must_wait(const struct uring_zc *u)
 	return u->reuse_early ? u->in_flight >= u->depth : u->pending[u->pool.turn];
 }
 
-static always_inline int send_one(struct sender *s, enum send_mode mode)
+static always_inline int send_one_uring(struct sender *s, enum send_mode mode)
 {
 	struct uring_zc *u = s->state;
 	struct message *m = pool__next(&u->pool);
@@ -434,16 +434,16 @@ static always_inline int send_one(struct sender *s, enum send_mode mode)
 
 	apply_all(s);
 	while (!err && must_wait(u))
-		err = await_one(s, 0);
+		err = await_entry(s, 0);
 	if (err)
 		return err;
 	prepare(s, m, mode);
-	err = send_message(s, m);
+	err = send_by_ring(s, m);
 	pool__advance(&u->pool);
 	return err;
 }
 
-static int settle(struct sender *s)
+static int settle_ring(struct sender *s)
 {
 	struct uring_zc *u = s->state;
 	uint64_t until = now_ns() + SETTLE_NS;
@@ -451,14 +451,14 @@ static int settle(struct sender *s)
 
 	s->sent.copied_unknown = !u->usage;
 	while (!err && u->in_flight)
-		err = await_one(s, until);
+		err = await_entry(s, until);
 	return err ? sender__missing(s, err, u->in_flight,
 				     "notifications of zero-copy sends by io_uring")
 		   : 0;
 }
 
-SEND_VARIANT(uring_zc, send_one, .flags = SEND_ZEROCOPY | SEND_SHARES | SEND_REGISTERS,
+SEND_VARIANT(uring_zc, send_one_uring, .flags = SEND_ZEROCOPY | SEND_SHARES | SEND_REGISTERS,
 	     .operation = IORING_OP_SENDMSG_ZC,
 	     .needs = "zero-copy sends of scattered fields (since Linux 6.1)",
-	     .state_bytes = sizeof(struct uring_zc), .setup = setup, .teardown = teardown,
-	     .settle = settle);
+	     .state_bytes = sizeof(struct uring_zc), .setup = set_up_ring,
+	     .teardown = tear_down_ring, .settle = settle_ring);

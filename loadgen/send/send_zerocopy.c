@@ -2,8 +2,8 @@
 /*
  * The kernel sends from our memory, which stays unchanged until the kernel has completed the send.
  * A pool of messages is used in turn, and a free one is sent next. The error queue is read when no
- * message is free, and once per so many bytes: until then many completions coalesce into one
- * notification, but memory that was freed long ago has left the cache.
+ * message is free, and at intervals of bytes sent: longer intervals coalesce many completions into
+ * one notification, but memory that was freed long ago has left the cache.
  */
 #include <poll.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ struct zerocopy {
 	uint32_t early;	  /* this one; it is never free */
 };
 
-static void teardown(struct sender *s)
+static void tear_down_zerocopy(struct sender *s)
 {
 	struct zerocopy *z = s->state;
 
@@ -43,7 +43,7 @@ static int enable(struct sender *s)
 			    "SO_ZEROCOPY: %m: zero-copy TCP sends need Linux 4.14 or newer");
 }
 
-static int setup(struct sender *s, const struct load *load)
+static int set_up_zerocopy(struct sender *s, const struct load *load)
 {
 	struct zerocopy *z = s->state;
 	int err = enable(s);
@@ -77,7 +77,7 @@ static int apply_completion(struct sender *s, const struct completion *c)
 	return 0;
 }
 
-/* Why poll() returned without a completion: the connection's error. */
+/* Returns the connection's error, by which poll() returned without a completion. */
 static int connection_error(struct sender *s, short events)
 {
 	socklen_t length = sizeof(int);
@@ -94,12 +94,12 @@ static int connection_error(struct sender *s, short events)
 }
 
 /*
- * Returns once at least one notification was read. -ETIMEDOUT if none came in time (0: no limit; in
- * need, the coordinator shuts the socket down).
+ * Returns once at least one notification was read. -ETIMEDOUT if none came in time (0: no limit;
+ * the coordinator can shut the socket down).
  */
-static int await_one(struct sender *s, uint64_t until_ns)
+static int await_notification(struct sender *s, uint64_t until_ns)
 {
-	struct pollfd p = {.fd = s->fd}; /* POLLERR comes unasked */
+	struct pollfd p = {.fd = s->fd}; /* POLLERR needs no request */
 
 	for (;;) {
 		struct completion c;
@@ -108,7 +108,7 @@ static int await_one(struct sender *s, uint64_t until_ns)
 
 		if (n > 0)
 			return apply_completion(s, &c);
-		if (!n && p.revents) /* poll() returned, and still no notification is there */
+		if (!n && p.revents) /* poll() returned without a notification */
 			n = connection_error(s, p.revents);
 		if (n)
 			return n;
@@ -120,8 +120,8 @@ static int await_one(struct sender *s, uint64_t until_ns)
 	}
 }
 
-/* The kernel refused: a limit is reached, by our sends or by those of others. */
-static int relieve(struct sender *s, uint64_t *refused_since)
+/* Handles a refusal: a limit is reached, by our sends or by those of others. */
+static int relieve_socket(struct sender *s, uint64_t *refused_since)
 {
 	struct zerocopy *z = s->state;
 
@@ -130,10 +130,10 @@ static int relieve(struct sender *s, uint64_t *refused_since)
 		return sender__wait_refused(s, refused_since, "", "ENOBUFS",
 					    "net.core.optmem_max, or ");
 	*refused_since = 0;
-	return await_one(s, 0);
+	return await_notification(s, 0);
 }
 
-static int send_message(struct sender *s, struct message *m, uint32_t message)
+static int send_pinned(struct sender *s, struct message *m, uint32_t message)
 {
 	struct zerocopy *z = s->state;
 	struct iovec *iov = m->fields;
@@ -153,9 +153,9 @@ static int send_message(struct sender *s, struct message *m, uint32_t message)
 				return 0;
 			iov = message__rest(m, done, &count);
 			while (!err && !inflight__has_room(z->inflight))
-				err = await_one(s, 0);
+				err = await_notification(s, 0);
 		} else if (n == -ENOBUFS) {
-			err = relieve(s, &refused_since);
+			err = relieve_socket(s, &refused_since);
 		} else if (n != -EINTR) {
 			err = (int)n;
 		}
@@ -175,7 +175,7 @@ static int read_completion(struct sender *s)
 	return n > 0 ? apply_completion(s, &c) : n;
 }
 
-/* The message to send next; INFLIGHT_NONE: none until something completes. */
+/* Returns the message to send next; INFLIGHT_NONE: none until something completes. */
 static uint32_t next_message(struct zerocopy *z)
 {
 	if (!inflight__has_room(z->inflight))
@@ -191,11 +191,11 @@ static int await_message(struct sender *s, uint32_t *message)
 	int err = z->unread >= READ_BYTES ? read_completion(s) : 0;
 
 	while (!err && (*message = next_message(z)) == INFLIGHT_NONE)
-		err = await_one(s, 0);
+		err = await_notification(s, 0);
 	return err;
 }
 
-static always_inline int send_one(struct sender *s, enum send_mode mode)
+static always_inline int send_one_zerocopy(struct sender *s, enum send_mode mode)
 {
 	struct zerocopy *z = s->state;
 	struct message *m;
@@ -207,25 +207,25 @@ static always_inline int send_one(struct sender *s, enum send_mode mode)
 		return err;
 	m = &z->pool.messages[message];
 	prepare(s, m, mode);
-	err = send_message(s, m, message);
+	err = send_pinned(s, m, message);
 	z->unread += m->bytes;
 	if (!z->reuse_early)
 		inflight__release_message(z->inflight, message);
 	return err;
 }
 
-static int settle(struct sender *s)
+static int settle_socket(struct sender *s)
 {
 	struct zerocopy *z = s->state;
 	uint64_t until = now_ns() + SETTLE_NS;
 	int err = 0;
 
 	while (!err && inflight__count(z->inflight))
-		err = await_one(s, until);
+		err = await_notification(s, until);
 	return err ? sender__missing(s, err, inflight__count(z->inflight), "zero-copy completions")
 		   : 0;
 }
 
-SEND_VARIANT(zerocopy, send_one, .flags = SEND_ZEROCOPY | SEND_COURSE | SEND_SHARES,
-	     .state_bytes = sizeof(struct zerocopy), .setup = setup, .teardown = teardown,
-	     .settle = settle);
+SEND_VARIANT(zerocopy, send_one_zerocopy, .flags = SEND_ZEROCOPY | SEND_COURSE | SEND_SHARES,
+	     .state_bytes = sizeof(struct zerocopy), .setup = set_up_zerocopy,
+	     .teardown = tear_down_zerocopy, .settle = settle_socket);

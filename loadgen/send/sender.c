@@ -56,7 +56,7 @@ uint64_t pacing__due(uint64_t number, uint64_t rate)
 	return (uint64_t)((unsigned __int128)number * SECOND_NS / rate);
 }
 
-/* The first is due at 0. */
+/* Counts the first message as due at 0. */
 uint64_t pacing__count(uint64_t ns, uint64_t rate)
 {
 	return ns ? (uint64_t)(((unsigned __int128)ns * rate - 1) / SECOND_NS) + 1 : 0;

@@ -16,10 +16,10 @@
 
 #define ERRNO_LIMIT 256
 
-/* For the parts of a send loop, whose constant arguments the compiler folds. */
+/* Inlines the parts of a send loop, whose constant arguments the compiler folds. */
 #define always_inline inline __attribute__((always_inline))
 
-/* In sends. requests = completions + enobufs + other refusals + those in flight. */
+/* Counts of sends. requests = completions + enobufs + other refusals + those in flight. */
 struct zerocopy_counts {
 	uint64_t requests;
 	uint64_t completions;
@@ -28,7 +28,7 @@ struct zerocopy_counts {
 	uint64_t notifications; /* fewer than completions, because the kernel coalesces them */
 };
 
-/* What a phase counted; starts at zero in each phase. All but the last two are summed. */
+/* Counts of a phase; all start at zero in each phase. All except the last two are summed. */
 struct sent {
 	uint64_t messages; /* complete ones */
 	uint64_t due;	   /* messages that were due, at a fixed rate */
@@ -71,7 +71,7 @@ struct sender {
 	struct failure failure;
 };
 
-/* Adds 64-bit counters, so many bytes of them, to others. */
+/* Adds arrays of 64-bit counters; bytes is their size. */
 static inline void add_counters(void *sum, const void *one, size_t bytes)
 {
 	for (size_t i = 0; i < bytes / sizeof(uint64_t); i++)
@@ -91,16 +91,16 @@ static inline uint64_t now_ns(void)
  */
 ssize_t sender__account(struct sender *s, ssize_t n);
 
-/* One counted system call. Returns the bytes taken, or a negative errno. */
+/* Makes one counted system call. Returns the bytes taken, or a negative errno. */
 ssize_t sender__sendmsg(struct sender *s, struct iovec *iov, unsigned int count, int flags);
 
 /*
- * The kernel refuses zero-copy while nothing of ours is in flight: waits a moment, or fails if
- * others have held the resource for too long. since is 0 at the first refusal.
+ * Handles a refusal of zero-copy while nothing of ours is in flight: waits a moment, or fails if
+ * others have held the resource for too long. *since is 0 at the first refusal.
  */
 int sender__wait_refused(struct sender *s, uint64_t *since, const char *by, const char *error,
 			 const char *remedy);
 
-/* When the completions of a phase should have arrived; and the failure if so many have not. */
+/* The time by which a phase's completions should have arrived; the failure if they have not. */
 #define SETTLE_NS 10000000000ULL
 int sender__missing(struct sender *s, int err, uint32_t count, const char *what);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The state of a connection in memory that both processes share: how many bytes the receiver has
- * read, and for how many the sender waits.
- *
- * Each process writes to its own cache lines (128 bytes, because pairs of lines are prefetched
- * together). The sender writes only when it waits.
+ * read, and how many the sender waits for. Each process writes to its own cache lines (128 bytes,
+ * because pairs of lines are prefetched together). The sender writes only when it waits.
  */
 #pragma once
 
@@ -14,7 +12,7 @@
 #include "loadgen/data/pattern.h"
 
 /*
- * With --workload request, the receiver requests each message by so many bytes, when the message
+ * With --workload request, the receiver requests each message by this many bytes, when the message
  * before is complete.
  */
 #define REQUEST_BYTES 64
@@ -34,19 +32,19 @@ struct slot {
 	_Atomic uint64_t begin_ns; /* of the phase; earlier requests do not count */
 };
 
-/* count slots in memory that a forked process shares. NULL when out of memory. */
+/* Maps count slots in memory that a forked process shares. NULL when out of memory. */
 struct slot *slot__map(unsigned int count);
 void slot__unmap(struct slot *slots, unsigned int count);
 
-/* Nothing more will be received. Called by the receiver, or by whoever saw it die. */
+/* Marks the end of receiving: by the receiver, or by the process that saw it end. */
 void slot__end(struct slot *s);
 
-/* Sleeps until the receiver has read so many bytes. -EPIPE if it never will. */
+/* Sleeps until the receiver has read this many bytes. Returns -EPIPE if it never will. */
 int slot__await(struct slot *s, uint64_t wanted);
 
 void slot__wake(struct slot *s);
 
-/* The receiver has read everything up to this byte. */
+/* Reports that the receiver has read everything up to this byte. */
 static inline void slot__publish(struct slot *s, uint64_t received)
 {
 	uint64_t wanted;

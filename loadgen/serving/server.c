@@ -21,7 +21,7 @@
 #define BEGIN_TIMEOUT_MS 1000
 #define EVENTS		 256
 #define STAT_MAX	 1024
-#define OTHERS		 24 /* a bound on descriptors below FD_SETSIZE beside connections */
+#define OTHERS		 24	      /* descriptors below FD_SETSIZE beside connections, at most */
 #define STACK_BYTES	 (256u << 10) /* for thousands of threads; the default is 8 MiB each */
 
 int procinfo__parse(const char *stat, struct procinfo *p)
@@ -29,7 +29,7 @@ int procinfo__parse(const char *stat, struct procinfo *p)
 	const char *open = strchr(stat, '('), *close = strrchr(stat, ')');
 	size_t length;
 
-	/* The name may contain parentheses and blanks: the last parenthesis ends it. */
+	/* A name may contain parentheses and blanks: the last parenthesis ends it. */
 	if (!open || !close || close < open || sscanf(stat, "%d", &p->pid) != 1)
 		return -EINVAL;
 	length = (size_t)(close - open - 1);
@@ -37,7 +37,7 @@ int procinfo__parse(const char *stat, struct procinfo *p)
 		length = sizeof(p->name) - 1;
 	memcpy(p->name, open + 1, length);
 	p->name[length] = '\0';
-	/* After the name: the state, ten numbers, then user and system time. */
+	/* The state and ten numbers follow the name, then user and system time. */
 	return sscanf(close + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &p->user,
 		      &p->system) == 2
 		       ? 0
@@ -118,7 +118,7 @@ int procinfo__answer(char text[PROCINFO_TEXT])
 			closedir(proc);
 			return err;
 		}
-		if (!err) /* otherwise the process has ended meanwhile */
+		if (!err) /* otherwise the process has ended */
 			count = procinfo__keep(top, count, &p);
 	}
 	closedir(proc);
@@ -141,7 +141,7 @@ struct exchange {
 	char text[PROCINFO_TEXT];
 };
 
-/* The words of a server's failure; the first one stays. Returns err. */
+/* Writes the words of a server's failure; the first one stays. Returns err. */
 static int fail_serving(struct server *s, int err, const char *what)
 {
 	return failure__set(&s->shared->failure, STATUS_FAILED, err, "the server cannot %s: %s%s",
@@ -154,7 +154,7 @@ static int fail_serving(struct server *s, int err, const char *what)
 				    : "");
 }
 
-/* Is it our client's connection? Its port is marked before it connects, for one connection. */
+/* Returns whether it is our client's: it marks a port before it connects, once. */
 static bool is_ours(struct server *s, const struct sockaddr_storage *peer)
 {
 	return listener__same_host(peer, &s->shared->client) &&
@@ -166,16 +166,16 @@ static bool is_ours(struct server *s, const struct sockaddr_storage *peer)
  * non-blocking listener), or -errno with words. Connections of others are closed: their sends would
  * be counted, and they would learn what runs here.
  */
-static int take_connection(struct server *s, struct exchange *x, int flags)
+static int accept_connection(struct server *s, struct exchange *x, int flags)
 {
 	struct sockaddr_storage peer;
 
 	while ((x->fd = listener__accept(s->listener, &peer, flags)) >= 0 && !is_ours(s, &peer)) {
 		close(x->fd);
-		atomic_fetch_add(&s->shared->strangers, 1);
+		atomic_fetch_add(&s->shared->turned_away, 1);
 	}
 	if (x->fd < 0)
-		return x->fd == -EAGAIN ? 0 : fail_serving(s, x->fd, "take a connection");
+		return x->fd == -EAGAIN ? 0 : fail_serving(s, x->fd, "accept a connection");
 	x->server = s;
 	x->port = listener__port_of(&peer);
 	x->length = x->sent = 0;
@@ -183,7 +183,7 @@ static int take_connection(struct server *s, struct exchange *x, int flags)
 	return 1;
 }
 
-static int prepare(struct exchange *x)
+static int prepare_answer(struct exchange *x)
 {
 	int n = procinfo__answer(x->text);
 
@@ -200,7 +200,7 @@ static int prepare(struct exchange *x)
  */
 static int answer_connection(struct exchange *x)
 {
-	int err = x->length ? 0 : prepare(x);
+	int err = x->length ? 0 : prepare_answer(x);
 
 	while (!err && x->sent < x->length) {
 		ssize_t n = send(x->fd, x->text + x->sent, x->length - x->sent, MSG_NOSIGNAL);
@@ -216,14 +216,14 @@ static int answer_connection(struct exchange *x)
 	return err;
 }
 
-/* One connection at a time: the others wait in the queue. */
+/* Serves one connection at a time: the others wait in the queue. */
 static int serve_iterative(struct server *s)
 {
 	struct exchange x;
 	int err;
 
 	do {
-		err = take_connection(s, &x, 0);
+		err = accept_connection(s, &x, 0);
 		if (err > 0)
 			err = answer_connection(&x);
 	} while (!err);
@@ -231,11 +231,11 @@ static int serve_iterative(struct server *s)
 }
 
 /*
- * Accepts connections for ever or, on a non-blocking listener, as long as any wait. begin takes
- * each, unless it fails.
+ * Accepts connections forever or, on a non-blocking listener, as long as any wait. Calls begin with
+ * each; on failure, it closes the connection itself.
  */
-static int take_all(struct server *s, int flags, int (*begin)(struct exchange *x, void *how),
-		    void *how, const char *begins)
+static int accept_all(struct server *s, int flags, int (*begin)(struct exchange *x, void *how),
+		      void *how, const char *begins)
 {
 	struct exchange *x;
 	int err;
@@ -243,8 +243,8 @@ static int take_all(struct server *s, int flags, int (*begin)(struct exchange *x
 	do {
 		x = malloc(sizeof(*x));
 		if (!x)
-			return fail_serving(s, -ENOMEM, "take a connection");
-		err = take_connection(s, x, flags);
+			return fail_serving(s, -ENOMEM, "accept a connection");
+		err = accept_connection(s, x, flags);
 		if (err <= 0)
 			break;
 		err = begin(x, how);
@@ -257,7 +257,7 @@ static int take_all(struct server *s, int flags, int (*begin)(struct exchange *x
 	return err;
 }
 
-static void *answer(void *x)
+static void *answer_in_thread(void *x)
 {
 	/* A thread's failure to answer is the server's failure. */
 	if (answer_connection(x))
@@ -270,10 +270,10 @@ static int start_thread(struct exchange *x, void *attributes)
 {
 	pthread_t thread;
 
-	return -pthread_create(&thread, attributes, answer, x);
+	return -pthread_create(&thread, attributes, answer_in_thread, x);
 }
 
-/* A detached thread for each connection. */
+/* Serves each connection by a detached thread. */
 static int serve_threaded(struct server *s)
 {
 	pthread_attr_t attributes;
@@ -282,7 +282,7 @@ static int serve_threaded(struct server *s)
 	pthread_attr_init(&attributes);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attributes, STACK_BYTES);
-	err = take_all(s, 0, start_thread, &attributes, "start a thread for a connection");
+	err = accept_all(s, 0, start_thread, &attributes, "start a thread for a connection");
 	pthread_attr_destroy(&attributes);
 	return err;
 }
@@ -324,7 +324,7 @@ static int answer_all(struct table *t, const fd_set *ready)
 	return 0;
 }
 
-/* One thread, with select() for new and for writable connections. */
+/* Serves in one thread, with select() for new and for writable connections. */
 static int serve_by_select(struct server *s)
 {
 	static struct table t; /* one server per process */
@@ -343,14 +343,14 @@ static int serve_by_select(struct server *s)
 		}
 		err = answer_all(&t, &writable);
 		if (!err && FD_ISSET(s->listener, &readable))
-			err = take_all(s, SOCK_NONBLOCK, watch_by_select, &t,
-				       "watch a descriptor of FD_SETSIZE or above");
+			err = accept_all(s, SOCK_NONBLOCK, watch_by_select, &t,
+					 "watch a descriptor of FD_SETSIZE or above");
 	}
 	return err;
 }
 
-/* x is NULL for the listener */
-static int watch(int epoll, int fd, struct exchange *x)
+/* Watches a connection; x is NULL for the listener. */
+static int add_to_epoll(int epoll, int fd, struct exchange *x)
 {
 	struct epoll_event e = {.events = x ? EPOLLOUT : EPOLLIN, .data.ptr = x};
 
@@ -359,15 +359,15 @@ static int watch(int epoll, int fd, struct exchange *x)
 
 static int watch_by_epoll(struct exchange *x, void *epoll)
 {
-	return watch(*(int *)epoll, x->fd, x);
+	return add_to_epoll(*(int *)epoll, x->fd, x);
 }
 
-static int handle(struct server *s, int epoll, struct exchange *x)
+static int handle_event(struct server *s, int epoll, struct exchange *x)
 {
 	int err;
 
 	if (!x)
-		return take_all(s, SOCK_NONBLOCK, watch_by_epoll, &epoll, "watch a connection");
+		return accept_all(s, SOCK_NONBLOCK, watch_by_epoll, &epoll, "watch a connection");
 	err = answer_connection(x); /* closing the socket removes it from the set */
 	if (err == -EAGAIN)
 		return 0;
@@ -375,7 +375,7 @@ static int handle(struct server *s, int epoll, struct exchange *x)
 	return err;
 }
 
-/* One thread, with epoll for new and for writable connections. */
+/* Serves in one thread, with epoll for new and for writable connections. */
 static int serve_by_epoll(struct server *s)
 {
 	struct epoll_event events[EVENTS];
@@ -384,13 +384,13 @@ static int serve_by_epoll(struct server *s)
 	if (epoll < 0)
 		return fail_serving(s, -errno, "epoll");
 	fcntl(s->listener, F_SETFL, O_NONBLOCK);
-	err = watch(epoll, s->listener, NULL);
+	err = add_to_epoll(epoll, s->listener, NULL);
 	while (!err) {
 		n = epoll_wait(epoll, events, EVENTS, -1);
 		if (n < 0 && errno != EINTR)
 			err = fail_serving(s, -errno, "epoll");
 		for (int i = 0; i < n && !err; i++)
-			err = handle(s, epoll, events[i].data.ptr);
+			err = handle_event(s, epoll, events[i].data.ptr);
 	}
 	close(epoll);
 	return err;
@@ -422,7 +422,7 @@ static void *run_model(void *arg)
 }
 
 /*
- * The model runs in its own thread, so that this one can wait for the parent's end. It starts on
+ * Starts the model in its own thread, so that this one can wait for the parent's end. It starts on
  * request, because counters are opened while the process has one thread.
  */
 static void answer_request(struct request *q, void *server)
@@ -461,7 +461,7 @@ int serving__begin(struct child *c, struct failure *f)
 
 	if (err == -EPIPE)
 		child__explain_death(c, f);
-	return err ? failure__set(f, STATUS_FAILED, err, "the server does not begin: %s",
+	return err ? failure__set(f, STATUS_FAILED, err, "the server does not start: %s",
 				  strerror(-err))
 		   : 0;
 }

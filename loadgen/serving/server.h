@@ -12,17 +12,17 @@ struct cpus;
 struct listener;
 struct load;
 
-/* The two processes with the most CPU time in /proc: the server's answer. */
+/* The answer of the server lists the two processes with the most CPU time in /proc. */
 #define PROCINFO_TOP  2
 #define PROCINFO_TEXT 256 /* the longest answer */
 
 struct procinfo {
 	int pid;
-	char name[16];			 /* chosen by the process: may hold any bytes */
+	char name[16];			 /* chosen by the process: any bytes */
 	unsigned long long user, system; /* clock ticks */
 };
 
-/* Reads a line of /proc/PID/stat; a name may hold anything. 0, or -EINVAL. Pure. */
+/* Reads a line of /proc/PID/stat, with any bytes in the name. Returns 0, or -EINVAL. Pure. */
 int procinfo__parse(const char *stat, struct procinfo *p);
 
 /*
@@ -50,19 +50,19 @@ struct served {
 /* The memory that the server and the client share. */
 struct server_shared {
 	struct failure failure;		/* why the server ended; first member, as child.h demands */
-	_Atomic uint64_t strangers;	/* closed connections that were not our client's */
+	_Atomic uint64_t turned_away;	/* connections closed because they were not our client's */
 	struct sockaddr_storage client; /* the client's address; the port is not used */
 	struct served ports[65536];	/* by the client's port */
 };
 
 struct server;
 
-/* To add one: a function and a row in server.c. */
+/* A server model. To add one: a function and a row in server.c. */
 struct serve_model {
 	const char *name;
 	/* Serves until the process ends; returns only on failure: -errno, words in s->shared. */
 	int (*serve)(struct server *s);
-	/* How many connections it can serve at once, and why; 0: as many as the limits allow. */
+	/* The most connections that it can serve at once, and why; 0: the limits decide. */
 	unsigned int most;
 	const char *limit;
 };
@@ -70,14 +70,14 @@ struct serve_model {
 extern const struct serve_model serve_models[];
 extern const size_t serve_model_count;
 
-/* NULL if there is none of that name. */
+/* Returns the model of that name, or NULL. */
 const struct serve_model *serve_model__find(const char *name);
 
 /*
- * Called in the parent: forks the server, with a struct server_shared as its shared memory. Must be
- * called before there are threads. Closes l in the caller.
+ * Forks the server, with a struct server_shared as its shared memory. Must be called in the parent
+ * before there are threads. Closes l in the caller.
  */
 int serving__start(struct child *c, struct listener *l, const struct load *load,
 		   const struct cpus *cpus, struct failure *f);
-/* Starts serving: before, it has one thread, and connections wait. */
+/* Starts serving: before, the process has one thread, and connections wait. */
 int serving__begin(struct child *c, struct failure *f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Threads wait here between phases. The coordinator waits on a descriptor until all threads wait,
- * and begins the next phase.
+ * Threads wait at a barrier between phases. The coordinator waits on a descriptor until all threads
+ * wait, and begins the next phase.
  */
 #pragma once
 
@@ -23,14 +23,14 @@ struct barrier {
 };
 
 /*
- * Creates the barrier and starts count threads, each with an element of an array of this size;
- * stack_bytes 0: the default. Returns 0, or -errno: then b->count threads were started, which
- * destroy ends.
+ * Creates the barrier and starts count threads, each with an element of an array; size is an
+ * element's. stack_bytes 0: the default. Returns 0, or -errno: then b->count threads were started,
+ * which barrier__destroy() ends.
  */
 int barrier__start(struct barrier *b, unsigned int count, void *(*body)(void *), void *elements,
 		   size_t size, size_t stack_bytes);
 
-/* Makes the threads, all of which must wait or come to wait, leave; joins them. */
+/* Ends and joins the threads, which must all wait at the barrier or arrive there. */
 void barrier__destroy(struct barrier *b);
 
 /*
@@ -39,5 +39,5 @@ void barrier__destroy(struct barrier *b);
  */
 bool barrier__wait(struct barrier *b, const struct failure *f);
 
-/* When all wait: releases them into the next phase, or for good. */
+/* Releases the threads, when all wait, into the next phase or for good. */
 void barrier__release(struct barrier *b, bool leaving);

@@ -79,7 +79,7 @@ struct json_object *cpus__json(const cpu_set_t *set)
 	return list;
 }
 
-/* The parent acts on signals of the terminal's process group. */
+/* Leaves signals of the terminal's process group to the parent. */
 static void settle_signals(void)
 {
 	sigset_t none;
@@ -92,9 +92,7 @@ static void settle_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/*
- * Descriptors that the parent holds must not stay open here, or closing them there would not show.
- */
+/* Closes descriptors of the parent, or closing them there would not show. */
 static void close_all_but(int a, int b)
 {
 	unsigned int low = (unsigned int)(a < b ? a : b), high = (unsigned int)(a < b ? b : a);
@@ -109,7 +107,7 @@ static void close_all_but(int a, int b)
 static void settle(pid_t parent, int channel, int listener, const cpu_set_t *cpus)
 {
 	settle_signals();
-	/* If the parent died before the prctl(), its signal would never come: so check again. */
+	/* Checks again: if the parent died before the prctl(), its signal would never come. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
 		_exit(1);
 	close_all_but(channel, listener);
@@ -175,14 +173,14 @@ bool child__answer(int channel, void (*answer)(struct request *q, void *arg), vo
 	return write(channel, &q, sizeof(q)) == sizeof(q);
 }
 
-static int exchange(struct child *c, struct request *q, int timeout_ms)
+static int exchange_request(struct child *c, struct request *q, int timeout_ms)
 {
 	struct pollfd p = {.fd = c->channel, .events = POLLIN};
 	uint32_t number = ++c->number;
 	int n;
 
 	q->number = number;
-	/* Not send(): whoever traces this process's sends must see only the workload. */
+	/* Not send(): see control__send(). */
 	if (write(c->channel, q, sizeof(*q)) != sizeof(*q))
 		return -EPIPE;
 	do {
@@ -200,7 +198,7 @@ int child__request(struct child *c, struct request *q, int timeout_ms)
 	int err;
 
 	pthread_mutex_lock(&c->asking);
-	err = c->silent ? -ETIMEDOUT : exchange(c, q, timeout_ms);
+	err = c->silent ? -ETIMEDOUT : exchange_request(c, q, timeout_ms);
 	pthread_mutex_unlock(&c->asking);
 	return err;
 }

@@ -26,10 +26,10 @@ struct cpus {
 /* Splits the available CPUs in two halves, unless there are fewer than two. Pure. */
 void cpus__split(struct cpus *c, const cpu_set_t *allowed);
 
-/* The same from the calling thread's affinity. */
+/* Splits the CPUs of the calling thread's affinity. */
 void cpus__plan(struct cpus *c);
 
-/* [0, 1, 2] */
+/* Returns the set as an array: [0, 1, 2]. */
 struct json_object *cpus__json(const cpu_set_t *set);
 
 /*
@@ -43,19 +43,19 @@ struct cpu_time {
 	uint64_t user_us, system_us;
 };
 
-/* Of the calling process, with all its threads. */
+/* Returns the CPU time of the calling process, with all its threads. */
 struct cpu_time cpu_time__own(void);
 
 /* The numbers of the first three are also sent on the wire (receive/wire.h). */
 enum request_type {
 	REQUEST_CPU_TIME = 1,
 	REQUEST_MARK,  /* to a receiver: set SO_RCVLOWAT */
-	REQUEST_STATE, /* to a remote receiver: report a slot once it has so many bytes */
+	REQUEST_STATE, /* to a remote receiver: report a slot once it has this many bytes */
 	REQUEST_ADOPT, /* to a receiver: take the connection from this port */
 	REQUEST_BEGIN, /* to a server: start serving */
 };
 
-/* A request; its reply is the same message with err, and values if it asks for them. */
+/* A request; its reply is the same message with err, and with values if the request has any. */
 #define REQUEST_VALUES 7
 struct request {
 	uint32_t type;
@@ -65,7 +65,7 @@ struct request {
 	uint64_t values[REQUEST_VALUES];
 };
 
-/* Answers REQUEST_CPU_TIME. */
+/* Fills in the reply to REQUEST_CPU_TIME. */
 void cpu_time__answer(struct request *q);
 
 struct child {
@@ -99,11 +99,11 @@ bool child__answer(int channel, void (*answer)(struct request *q, void *arg), vo
  */
 int child__request(struct child *c, struct request *q, int timeout_ms);
 
-/* Has a signal stopped the child, and none continued it? */
+/* Returns whether a signal has stopped the child, and none continued it. */
 bool child__is_stopped(const struct child *c);
 
-/* Its CPU time so far. -errno if it does not answer. */
+/* Reads the child's CPU time so far. Returns -errno if it does not reply. */
 int child__cpu_time(struct child *c, struct cpu_time *t);
 
-/* The child ended before the run was over: writes the reason into f. */
+/* Writes into f why the child ended before the run was over. */
 void child__explain_death(struct child *c, struct failure *f);

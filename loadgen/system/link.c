@@ -19,7 +19,7 @@ struct word {
 };
 
 /*
- * A request to rtnetlink, about the namespace in which its socket was made. info, data and peer are
+ * A request to rtnetlink, in the namespace in which its socket was made. info, data and peer are
  * nested attributes.
  */
 struct pair_request {
@@ -37,7 +37,7 @@ struct pair_request {
 #define REST(from) (sizeof(struct pair_request) - offsetof(struct pair_request, from))
 
 /* Sends the request and waits for the kernel's answer: 0 or -errno. */
-static int exchange(int rtnl, const struct pair_request *q)
+static int exchange_netlink(int rtnl, const struct pair_request *q)
 {
 	struct {
 		struct nlmsghdr header;
@@ -46,7 +46,7 @@ static int exchange(int rtnl, const struct pair_request *q)
 	} reply;
 	ssize_t n;
 
-	/* Not send(): whoever traces this process's sends must see only the workload. */
+	/* Not send(): see control__send(). */
 	if (write(rtnl, q, sizeof(*q)) != sizeof(*q))
 		return -errno;
 	n = read(rtnl, &reply, sizeof(reply));
@@ -78,7 +78,7 @@ static int add_pair(int other)
 
 	if (rtnl < 0)
 		return -errno;
-	err = exchange(rtnl, &q);
+	err = exchange_netlink(rtnl, &q);
 	close(rtnl);
 	return err;
 }
@@ -95,7 +95,7 @@ static int fail_link(struct failure *f, int err)
 			    why ? why : strerror(-err));
 }
 
-static int set_up(int fd, struct ifreq *r)
+static int bring_up(int fd, struct ifreq *r)
 {
 	int err = ioctl(fd, SIOCGIFFLAGS, r);
 
@@ -114,7 +114,7 @@ static int configure(const char *device, const char *address)
 		return -errno;
 	strcpy(r.ifr_name, device);
 	memcpy(&r.ifr_addr, &a, sizeof(a));
-	err = set_up(fd, &lo) || ioctl(fd, SIOCSIFADDR, &r) || set_up(fd, &r) ? -errno : 0;
+	err = bring_up(fd, &lo) || ioctl(fd, SIOCSIFADDR, &r) || bring_up(fd, &r) ? -errno : 0;
 	close(fd);
 	return err;
 }

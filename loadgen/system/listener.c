@@ -41,7 +41,7 @@ void listener__name(const struct sockaddr_storage *address, char name[ADDRESS_NA
 	snprintf(name, ADDRESS_NAME, strchr(host, ':') ? "[%.64s]:%.8s" : "%.64s:%.8s", host, port);
 }
 
-/* Connecting a datagram socket sends nothing, but chooses the local address. */
+/* Connects a datagram socket, which sends nothing, but chooses the local address. */
 int listener__own_address(const struct listener *l, struct sockaddr_storage *own)
 {
 	socklen_t length = sizeof(*own);
@@ -94,7 +94,7 @@ static int explain_netns(const char *name, struct failure *f)
 					      : "");
 }
 
-/* Only the socket is created in that namespace: it stays there, the thread returns. */
+/* Creates the socket in that namespace, where it stays; the thread returns. */
 static int socket_in(const char *netns, int family, struct failure *f)
 {
 	int here = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC), there, fd = -1, err = 0;
@@ -115,22 +115,22 @@ static int socket_in(const char *netns, int family, struct failure *f)
 }
 
 /*
- * The kernel limits a buffer silently, unless CAP_NET_ADMIN is used. It reports twice the requested
- * size, because it includes its own bookkeeping.
+ * Sets a buffer. The kernel limits it silently, unless CAP_NET_ADMIN is used, and reports twice the
+ * requested size, because it includes its own bookkeeping.
  */
 static int set_buffer(int fd, int force, int option, size_t bytes, const char *name,
 		      const char *limit, struct failure *f)
 {
-	int asked = (int)bytes, got = 0;
+	int wanted = (int)bytes, got = 0;
 	socklen_t length = sizeof(got);
 
 	if (!bytes)
 		return 0;
-	if (setsockopt(fd, SOL_SOCKET, force, &asked, sizeof(asked)))
-		setsockopt(fd, SOL_SOCKET, option, &asked, sizeof(asked));
+	if (setsockopt(fd, SOL_SOCKET, force, &wanted, sizeof(wanted)))
+		setsockopt(fd, SOL_SOCKET, option, &wanted, sizeof(wanted));
 	if (getsockopt(fd, SOL_SOCKET, option, &got, &length))
 		return failure__set(f, STATUS_FAILED, -errno, "--socket %s: %m", name);
-	if (got / 2 >= asked)
+	if (got / 2 >= wanted)
 		return 0;
 	return failure__set(f, STATUS_SYSTEM, -ENOBUFS,
 			    "--socket %s=%zu: the kernel gives at most %d bytes: raise %s, or run "
@@ -144,8 +144,8 @@ static bool set_algorithm(int fd, const char *name)
 }
 
 /*
- * bbr paces by its estimate of the path, which within one machine is far below what sends can
- * reach, and changes from run to run.
+ * Replaces bbr, which paces by its estimate of the path: within one machine that is far below what
+ * sends can reach, and changes from run to run.
  */
 static void avoid_pacing(int fd)
 {
@@ -182,7 +182,7 @@ static int bind_device(int fd, const char *name, struct failure *f)
 			    "--socket device=%s: %m; ip link shows the devices", name);
 }
 
-/* Set before connecting. */
+/* Sets options before connecting. */
 static int set_sending_options(int fd, const struct load *load, struct failure *f)
 {
 	const struct socket_options *o = &load->socket;
@@ -235,7 +235,7 @@ int listener__open(struct listener *l, const struct load *load, struct failure *
 				    "cannot make a socket: %m");
 	/* Without it, connections of an earlier run would block a fixed port for a minute. */
 	setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	/* Connections that it accepts inherit the buffer. */
+	/* Accepted connections inherit the buffer. */
 	err = set_buffer(l->fd, SO_RCVBUFFORCE, SO_RCVBUF, load->socket.rcvbuf, "rcvbuf",
 			 "net.core.rmem_max", f);
 	if (!err && (bind(l->fd, (struct sockaddr *)&l->address, l->length) ||
@@ -265,7 +265,7 @@ int listener__accept(int listener, struct sockaddr_storage *peer, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-/* An address that drops packets must not block the run for minutes. */
+/* Connects with a timeout: an address that drops packets must not block the run for minutes. */
 static int connect_within(int fd, const struct listener *l)
 {
 	struct timeval patience = {.tv_sec = CONNECT_TIMEOUT_S}, for_ever = {0};

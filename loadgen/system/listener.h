@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Where the receiver listens: an address, a port, perhaps in a named namespace. */
+/* The receiver's listening socket: an address, a port, perhaps in a named namespace. */
 #pragma once
 
 #include <stdbool.h>
@@ -26,23 +26,23 @@ void listener__close(struct listener *l);
 int listener__accept(int listener, struct sockaddr_storage *peer, int flags);
 
 /*
- * Opens a connection to it, with the load's socket options, in the caller's namespace. Returns the
- * socket or -errno.
+ * Opens a connection to the listener, with the load's socket options, in the caller's namespace.
+ * Returns the socket or -errno.
  */
 int listener__connect(const struct listener *l, const struct load *load, struct failure *f);
 
-/* Can only this machine reach it? */
+/* Returns whether only this machine can reach the listener. */
 bool listener__is_loopback(const struct listener *l);
 
-/* The local address from which this machine connects to it, port 0. 0 or -errno. */
+/* Finds the local address from which this machine connects to it, port 0. Returns 0 or -errno. */
 int listener__own_address(const struct listener *l, struct sockaddr_storage *own);
 
-/* Are the addresses equal? Ports are ignored. */
+/* Returns whether the addresses are equal; ignores ports. */
 bool listener__same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
 
-/* "host:port" or "[host]:port", in numbers. */
+/* The size of a text "host:port" or "[host]:port", in numbers. */
 #define ADDRESS_NAME 80
 void listener__name(const struct sockaddr_storage *address, char name[ADDRESS_NAME]);
 
-/* The port in an IPv4 or IPv6 socket address. */
+/* Returns the port in an IPv4 or IPv6 socket address. */
 unsigned int listener__port_of(const struct sockaddr_storage *address);

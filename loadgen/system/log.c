@@ -20,7 +20,7 @@ void log__begin(void)
 	own = open("/proc/self/fd/2", O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-/* If stderr could not be opened anew, as with a socket: is there room for a line? */
+/* Writes a line; checks first that stderr has room if it could not be opened anew. */
 static bool write_line(const char *text, size_t size)
 {
 	struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
@@ -59,7 +59,7 @@ void log__line(const char *format, ...)
 	size_t size = strlen(text);
 	va_list args;
 
-	/* Before begin_second(), which may write and so change %m. */
+	/* Formats before begin_second(), which may write and so change %m. */
 	va_start(args, format);
 	vsnprintf(text + size, sizeof(text) - size - 1, format, args);
 	va_end(args);

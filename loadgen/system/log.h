@@ -10,9 +10,9 @@
 /* Opens stderr anew, because O_NONBLOCK would apply to all who share its file. */
 void log__begin(void);
 
-/* printf arguments without the newline. */
+/* Logs one line: printf arguments without the newline. */
 void log__line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Is a report of dropped lines still due? Tries to write it; also called at the end. */
+/* Tries to report dropped lines. Returns whether that is still due. Also called at the end. */
 bool log__is_behind(void);
 void log__end(void);

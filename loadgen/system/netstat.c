@@ -71,7 +71,7 @@ static void add_process(struct netstat *n, pid_t process)
 	n->read &= add_file(n, path);
 }
 
-/* Each namespace has the same counters. */
+/* Reads the counters of both namespaces; each has the same ones. */
 void netstat__read(struct netstat *n, pid_t other)
 {
 	*n = (struct netstat){.read = true};
@@ -93,7 +93,7 @@ struct json_object *netstat__json(const struct netstat *before, const struct net
 	return o;
 }
 
-/* How a member of struct tcp_info is combined over sockets; of a counter, its growth. */
+/* How a member of struct tcp_info is combined over sockets; a counter by its growth. */
 enum over_sockets { GROWTH, LEAST, MEAN, MOST };
 
 #define MEMBER(name) offsetof(struct tcp_info, name), sizeof(((struct tcp_info *)0)->name)

@@ -21,15 +21,15 @@ struct netstat {
 };
 
 /*
- * Reads those of this process and adds the counters of another process's namespace unless other is
- * 0. What cannot be read stays unknown.
+ * Reads the counters of this process's namespace and, unless other is 0, adds those of another
+ * process's. What cannot be read stays unknown.
  */
 void netstat__read(struct netstat *n, pid_t other);
 
 /* Adds the counters of two lines, "TcpExt: NAME ..." and "TcpExt: VALUE ...". Pure. */
 void netstat__parse(struct netstat *n, const char *names, const char *values);
 
-/* The growth of each counter; null if unknown. NULL: nothing was read. */
+/* Returns the growth of each counter; null if unknown. NULL: nothing was read. */
 struct json_object *netstat__json(const struct netstat *before, const struct netstat *after);
 
 /*
@@ -43,17 +43,17 @@ struct tcp_state {
 
 #define TCP_VALUES_MAX 16
 
-/* Over all sockets: sums of the differences; extremes and sums of the states. */
+/* Sums of the counts over all sockets; extremes and sums of the states. */
 struct tcp_sockets {
 	uint32_t count;
 	uint64_t values[TCP_VALUES_MAX];
 	char congestion[16]; /* of the first socket: all have the same options */
 };
 
-/* 0 or -errno. */
+/* Reads a socket's state. Returns 0 or -errno. */
 int tcp_state__read(int fd, struct tcp_state *s);
 /* Adds what a socket did between the two readings. Pure. */
 void tcp_sockets__add_socket(struct tcp_sockets *all, const struct tcp_state *before,
 			     const struct tcp_state *after);
-/* NULL for no sockets. */
+/* Returns the block of these sockets; NULL for none. */
 struct json_object *tcp_sockets__json(const struct tcp_sockets *all);

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The load generator against iperf3: is it a load worth measuring with?
+"""Compares the load generator with iperf3: is its load fast enough to measure with?
 
-One stream a thread, one buffer a message. Both are measured for whole seconds, because
-iperf3 knows no others. Not the same: with small messages iperf3 also receives small, the
-load generator always receives by 512 KiB and more at once.
+One stream per thread, one buffer per message. Both run for whole seconds, because iperf3 takes no others. One
+difference remains: with small messages iperf3 also receives small pieces; the load generator always receives 512
+KiB or more at once.
 """
 
 import math

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The load generator's zero-copy against the loop that everybody writes first: send with
-MSG_ZEROCOPY, take what stands in the error queue, again; with memory that is never written
-to, so that no completion has to be waited for.
+"""Compares the load generator's zero-copy with the simplest loop: send with MSG_ZEROCOPY, read the error queue,
+repeat. The loop never writes to its memory, so it need not wait for completions.
 
-Once with as many buffers as the load generator has messages in flight, in turn: the same
-work. And once with one buffer, which stays in the cache: so fast is only who has nothing new
-to send.
+The loop runs with as many buffers as the load generator has messages in flight: the same work. It also runs with
+one buffer, which stays in the cache: only a program that sends nothing new is so fast.
 """
 
 import json
@@ -18,7 +16,7 @@ PLAIN = loads.PROGRAMS / "plain"
 
 
 def in_flight(count):
-    """Messages in flight of this size: a MiB of them, within bounds."""
+    """Returns how many messages of this size are in flight: 1 MiB of them, within bounds."""
     return min(max((1 << 20) // count, 32), 1024)
 
 

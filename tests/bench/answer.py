@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""One job of the section answers, by the Python of make analysis: times it by its stages.
+"""One job of the section answers, run by the Python of make analysis; times its stages.
 
-answer.py make JSON PARQUET COPIES   writes that many copies of a file's runs, as of other kernels
-answer.py run FILE                   loads, answers, draws; prints seconds of each as JSON
+answer.py make JSON PARQUET COPIES   writes that many copies of a file's runs, as of other kernels answer.py run
+FILE                   loads, answers, draws; prints seconds of each as JSON
 """
 
 import itertools
@@ -27,12 +27,12 @@ def make(records, parquet, copies):
 
 
 def answer(frame):
-    """Sentences and tables of a report: all of its statistics."""
+    """Returns the sentences and tables of a report, with all of its statistics."""
     answered(base.Data(frame))
 
 
 def draw(frame):
-    """How many figures were drawn, as SVG."""
+    """Draws all figures as SVG. Returns how many there are."""
     data = base.Data(frame)
     drawn = [one for figure in figures.FIGURES for one in (figure.draw(data, figure.width),)
              if isinstance(one, base.Drawn)]

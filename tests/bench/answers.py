@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""From records to answers: time and memory to load many of them, to answer a report's
-questions and to draw its figures.
+"""Measures the time and memory to load many records, to answer a report's questions, and to draw its figures.
 
-The records are those that the program wrote (tests/analysis/samples.jsonl), made into grids:
-10,000 as JSON lines, 100,000 as a table in Parquet. The aim is 20 s and 1 GiB for each.
+The records are samples that the program wrote (tests/analysis/samples.jsonl), made into grids: 10,000 as JSON
+lines, 100,000 as a table in Parquet. The aim is 20 s and 1 GiB for each.
 """
 
 import json
@@ -34,7 +33,7 @@ def samples():
 
 
 def write_records(path, repeats):
-    """A grid of so many repeats, from samples: only what tells its cells apart is changed."""
+    """Writes a grid with this many repeats, from samples; changes only what distinguishes its configurations."""
     records, number = samples(), 0
     with open(path, "w", encoding="ascii") as file:
         for repeat in range(1, repeats + 1):
@@ -45,7 +44,7 @@ def write_records(path, repeats):
                         record["run"].update(id=f"bench-{number}", repeat=repeat)
                         record["load"].update(message_bytes=size, threads=threads,
                                               connections=threads)
-                        # Repeats differ: statistics of equal ones are another case.
+                        # Make repeats differ: the statistics of equal ones are another case.
                         record["app"]["throughput_bps"] = 1e9 + 1e6 * (number * 7919 % 101)
                         file.write(json.dumps(record) + "\n")
 

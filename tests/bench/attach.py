@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What stays of having been observed: the speed of a program after the analyzer came and went
-many times, beside one that nobody looked at. Both are the tests' own sender, fresh for each run.
+"""Measures whether an observation leaves anything behind: the speed of a program after the analyzer has observed
+it many times, beside one that was never observed. Both are the tests' own sender, started for each run.
 """
 
 import contextlib
@@ -38,17 +38,17 @@ def send(sender, count):
 
 
 def speed(times, seconds):
-    """Sends a second, after the process was observed so many times while it sent."""
+    """Returns sends per second after the process was observed this many times while it sent."""
     with running(SINK) as (_, receiver), \
             running(PEER, "--port", receiver["port"], "--plain", "--size", SIZE, "--steps",
                     end="quit\n") as (sender, _):
         for _ in range(times):
             with subprocess.Popen([loads.ANALYZE, "--json", "-", "--pid", str(sender.pid),
-                                   "--duration", "0.01"], stdout=subprocess.DEVNULL) as observer:
-                while observer.poll() is None:
+                                   "--duration", "0.01"], stdout=subprocess.DEVNULL) as analyzer:
+                while analyzer.poll() is None:
                     send(sender, 100)
-            if observer.returncode:
-                raise programs.Failed(f"analyze --pid ended with {observer.returncode}")
+            if analyzer.returncode:
+                raise programs.Failed(f"analyze --pid ended with {analyzer.returncode}")
         before = send(sender, BATCH)  # warms up
         begun = time.monotonic()
         while time.monotonic() < begun + seconds:
@@ -69,7 +69,7 @@ class Section:
         return loads.lacks_programs("peer", "sink") or loads.cannot_measure()
 
     def round(self, number):
-        observed, alone = self.undisturbed.take(
+        observed, alone = self.undisturbed.run_pair(
             number, functools.partial(speed, self.times, self.seconds),
             functools.partial(speed, 0, self.seconds))
         self.observed.append(observed)

@@ -1,13 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Benchmarks: is the load generator fast, what does measuring cost, how long to start, to
+"""Benchmarks: how fast is the load generator, what does measuring cost, how long does it take to start and to
 answer from records?
 
-Every comparison is of programs run in interleaved pairs, or more, alternating which goes
-first, one pair of each cell a round: what disturbs the machine disturbs all sides and
-all cells. Printed are the median of the ratios within pairs and an exact interval of it.
-Nothing is judged: the status is 0 if all ran or was skipped with its reason, 1 if a
-program failed, 2 for wrong usage, 130 after an interrupt, with what there is so far.
+Programs are compared in interleaved pairs (or more), alternating which is first, one pair of each configuration
+per round: disturbances of the machine affect all sides. Prints the median of the ratios within pairs and an exact
+interval. Judges nothing: the status is 0 if all ran or was skipped with its reason, 1 if a program failed, 2 for
+wrong usage, 130 after an interrupt, with the results so far.
 """
 
 import argparse
@@ -83,7 +82,7 @@ def read(path):
 
 def describe_host():
     cpus = read("/proc/cpuinfo") or ""
-    model = re.search(r"^model name\s*: (.*)$", cpus, re.M)  # on x86; elsewhere it is numbers
+    model = re.search(r"^model name\s*: (.*)$", cpus, re.M)  # on x86; other machines print numbers
     return {"cpu": model[1] if model else platform.machine(),
             "virtual": os.path.exists("/sys/hypervisor") or " hypervisor" in cpus,
             "kernel": platform.release(), "arch": platform.machine(), "nproc": os.cpu_count(),
@@ -105,7 +104,7 @@ def print_head(host, options, out):
 
 
 def run_section(section, count):
-    """The section's status and the reason for it."""
+    """Returns the section's status and the reason for it."""
     try:
         reason = section.missing()
         if reason:
@@ -126,7 +125,7 @@ def run_section(section, count):
 
 
 def plain(data):
-    """Summaries as objects, not arrays."""
+    """Returns summaries as objects, not arrays."""
     if hasattr(data, "_asdict"):
         return data._asdict()
     if isinstance(data, dict):
@@ -167,7 +166,7 @@ def main():
     options = parse_options()
     out = sys.stderr if options.json == "-" else sys.stdout
     host = describe_host()
-    programs.take_interrupts()
+    programs.handle_interrupts()
     print_head(host, options, out)
     results = run_sections(options, out)
     if options.undisturbed.again:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What measuring costs: the same load with the analyzer attached and without.
+"""Measures what measuring costs: the same load with the analyzer attached and without it.
 
-The throughput of a load says it all: time in the kernel programs, caches they fill, and
-the analyzer itself, which only waits meanwhile.
+The throughput of a load includes all of it: time in the kernel programs, cache lines that they use, and the
+analyzer, which only waits.
 """
 
 import functools
@@ -13,7 +13,7 @@ from printing import gbit, interval, level, size, table
 
 VARIANTS = ("twocopy", "onecopy", "zerocopy")
 SIZES = (256, 4 << 10, 64 << 10)
-# What more is measured, of which of these cells.
+# Further options are measured with these configurations only.
 FEW = [(variant, count) for variant in ("twocopy", "zerocopy") for count in (256, 64 << 10)]
 OPTIONS = {"": [(variant, count) for variant in VARIANTS for count in SIZES],
            "--stages": FEW,
@@ -43,7 +43,7 @@ class Section:
         for (name, variant, count), (attached, plain) in self.cells.items():
             options = ["--variant", variant, "--size", count, "--duration", self.seconds,
                        "--warmup", self.warmup]
-            a, b = self.undisturbed.take(number, functools.partial(loads.analyze, *options,
+            a, b = self.undisturbed.run_pair(number, functools.partial(loads.analyze, *options,
                                                                    *name.split()),
                               functools.partial(loads.loadgen, *options))
             attached.append(a)

@@ -1,11 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""count_instructions ROUNDS MESSAGES [WAY...]: run the load with each tool attached, in a guest of the
-lab whose PMU counts instructions, and write one line of JSON a run: what the sender executed.
+"""count_instructions ROUNDS MESSAGES [WAY...]: runs the load with each tool attached, in a guest of the lab whose
+PMU counts instructions, and writes one line of JSON per run: what the sender executed.
 
-Tools that attach at once are interleaved, beside a run with nothing attached. Those
-that take long to start are attached once, and their runs follow: instructions do not drift
-with a machine's heat and clock, as times do.
+Tools that attach quickly are interleaved with a run without tools. Slow ones are attached once, and their runs
+follow: unlike times, instructions do not drift with a machine's heat and clock.
 """
 
 import collections
@@ -20,12 +19,12 @@ from tools import Tool
 
 BIN = pathlib.Path(os.environ["SENDPATH_BIN"])
 ANALYZE = BIN / "analyze"
-# The receiver is not woken by each message: whom that costs depends on who runs when.
+# rcvlowat: no message wakes the receiver, which would cost whichever end runs at that moment.
 LOAD = ("--size", 256, "--rcvlowat", "64K")
 UNOBSERVED = (1, 100)
 
-# options: of analyze; a way whose options this analyze does not have is left out.
-# tool: attached by itself, while analyze attaches nothing; slow: to start.
+# options: of analyze; a way is left out if this analyze lacks one of them. tool: attached by itself, without
+# analyze; slow: it takes long to start.
 Way = collections.namedtuple("Way", "name options tool slow variant threads",
                              defaults=(None, False, "twocopy", 1))
 
@@ -33,7 +32,7 @@ NOTHING = ("--mechanism", "none")
 
 
 def observing(*options):
-    return Tool((ANALYZE, *options, "--interval", 1), tools.says("sends"))
+    return Tool((ANALYZE, *options, "--interval", 1), tools.prints("sends"))
 
 
 WAYS = (
@@ -52,20 +51,20 @@ WAYS = (
     Way("tracepoint --stages", ("--mechanism", "tracepoint", "--stages")),
     *(Way(f"zerocopy, {mechanism}", ("--mechanism", mechanism), variant="zerocopy")
       for mechanism in ("none", "fentry", "kprobe", "tracepoint")),
-    # Whoever sends is observed.
+    # Every sender is observed.
     Way("fentry --all", NOTHING, observing("--mechanism", "fentry", "--all")),
-    # This process is observed, and sends nothing: what the others pay.
+    # This process is observed, and sends nothing: its overhead on the others is counted.
     *(Way(f"unobserved, {threads} threads", NOTHING,
           observing("--mechanism", "fentry", "--pid", os.getpid()), threads=threads)
       for threads in UNOBSERVED),
     *(Way(f"none, {threads} threads", NOTHING, threads=threads) for threads in UNOBSERVED[1:]),
     Way("empty fentry and fexit", NOTHING,
-        Tool((BIN / "tests/bench/empty",), tools.says("attached"))),
+        Tool((BIN / "tests/bench/empty",), tools.prints("attached"))),
     *(Way(name, NOTHING, tool, True) for name, tool in tools.TOOLS.items()),
 )
 
 
-def say(way, **what):
+def report(way, **what):
     print(json.dumps({"way": way.name, **what}), flush=True)
 
 
@@ -77,7 +76,7 @@ def measure(way, messages):
               if (row["event"], row["scope"]) == ("instructions", "sender")]
     if row["status"] != "counted":
         raise programs.Failed(f"instructions are not counted: {row['reason']}")
-    say(way, instructions=row["value"], sends=record["app"]["send_calls"])
+    report(way, instructions=row["value"], sends=record["app"]["send_calls"])
 
 
 def run(way, messages, times=1):
@@ -88,7 +87,7 @@ def run(way, messages, times=1):
             measure(way, messages)
 
 
-def known():
+def all_ways():
     text = programs.must([ANALYZE, "--help=all"]).output
     return [way for way in WAYS
             if all(option.lstrip("-") in text for option in map(str, way.options)
@@ -97,8 +96,8 @@ def known():
 
 def main():
     rounds, messages = map(int, sys.argv[1:3])
-    ways = [way for way in known() if way.name in (sys.argv[3:] or [way.name])]
-    os.environ["PYTHONUNBUFFERED"] = "1"  # that bcc says at once when it is ready
+    ways = [way for way in all_ways() if way.name in (sys.argv[3:] or [way.name])]
+    os.environ["PYTHONUNBUFFERED"] = "1"  # makes bcc print at once that it is ready
     lost = set()
     steps = [(way, 1) for _ in range(rounds) for way in ways if not way.slow]
     steps += [(way, rounds) for way in ways if way.slow]
@@ -108,11 +107,11 @@ def main():
         try:
             run(way, messages, times)
         except programs.Failed as problem:
-            # With nothing to compare with, nothing else is worth its time.
+            # Without a run to compare with, no other run is useful.
             if way.name == "none":
                 raise
             lost.add(way)
-            say(way, reason=str(problem))
+            report(way, reason=str(problem))
 
 
 if __name__ == "__main__":

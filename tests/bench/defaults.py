@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The load generator at its defaults against the loop that everybody writes first
-(against_plain), where its settings could stall it: congestion controls, links, sizes and fields.
+"""Compares the load generator at its defaults with the simplest loop (against_plain) where its settings could slow
+it down: congestion controls, links, sizes and fields.
 
-Links are loopback, a veth pair into a network namespace that the benchmark makes, and what
-SENDPATH_ADDRESS and SENDPATH_NETNS name, as the lab does: a pair of NICs, for one.
+Links are loopback, a veth pair into a network namespace that the benchmark makes, and the link that
+SENDPATH_ADDRESS and SENDPATH_NETNS name, as the lab does: a pair of NICs, for example.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ ENOUGH = 0.9
 
 @contextlib.contextmanager
 def veth():
-    """Where a receiver is at the other end of a pair of devices; both go in the end."""
+    """Creates a veth pair with a receiver's address at the other end; both are removed at the end."""
     near = f"spb{os.getpid()}"
     def ip(*words):
         programs.must(["ip", *words])
@@ -39,7 +39,7 @@ def veth():
         ip("netns", "add", NETNS)
         stack.callback(ip, "netns", "del", NETNS)
         ip("link", "add", near, "type", "veth", "peer", "name", "far", "netns", NETNS)
-        stack.callback(ip, "link", "del", near)  # a namespace takes its devices with it later
+        stack.callback(ip, "link", "del", near)  # removes the devices now; a namespace removes them later
         ip("addr", "add", "10.231.7.1/24", "dev", near)
         ip("link", "set", near, "up")
         ip("-n", NETNS, "addr", "add", f"{ADDRESS}/24", "dev", "far")
@@ -85,7 +85,7 @@ class Section:
             if not os.geteuid():
                 self.links["veth"] = stack.enter_context(veth())
             for (link, *cell), (ours, theirs) in self.cells.items():
-                a, b = self.undisturbed.take(
+                a, b = self.undisturbed.run_pair(
                     number, functools.partial(self.ours, self.links[link], *cell),
                     functools.partial(self.theirs, self.links[link], *cell))
                 ours.append(a)

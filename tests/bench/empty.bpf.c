@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Programs that do nothing, on the analyzer's hooks: what tracing costs by itself. */
+/* Programs that do nothing, on the analyzer's hooks: they show the cost of tracing itself. */
 #include "vmlinux.h"
 
 #include <bpf/bpf_helpers.h>
@@ -16,7 +16,7 @@ int left(void *ctx)
 	return 0;
 }
 
-/* Attached to the raw tracepoints that are named. */
+/* Attached to the raw tracepoints that the arguments name. */
 SEC("raw_tp")
 int passed(void *ctx)
 {

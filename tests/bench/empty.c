@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * empty [TRACEPOINT...]: attaches an empty program to each raw tracepoint named, or else the pair
- * to tcp_sendmsg, says so, and holds them until it is ended.
+ * to tcp_sendmsg, prints that, and holds them until it is ended.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,14 +20,14 @@ static int load(struct empty *skel, bool named)
 {
 	if (!skel)
 		return fail("open", "the programs");
-	/* A program that is not attached is not loaded: the kernel may refuse its kind. */
+	/* Loads only programs that are attached: the kernel may refuse the other kind. */
 	bpf_program__set_autoload(skel->progs.passed, named);
 	bpf_program__set_autoload(skel->progs.entered, !named);
 	bpf_program__set_autoload(skel->progs.left, !named);
 	return empty__load(skel) ? fail("load", "the programs") : 0;
 }
 
-/* The links last as long as the process. */
+/* Attaches the programs; the links last as long as the process. */
 static int attach(struct empty *skel, char **names)
 {
 	for (; *names; names++)

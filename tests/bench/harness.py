@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What the load generator costs by itself: time a message of the null variant, which does
-all but send, and the memory of its larger process with few and with many connections.
+"""Measures the load generator's own cost: time per message of the null variant, which does everything except the
+send, and the memory of its larger process with few and with many connections.
 """
 
 import json
@@ -38,7 +38,7 @@ class Section:
                                   "--duration", self.seconds, "--json", "-"])
             result = json.loads(done.output)
             self.null[name].append(1e9 * result["elapsed_s"] / result["messages"])
-        # What does not drift is looked at once.
+        # Memory does not drift, so it is measured once.
         if not number:
             for name, options in MEMORY.items():
                 done = programs.must([loads.LOADGEN, *options, "--json", "-"])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Instructions that measuring adds to a send, beside other tools.
+"""Measures the instructions that measuring adds to a send, beside other tools.
 
-Counted in a guest of the lab, where an emulated PMU counts them and nothing else runs.
-One CPU: sender and receiver on two wait for each other, which is made of instructions too.
+They are counted in a guest of the lab, whose emulated PMU counts nothing else. The guest has one CPU: on two,
+sender and receiver would wait for each other, which takes instructions too.
 """
 
 import json
@@ -25,7 +25,7 @@ TIMEOUT_S = 1800
 
 
 def unattached(way, runs):
-    """The way that sends the same with nothing attached."""
+    """Returns the way that sends the same with nothing attached."""
     load = way.split(", ")
     for name in (f"{load[0]}, none", f"none, {load[-1]}"):
         if name in runs:
@@ -34,7 +34,7 @@ def unattached(way, runs):
 
 
 def added(runs):
-    """Instructions a send over those of the run of its round with nothing attached."""
+    """Returns the instructions per send beyond those of the run without tools of its round."""
     return {way: pairs.summarise(pairs.differences(values, runs[unattached(way, runs)][:len(values)]))
             for way, values in runs.items() if "none" not in way.split(", ")}
 
@@ -51,8 +51,8 @@ class Section:
 
     def missing(self):
         if not (PROGRAMS / "analyze").exists():
-            return "no programs for an arm64 guest: run make cross, which tells why"
-        # The first time it fetches what the guest is made of.
+            return "no programs for an arm64 guest: run make cross, which prints why"
+        # The first run downloads the guest's parts.
         probe = programs.run([LAB, *GUEST, "--headers", "--", "true"], TIMEOUT_S)
         if probe.status == CANNOT:
             return probe.errors.strip().splitlines()[-1]
@@ -61,7 +61,7 @@ class Section:
         return None
 
     def round(self, _number):
-        """All in one guest: it interleaves its runs itself."""
+        """Runs everything in one guest, which interleaves the runs itself."""
         if self.done:
             return
         self.done = True

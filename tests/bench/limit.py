@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What measuring costs beside its limit: a message untraced, with empty programs on the
-analyzer's own tracepoints, and measured. And with the exporter, whose limit is an observation.
+"""Measures the cost of measuring beside a lower limit: a message untraced, with empty programs on the analyzer's
+own tracepoints, and measured. Compares the exporter with an observation.
 """
 
 import collections
@@ -15,10 +15,10 @@ from printing import interval, level, size, table
 
 PARTS = 4  # of a round's time
 EMPTY = loads.ROOT / "build/tests/bench/empty"
-# Elsewhere some hooks are functions, and the empty programs here are not for these.
+# The empty programs attach to tracepoints only.
 TRACEPOINTS = ("--mechanism", "tracepoint")
-# The targets: of what measuring adds over what the limit adds, and of a measured message over an
-# untraced one. tools: the limit and what is measured, where that is another process.
+# Targets of two ratios: (measured - untraced) / (limit - untraced), and measured / untraced. tools: the limit and
+# the measuring program, if these are other processes.
 Cell = collections.namedtuple("Cell", "variant size over_limit over_untraced tools",
                               defaults=(None,))
 CELLS = (Cell("onecopy", 256, 2.0, None),
@@ -30,7 +30,7 @@ CELLS = (Cell("onecopy", 256, 2.0, None),
 
 @functools.cache
 def attached_tracepoints(variant):
-    """Those that the analyzer has programs on for such a load, each once."""
+    """Returns the tracepoints on which the analyzer has programs for such a load, each once."""
     record = loads.result(loads.ANALYZE, *TRACEPOINTS, "--variant", variant, "--messages", 1)
     symbols = [hook["symbol"].split(", ") for hook in record["plan"]["hooks"]
                if hook["status"] == "attached"]
@@ -43,17 +43,17 @@ def beside(tool, load):
 
 
 def limit_and_measured(cell, load):
-    """The two ways to run a load that are compared."""
+    """Returns the two ways to run a load that are compared."""
     if cell.tools:
         return [functools.partial(beside, others.ALL[name], load) for name in cell.tools]
-    empty = tools.Tool((EMPTY, *attached_tracepoints(cell.variant)), tools.says("attached"))
+    empty = tools.Tool((EMPTY, *attached_tracepoints(cell.variant)), tools.prints("attached"))
     return (functools.partial(beside, empty, load),
             functools.partial(loads.analyze, *load, *TRACEPOINTS))
 
 
 def over_limit(measured, limit):
-    """Of what was added in a round. Where noise leaves the limit nothing it stands for the least,
-    so that the median is the ratio all the same.
+    """Returns what measuring added in a round, divided by what the limit added. If noise leaves the limit nothing,
+    uses the smallest value, so that the median is still the ratio.
     """
     return [more / max(least, 1) for more, least in zip(measured, limit, strict=True)]
 
@@ -89,7 +89,7 @@ class Section:
 
     def __init__(self, settings):
         self.undisturbed = settings.undisturbed
-        # Differences of few nanoseconds need many short runs more than long ones.
+        # Differences of a few nanoseconds need many short runs, not long ones.
         self.parts = 1 if settings.quick else PARTS
         self.seconds = settings.seconds / self.parts
         self.rounds = {cell: [] for cell in CELLS}
@@ -104,7 +104,7 @@ class Section:
             for cell, rounds in self.rounds.items():
                 load = ("--variant", cell.variant, "--size", cell.size, "--fields", 1,
                         "--duration", self.seconds, "--warmup", self.seconds)
-                bps = self.undisturbed.take(part, functools.partial(loads.loadgen, *load),
+                bps = self.undisturbed.run_pair(part, functools.partial(loads.loadgen, *load),
                                             *limit_and_measured(cell, load))
                 rounds.append(send_ns(cell.size, bps))
 

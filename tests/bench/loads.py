@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""One run of a load over loopback: received payload bits per second, by each program."""
+"""Runs a load over loopback by each program; returns the received payload bits per second."""
 
 import json
 import os
@@ -15,8 +15,8 @@ ANALYZE = ROOT / "analyze"
 LOADGEN = ROOT / "loadgen/loadgen"
 PROGRAMS = ROOT / "build/tests/programs"
 LISTENING = "0A"
-# Every kernel has it, every user may ask for it, and it sends at once. bbr, which some
-# machines are set to, paces: on loopback that hides what is compared.
+# Every kernel has reno, every user may request it, and it does not pace. bbr, which some machines use by default,
+# paces, which would hide the differences on loopback.
 CONGESTION = "reno"
 
 
@@ -25,21 +25,21 @@ def cannot_load():
 
 
 def lacks_programs(*names):
-    """Why what the tests observe cannot be run, or None."""
+    """Returns why the programs that the tests observe cannot run, or None."""
     if all((PROGRAMS / name).exists() for name in names):
         return None
     return "the tests' programs are not built: run make test-programs"
 
 
 def cannot_measure():
-    """Why the analyzer cannot run here, or None."""
+    """Returns why the analyzer cannot run here, or None."""
     if not ANALYZE.exists() or cannot_load():
         return "the programs are not built: run make"
     if os.geteuid():
         return "measuring needs root: run with sudo"
     doctor = programs.run([ANALYZE, "doctor"])
     if doctor.status:
-        return f"sends cannot be measured here: {ANALYZE.name} doctor says why"
+        return f"sends cannot be measured here: {ANALYZE.name} doctor shows why"
     return None
 
 
@@ -50,7 +50,7 @@ def lacks(program, package):
 
 
 def result(program, *options):
-    """What a program writes of a load, as an object."""
+    """Returns what a program prints about a load, as an object."""
     done = programs.must([program, *options, "--socket", f"congestion={CONGESTION}",
                           "--json", "-"])
     return json.loads(done.output)
@@ -77,7 +77,7 @@ def listens(port):
 
 
 def iperf3(size, streams, seconds, warmup, pinned):
-    """iperf3 knows whole seconds only."""
+    """iperf3 takes only whole seconds."""
     port = free_port()
     where = ["-p", port, *(["-A", "0,1"] if pinned else [])]
     with programs.Program(["iperf3", "-s", "-1", "-B", "127.0.0.1", "-p", port]) as server:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What measuring costs beside other tools that time sends: the same load while each of them is
-attached, all for every process of the machine, and without.
+"""Compares the cost of measuring with that of other tools that time sends: the same load with each tool attached
+to every process of the machine, and without.
 """
 
 import os
@@ -16,7 +16,7 @@ from printing import interval, level, table
 OURS = ("--all --interval 1", *(f"--all --interval 1 --sample {n}" for n in (10, 100, 1000)),
         "exporter --listen 127.0.0.1:0")
 ALL = {f"analyze {options}": tools.Tool((loads.ANALYZE, *options.split()),
-                                        tools.says("sends" if "--all" in options else "metrics at"))
+                                        tools.prints("sends" if "--all" in options else "metrics at"))
        for options in OURS} | tools.TOOLS
 PER_S = 100_000  # sends
 SIZE = 256
@@ -34,7 +34,7 @@ class Section:
         self.reasons = {}
 
     def missing(self):
-        os.environ["PYTHONUNBUFFERED"] = "1"  # that bcc says at once when it is ready
+        os.environ["PYTHONUNBUFFERED"] = "1"  # makes bcc print at once that it is ready
         return loads.cannot_measure() or startup.see_tracefs()
 
     def _plain(self):
@@ -49,7 +49,7 @@ class Section:
             if name in self.reasons:
                 continue
             try:
-                a, b = self.undisturbed.take(number, lambda name=name: self._beside(name),
+                a, b = self.undisturbed.run_pair(number, lambda name=name: self._beside(name),
                                              self._plain)
             except programs.Failed as problem:
                 if name not in tools.TOOLS:

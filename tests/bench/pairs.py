@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Statistics of runs made in pairs: medians, and how far they can be trusted. Pure.
+"""Statistics of runs made in pairs: medians and their intervals. Pure.
 
-A machine drifts while a benchmark runs, so two programs are compared by the ratio within
-each pair of neighbouring runs, never by runs far apart.
+A machine drifts while a benchmark runs, so two programs are compared by the ratio within each pair of neighbouring
+runs, never by runs far apart.
 """
 
 import collections
@@ -11,12 +11,12 @@ import statistics
 
 LEVEL = 0.95
 
-# low and high are None where one value says nothing about an interval.
+# low and high are None if there is only one value.
 Summary = collections.namedtuple("Summary", "median low high level minimum maximum n")
 
 
-def take(number, *runs):
-    """The results of a pair or of more, in this order; the next number begins with the next run."""
+def run_pair(number, *runs):
+    """Returns the results of a pair or more, in this order; the next number begins with the next run."""
     begin = number % len(runs)
     results = {i: runs[i]() for i in (*range(begin, len(runs)), *range(begin))}
     return tuple(results[i] for i in range(len(runs)))
@@ -33,9 +33,9 @@ def differences(a, b):
 def interval_rank(n, level=LEVEL):
     """(k, reached): the k-th smallest and k-th largest of n values enclose the median.
 
-    The number of values below the true median is binomial(n, 1/2), whatever the
-    distribution, so at least `reached` is exact: the narrowest interval of at least the
-    level asked for, or the whole range where n is too small for that.
+    The number of values below the true median is binomial(n, 1/2), whatever the distribution, so `reached` is
+    exact. The interval is the narrowest of at least the requested level, or the whole range if n is too small for
+    that.
     """
     outside = 2 * 0.5 ** n  # both tails: fewer than k values on one side
     k, reached = 1, max(0.0, 1 - outside)

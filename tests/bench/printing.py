@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Text tables for people, and how numbers read in them. Pure."""
+"""Lays out text tables and formats numbers. Pure."""
 
 
 def table(header, rows):
-    """Aligned columns: the first to the left, the others to the right."""
+    """Returns aligned columns: the first to the left, the others to the right."""
     lines = [header, *rows]
     widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
     return "\n".join(
@@ -23,7 +23,7 @@ def spread(summary, form):
 
 
 def level(summary):
-    """The heading of a column of intervals."""
+    """Returns the heading of a column of intervals."""
     return f"{100 * summary.level:.1f} % interval"
 
 

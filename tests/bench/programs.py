@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Child processes: started, timed, and ended by pid whatever happens.
+"""Starts and times child processes, and ends them by pid in any case.
 
-An interrupt is taken only while a child is waited for, so that none can be forgotten
-between its start and the moment its pid is known.
+Interrupts are handled only while waiting for a child, so that none is lost between its start and the moment when
+its pid is known.
 """
 
 import collections
@@ -21,7 +21,7 @@ Finished = collections.namedtuple("Finished", "status output errors wall_s cpu_s
 
 
 class Failed(Exception):
-    """A program did not do what it was asked; the message says which, and what it said."""
+    """A program failed; the message names it, what it should have done, and what it printed."""
 
 
 class _Interrupts:
@@ -35,7 +35,7 @@ class _Interrupts:
         self.pending = True
 
     @contextlib.contextmanager
-    def taken(self):
+    def handled(self):
         self.waiting = True
         try:
             if self.pending:
@@ -48,25 +48,25 @@ class _Interrupts:
 _interrupts = _Interrupts()
 
 
-def take_interrupts():
+def handle_interrupts():
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupts.handle)
 
 
 def environment():
-    """Under sudo the analyzer gives its load to the caller: here all run as the same user."""
+    """Under sudo the analyzer runs its load as the caller; here all run as the same user."""
     return {name: value for name, value in os.environ.items() if not name.startswith("SUDO_")}
 
 
 class Program:
-    """A running child. As a context manager it is gone at the end."""
+    """A running child, which has ended when its block ends."""
 
     def __init__(self, command):
         self.command = [str(word) for word in command]
         self.output = tempfile.TemporaryFile()
         self.errors = tempfile.TemporaryFile()
         self.started = time.monotonic()
-        # A session of its own: Ctrl-C in the terminal is for this process to pass on.
+        # Starts a session of its own: this process handles Ctrl-C in the terminal.
         try:
             self.child = subprocess.Popen(self.command, stdin=subprocess.DEVNULL,
                                           stdout=self.output, stderr=self.errors,
@@ -88,7 +88,7 @@ class Program:
         return bool(select.select([self.pidfd], [], [], seconds)[0])
 
     def wait(self, seconds=TIMEOUT_S):
-        with _interrupts.taken():
+        with _interrupts.handled():
             if not self.ended(seconds):
                 raise Failed(f"{self.name()} did not end in {seconds} s")
         wall_s = time.monotonic() - self.started
@@ -97,9 +97,9 @@ class Program:
                         wall_s, usage.ru_utime + usage.ru_stime, usage.ru_maxrss)
 
     def wait_until(self, condition, seconds=END_S):
-        """Until a condition holds that has no event to wait on, or the program ends."""
+        """Polls a condition without an event to wait on, until it holds or the program ends."""
         deadline = time.monotonic() + seconds
-        with _interrupts.taken():
+        with _interrupts.handled():
             while not condition():
                 if self.ended(0.005) or time.monotonic() > deadline:
                     raise Failed(f"{self.name()} was not ready: {self.text(self.output)}"
@@ -127,16 +127,16 @@ class Program:
 
 
 def run(command, seconds=TIMEOUT_S):
-    """Run a program to its end, whatever its status."""
+    """Runs a program to its end, whatever its status."""
     with Program(command) as program:
         return program.wait(seconds)
 
 
 def must(command, seconds=TIMEOUT_S):
-    """Run a program that has to succeed."""
+    """Runs a program that has to succeed."""
     done = run(command, seconds)
     if done.status:
-        said = (done.errors or done.output).strip().splitlines()
+        lines = (done.errors or done.output).strip().splitlines()
         raise Failed(f"{' '.join(map(str, command))}: status {done.status}: "
-                     f"{said[-1] if said else 'it said nothing'}")
+                     f"{lines[-1] if lines else 'it printed nothing'}")
     return done

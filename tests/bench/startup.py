@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Start and memory: the least there is to measure, beside the same without the analyzer.
+"""Measures the start and the memory of the shortest measurement, beside the same without the analyzer.
 
-Start, load, attach, read, detach, exit: until the figures are there. Of a program and its children,
-memory is the largest process. time(1) tells it, because what this interpreter forks begins with
-what the interpreter holds.
+The time includes all steps: start, load, attach, read, detach, exit. Memory is that of the largest process among a
+program and its children, as time(1) reports it: a process forked by this interpreter would begin with the
+interpreter's memory.
 """
 
 import ctypes
@@ -20,20 +20,20 @@ from printing import interval, level, spread, table
 CLONE_NEWNS = 0x20000
 LOAD = ("--variant", "twocopy", "--messages", 1, "--warmup", 0)
 WINDOW_S = 0.1
-# A command that says when it runs: what came before is the start.
+# The command prints the time at which it runs: the time before is the start.
 COMMAND = ("date", "+%s.%N")
-# bpftrace's way to the analyzer's own hook, else the nearest. Some versions end a script
-# that fails by abort(): any status but 0 means that this one is not for here.
+# The first probe is the analyzer's own hook by bpftrace, the others are near it. Some versions end a script that
+# fails by abort(): any status except 0 means that the probe does not work here.
 SCRIPTS = [f"{probe} {{ @[cpu] = count(); }} interval:ms:1 {{ exit(); }}" for probe in (
     "rawtracepoint:sock_send_length", "tracepoint:sock:sock_send_length",
     "tracepoint:syscalls:sys_enter_sendto")]
-# The same without the analyzer.
+# The same command without the analyzer.
 BARE = {"analyze, a load": "loadgen, the load", "analyze -- date": "date",
         "analyze --all": "sleep"}
 
 
 def see_tracefs():
-    """bpftrace finds tracepoints by tracefs: mounted for this process alone if it is not."""
+    """Mounts tracefs for this process only, if it is not mounted: bpftrace finds tracepoints by it."""
     if any(pathlib.Path(place, "events").exists()
            for place in ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")):
         return
@@ -49,7 +49,7 @@ class Section:
 
     def __init__(self, _settings):
         self.script = None
-        self.no_bpftrace = None  # or why it is not compared with
+        self.no_bpftrace = None  # or the reason why it is left out
         self.runs = {}
         self.peaks_kib = {}
         self.ran_after = {}
@@ -64,7 +64,7 @@ class Section:
             programs.must(command)
 
     def _find_script(self):
-        """The first that works; else why there is none."""
+        """Finds the first script that works, else the reason why there is none."""
         try:
             see_tracefs()
         except programs.Failed as problem:
@@ -74,8 +74,8 @@ class Section:
             if not done.status:
                 self.script = script
                 return None
-        said = (done.errors.strip() or "it said nothing").splitlines()
-        return f"bpftrace can attach to no send here: {said[-1]}"
+        lines = (done.errors.strip() or "it printed nothing").splitlines()
+        return f"bpftrace can attach to no send here: {lines[-1]}"
 
     def _commands(self):
         theirs = {"bpftrace": ["bpftrace", "-e", self.script]} if self.script else {}
@@ -104,14 +104,14 @@ class Section:
         return [1e3 * run.wall_s for run in self.runs[name]]
 
     def _program(self, name):
-        """What a program took, and how much more than the same without the analyzer."""
+        """Returns what a program took, and how much more than the same without the analyzer."""
         walls, runs = self._walls(name), self.runs[name]
-        told = {"wall_ms": pairs.summarise(walls),
+        result = {"wall_ms": pairs.summarise(walls),
                 "cpu_ms": pairs.summarise([1e3 * run.cpu_s for run in runs]),
                 "peak_rss_kib": pairs.summarise(self.peaks_kib[name])}
         if name in BARE:
-            told["adds_ms"] = pairs.summarise(pairs.differences(walls, self._walls(BARE[name])))
-        return told
+            result["adds_ms"] = pairs.summarise(pairs.differences(walls, self._walls(BARE[name])))
+        return result
 
     def data(self):
         if not self.runs:

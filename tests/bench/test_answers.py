@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The section that times analysis/ runs, and its data are whole."""
+"""Tests that the section that times analysis/ runs, and that its data are complete."""
 
 import json
 import pathlib

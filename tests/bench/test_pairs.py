@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The statistics of pairs and of what is added, and that the benchmark itself runs."""
+"""Tests the statistics of pairs and of added cost, and that the benchmark itself runs."""
 
 import itertools
 import json
@@ -60,7 +60,7 @@ def test_ratio_to_itself_is_one(values):
 
 
 def test_level_is_exact():
-    """Against every way n values can fall below and above the median."""
+    """Compares with an enumeration of all ways in which n values lie below and above the median."""
     for n in range(2, 15):
         k, reached = pairs.interval_rank(n)
         held = sum(k <= sum(below) <= n - k for below in itertools.product((0, 1), repeat=n))
@@ -82,7 +82,7 @@ def test_level_is_reached_from_six_values_on(n, level):
 
 
 def test_coverage_on_skewed_data():
-    """The interval holds the true median as often as it says, or a little more."""
+    """The interval contains the true median as often as it claims, or a little more often."""
     rng, trials, held = random.Random(1), 4000, 0
     for _ in range(trials):
         s = pairs.summarise([rng.lognormvariate(0, 1) for _ in range(9)])  # its median is 1
@@ -94,7 +94,7 @@ def test_coverage_on_skewed_data():
 def test_pairs_alternate():
     order = []
     for number in range(4):
-        result = pairs.take(number, lambda: order.append("a") or 1, lambda: order.append("b") or 2)
+        result = pairs.run_pair(number, lambda: order.append("a") or 1, lambda: order.append("b") or 2)
         assert result == (1, 2)
     assert "".join(order) == "abbaabba"
 
@@ -102,38 +102,38 @@ def test_pairs_alternate():
 def test_each_of_three_runs_begins_once():
     order = []
     runs = [lambda name=name: order.append(name) or name for name in "abc"]
-    assert [pairs.take(number, *runs) for number in range(3)] == [("a", "b", "c")] * 3
+    assert [pairs.run_pair(number, *runs) for number in range(3)] == [("a", "b", "c")] * 3
     assert "".join(order) == "abcbcacab"
 
 
 class Thief:
-    """A hypervisor that takes so many seconds of each CPU in each pair, which lasts a second."""
+    """A hypervisor that takes this many seconds from each CPU in each pair, which lasts a second."""
 
     def __init__(self, *takes):
-        self.takes, self.taken, self.time = list(takes), 0.0, 0.0
+        self.takes, self.stolen, self.time = list(takes), 0.0, 0.0
 
     def pair(self):
         self.time += 1
-        self.taken += self.takes.pop(0) * os.cpu_count()
+        self.stolen += self.takes.pop(0) * os.cpu_count()
         return self.time
 
     def guard(self):
-        return undisturbed.Undisturbed(lambda: self.taken, lambda: self.time)
+        return undisturbed.Undisturbed(lambda: self.stolen, lambda: self.time)
 
 
 @pytest.mark.parametrize(("takes", "again", "disturbed"), [
     ((0,), 0, 0), ((0.5, 0), 1, 0), ((0.5, 0.5, 0.5, 0.01), 3, 0), ((0.5,) * 4, 3, 1)])
-def test_disturbed_pairs_are_taken_again(takes, again, disturbed):
+def test_disturbed_pairs_are_repeated(takes, again, disturbed):
     thief = Thief(*takes)
     guard = thief.guard()
-    assert guard.take(0, thief.pair, lambda: "second") == (len(takes), "second")
+    assert guard.run_pair(0, thief.pair, lambda: "second") == (len(takes), "second")
     assert (guard.again, guard.disturbed, thief.takes) == (again, disturbed, [])
     assert bool(guard.text()) == bool(again)
 
 
-def test_stolen_time_is_read():
-    before = undisturbed.stolen_s()
-    assert undisturbed.stolen_s() >= before >= 0
+def test_steal_time_is_read():
+    before = undisturbed.steal_s()
+    assert undisturbed.steal_s() >= before >= 0
 
 
 def test_unequal_sides_are_refused():
@@ -149,7 +149,7 @@ def test_added_instructions_are_those_over_the_same_round():
 
 
 def test_limit_is_what_is_added_over_what_empty_programs_add():
-    """Also where a round's noise is more than that."""
+    """The median is right even if a round's noise is larger than the limit."""
     cell = limit.summarise(limit.CELLS[-1], [(1000, 1100, 1250), (1000, 990, 1200),
                                              (1000, 1200, 1010)])
     assert (cell["over_limit"].median, cell["over_untraced"].median) == (2.5, 1.2)
@@ -161,12 +161,12 @@ def test_table_aligns():
     assert [printing.size(n) for n in (100, 256, 4096, 1 << 20)] == ["100", "256", "4K", "1M"]
 
 
-def test_program_that_fails_is_said():
+def test_program_that_fails_is_reported():
     with pytest.raises(programs.Failed, match="status 3: gone"):
         programs.must(["sh", "-c", "echo gone >&2; exit 3"])
 
 
-def test_program_that_is_missing_is_said():
+def test_program_that_is_missing_is_reported():
     with pytest.raises(programs.Failed, match="^no-such-program cannot be started: "):
         programs.Program(["no-such-program"])
 
@@ -179,7 +179,7 @@ def test_program_is_gone_after_its_block():
 
 needs_measuring = pytest.mark.skipif(
     os.geteuid() != 0 or not ANALYZE.exists() or programs.run([ANALYZE, "doctor"]).status != 0,
-    reason="sends cannot be measured here: analyze doctor says why (or not root, not built)")
+    reason="sends cannot be measured here: analyze doctor shows why (or not root, not built)")
 
 
 needs_empty = pytest.mark.skipif(not limit.EMPTY.exists(),
@@ -187,7 +187,7 @@ needs_empty = pytest.mark.skipif(not limit.EMPTY.exists(),
 
 
 def quick(section, path, rows):
-    """The cells of a section that prints so many rows."""
+    """Runs a section, and checks that its table has this many rows."""
     process = bench("--quick", "--only", section, "--json", path)
     output, errors = process.communicate(timeout=120)
     assert process.returncode == 0, output + errors
@@ -224,7 +224,7 @@ def test_empty_program_that_cannot_be_attached_is_named():
 
 
 @needs_measuring
-def test_interrupt_tells_what_there_is():
+def test_interrupt_prints_the_results_so_far():
     process = bench("--only", "cost", "--seconds", "30")
     assert process.stdout.readline().startswith("Linux ")
     process.send_signal(signal.SIGINT)
@@ -234,7 +234,7 @@ def test_interrupt_tells_what_there_is():
 
 
 def test_soak_begins():
-    """Only CI runs it; its imports and options are tried here."""
+    """Tries the soak's imports and options, because make check does not run it."""
     done = subprocess.run([sys.executable, HERE.parent / "soak/soak.py", "--help"], text=True,
                           capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

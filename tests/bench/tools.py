@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Other tools that time sends, as one uses them: for all processes, a histogram or a sum at the
-end. How each is started, and how one knows that it is attached.
+"""Other tools that time sends, as their users run them: for all processes, with a histogram or a sum at the end.
+Each has its command, and a test of whether it is attached.
 """
 
 import collections
@@ -10,15 +10,15 @@ import pathlib
 import programs
 
 Tool = collections.namedtuple("Tool", "command ready")  # ready(program) -> bool
-START_S = 240  # bcc compiles its programs, in a guest by an emulated compiler
+START_S = 240  # bcc compiles its programs; in a guest, the compiler is emulated
 
-# Probes are attached from the last one on. What funclatency does, as one writes it with bpftrace,
+# Attaches the last probe first. The script does what funclatency does, as a user of bpftrace writes it,
 HISTOGRAM = """
 interval:s:1 { printf("attached\\n"); }
 kprobe:tcp_sendmsg { @begun[tid] = nsecs; }
 kretprobe:tcp_sendmsg /@begun[tid]/ { @ns = hist(nsecs - @begun[tid]); delete(@begun[tid]); }
 """
-# and of the syscall, where kprobes are refused.
+# and the same for the syscall, where kprobes are refused.
 SYSCALLS = """
 interval:s:1 { printf("attached\\n"); }
 tracepoint:syscalls:sys_enter_sendto { @begun[tid] = nsecs; }
@@ -28,7 +28,7 @@ tracepoint:syscalls:sys_exit_sendto /@begun[tid]/ {
 """
 
 
-def says(word):
+def prints(word):
     return lambda program: word in program.text(program.output) + program.text(program.errors)
 
 
@@ -44,8 +44,8 @@ def attached(tool):
 
 
 TOOLS = {
-    "bcc funclatency": Tool(("funclatency-bpfcc", "tcp_sendmsg"), says("Tracing")),
-    "bpftrace, tcp_sendmsg": Tool(("bpftrace", "-B", "none", "-e", HISTOGRAM), says("attached")),
-    "bpftrace, sendto": Tool(("bpftrace", "-B", "none", "-e", SYSCALLS), says("attached")),
+    "bcc funclatency": Tool(("funclatency-bpfcc", "tcp_sendmsg"), prints("Tracing")),
+    "bpftrace, tcp_sendmsg": Tool(("bpftrace", "-B", "none", "-e", HISTOGRAM), prints("attached")),
+    "bpftrace, sendto": Tool(("bpftrace", "-B", "none", "-e", SYSCALLS), prints("attached")),
     "perf trace, sendto": Tool(("perf", "trace", "-s", "-a", "-e", "sendto"), has_ring_buffers),
 }

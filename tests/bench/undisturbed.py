@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Pairs of runs that a busy hypervisor did not disturb.
+"""Repeats pairs of runs that a busy hypervisor disturbed.
 
-A guest is told how much of its processors' time others were given meanwhile. That depends on
-those others alone, not on what is compared: taking such a pair again favours neither side.
+A guest reads how much time of its CPUs went to others (steal time). Steal time does not depend on the programs, so
+repeating such a pair favours neither side.
 """
 
 import os
@@ -11,28 +11,29 @@ import time
 
 import pairs
 
-STOLEN_MAX = 0.02  # of the time of all CPUs
+STOLEN_MAX = 0.02  # share of the time of all CPUs
 TRIES = 4
-STEAL = 8  # the word of /proc/stat's first line, from Linux 2.6.11
+STEAL = 8  # the word's index in the first line of /proc/stat, since Linux 2.6.11
 
 
-def stolen_s():
-    """Seconds that the hypervisor gave to others, all CPUs together; 0 outside of a guest."""
+def steal_s():
+    """Returns the steal time of all CPUs in seconds; 0 outside of a guest."""
     words = pathlib.Path("/proc/stat").read_text(encoding="ascii").split(None, STEAL + 1)
     return int(words[STEAL]) / os.sysconf("SC_CLK_TCK")
 
 
 class Undisturbed:
-    def __init__(self, stolen=stolen_s, now=time.monotonic):
-        self.stolen, self.now = stolen, now
+    def __init__(self, steal=steal_s, now=time.monotonic):
+        self.steal, self.now = steal, now
         self.again = self.disturbed = 0
 
-    def take(self, number, *runs):
-        """As pairs.take(), again while too much was stolen; the last try counts anyhow."""
+    def run_pair(self, number, *runs):
+        """Does the same as pairs.run_pair(), but repeats a pair with too much steal time; the last try counts
+        anyway."""
         for left in reversed(range(TRIES)):
-            stolen, begun = self.stolen(), self.now()
-            results = pairs.take(number, *runs)
-            lost = (self.stolen() - stolen) / os.cpu_count()
+            steal, begun = self.steal(), self.now()
+            results = pairs.run_pair(number, *runs)
+            lost = (self.steal() - steal) / os.cpu_count()
             if lost <= STOLEN_MAX * (self.now() - begun):
                 break
             self.again += bool(left)
@@ -40,7 +41,7 @@ class Undisturbed:
         return results
 
     def text(self):
-        """What a reader should know of it, or nothing."""
+        """Returns a note about repeated pairs, or ""."""
         if not self.again:
             return ""
         return (f"{self.again} pairs were taken again, because the hypervisor had given more than "

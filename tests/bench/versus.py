@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The load generator against another program that sends the same: a table of ratios by
-message size and threads, of what was received in the same time after the same warm-up, over
-loopback.
+"""Compares the load generator with another program that sends the same: a table of ratios by message size and
+threads. A ratio compares what was received over loopback in the same time after the same warm-up.
 """
 
 import functools
@@ -15,9 +14,9 @@ THREADS = (1, 2)
 
 
 class Versus:
-    """A section of the benchmark; a subclass says name, peer, variant, notes and theirs()."""
-    # So many pairs a round share its time: speeds differ more from one connection to the
-    # next than within one, so many short pairs tell more than few long ones.
+    """A section of the benchmark; a subclass defines name, peer, variant, notes and theirs()."""
+    # Number of pairs that share a round's time. Speeds differ more between connections than within one, so many
+    # short pairs measure better than few long ones.
     pairs_a_round = 4
 
     def __init__(self, settings):
@@ -30,14 +29,14 @@ class Versus:
         self.cells = {(count, n): ([], []) for n in threads for count in sizes}
 
     def window(self, seconds):
-        """Seconds of a run, for so many of a round."""
+        """Returns the seconds of a run; there are this many in a round."""
         return seconds / self.pairs_a_round
 
     def missing(self):
         return loads.cannot_load() or self.lacks()
 
     def pins(self, threads):
-        """Ends apart, where there are two CPUs for them; else it is the kernel's to place them."""
+        """Pins the two ends to different CPUs, if there are two; else the kernel places them."""
         return self.pinned and threads == 1
 
     def ours(self, count, threads):
@@ -47,14 +46,14 @@ class Versus:
                              "--pin", "auto" if self.pins(threads) else "none")
 
     def more(self, count):
-        """Further options of the load generator."""
+        """Returns further options of the load generator."""
         del count
         return []
 
     def round(self, number):
         for pair in range(number * self.pairs_a_round, (number + 1) * self.pairs_a_round):
             for (count, threads), (ours, theirs) in self.cells.items():
-                a, b = self.undisturbed.take(pair, functools.partial(self.ours, count, threads),
+                a, b = self.undisturbed.run_pair(pair, functools.partial(self.ours, count, threads),
                                              functools.partial(self.theirs, count, threads))
                 ours.append(a)
                 theirs.append(b)
@@ -66,14 +65,14 @@ class Versus:
         rows = []
         for cell in self.data()["cells"]:
             ratio = cell["ratio"]
-            taken = ratio.n
+            pair_count = ratio.n
             rows.append([size(cell["message_bytes"]), str(cell["threads"]),
                          f"{ratio.median:.2f}", interval(ratio, "{:.2f}"),
                          spread(ratio, "{:.2f}"), gbit(cell["loadgen"].median),
                          gbit(cell["peer"].median)])
             heading = level(ratio)
         if rows:
-            lines[0] += f"; {taken} pairs"
+            lines[0] += f"; {pair_count} pairs"
             lines.append(table(["size", "threads", "ratio", heading, "range", "loadgen Gbit/s",
                                 f"{self.name} Gbit/s"], rows))
             lines.append(self.notes)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""sends.py CASE: a program that sends by TCP to a thread of its own, as programs do whose users ask why zero-copy
-does not work. Prints its own counts as JSON.
+"""sends.py CASE: sends by TCP to a thread of its own, with a fault that makes users wonder why zero-copy does not
+work, or without one. Prints its own counts as JSON.
 """
 
 import collections
@@ -21,8 +21,8 @@ import time
 
 SO_ZEROCOPY, MSG_ZEROCOPY = 60, 0x4000000
 SO_TIMESTAMPING, TX_SOFTWARE, SOFTWARE, OPT_TSONLY = 37, 1 << 1, 1 << 4, 1 << 11
-ANSWERS = collections.Counter()  # of sends: "sent", or the errno's name
-KEPT = []  # listeners, which would otherwise be closed
+ANSWERS = collections.Counter()  # counts of sends by "sent" or the errno's name
+KEPT = []  # keeps listeners from being closed
 libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -36,7 +36,7 @@ def receive(listener, slowly):
 
 
 def connected(zerocopy=True, reads=True, slowly=False, buffer=None):
-    """A socket to a thread that reads, slowly, or never."""
+    """Returns a socket connected to a thread that reads, reads slowly, or never reads."""
     listener = socket.create_server(("127.0.0.1", 0))
     sender = socket.create_connection(listener.getsockname())
     sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -101,7 +101,7 @@ def ignored():
 
 
 def polls():
-    """A correct program with a non-blocking socket."""
+    """Sends correctly on a non-blocking socket."""
     sender = connected(slowly=True, buffer=16_384)
     sender.setblocking(False)
     data, sent, seen = bytes(8192), 0, 0
@@ -115,20 +115,20 @@ def polls():
 
 
 def with_timestamps(sender):
-    """Timestamps of sends, also in the error queue, stand between notifications and keep them from being joined."""
+    """Requests timestamps of sends, which lie between notifications, so that these cannot coalesce."""
     sender.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPING, TX_SOFTWARE | SOFTWARE | OPT_TSONLY)
     return sender
 
 
 def unread_queue(sends):
-    """Does not read the error queue, whose notifications take more and more optmem."""
+    """Never reads the error queue, whose notifications take more and more optmem."""
     sender = with_timestamps(connected())
     for _ in range(sends):
         send(sender, bytes(100))
 
 
 def optmem_and_full():
-    """Non-blocking: the send buffer is full most of the time, and later optmem."""
+    """Sends without blocking: the send buffer is full most of the time, later optmem."""
     sender = with_timestamps(connected(slowly=True, buffer=1 << 14))
     sender.setblocking(False)
     while ANSWERS["ENOBUFS"] < 50:
@@ -154,7 +154,7 @@ def never_passed():
 
 
 def stalled():
-    """The peer does not read, until SIGTERM ends the program."""
+    """Sends to a peer that does not read, until SIGTERM ends the program."""
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
     sender = connected(reads=False, buffer=8 << 20)
     sender.setblocking(False)
@@ -173,7 +173,7 @@ def unmapped():
 
 
 def large():
-    """One send, larger than what may be locked."""
+    """Makes one send, larger than the limit of locked memory."""
     send(connected(), bytes(512 << 10))
 
 

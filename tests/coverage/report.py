@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""report.py BUILD: prints the line coverage that BUILD/lines has profiles of, a line a folder.
+"""report.py BUILD: prints the line coverage by the profiles in BUILD/lines, one line per folder.
 
 It also writes which lines of each file were executed: BUILD/lines/c.info (lcov) and analysis.json.
 """
@@ -17,17 +17,17 @@ KERNEL = "bpf-native"
 
 
 def c_lines(build, lines):
-    """Returns {file: (lines that were executed, lines)} of the sources of the programs and unit tests."""
+    """Returns {file: (executed lines, lines)} for the sources of the programs and unit tests."""
     profiles = sorted(map(str, lines.glob("*.profraw")))
     if not profiles:
         return {}
-    merged = f"{lines}/c.profdata"
-    subprocess.run(["llvm-profdata", "merge", "-sparse", *profiles, "-o", merged], check=True)
+    profile = f"{lines}/c.profdata"
+    subprocess.run(["llvm-profdata", "merge", "-sparse", *profiles, "-o", profile], check=True)
     programs = [*build.glob("*.bin"), *build.glob("loadgen/*.bin")]
-    if len(profiles) > len(programs):  # unit tests ran, too
+    if len(profiles) > len(programs):  # the unit tests ran, too
         programs += [p for p in build.glob("tests/test_*") if not p.suffix]
     exported = subprocess.run(
-        ["llvm-cov", "export", "-format=lcov", f"-instr-profile={merged}", str(programs[0]),
+        ["llvm-cov", "export", "-format=lcov", f"-instr-profile={profile}", str(programs[0]),
          *(f"-object={p}" for p in programs[1:])], check=True, stdout=subprocess.PIPE, text=True).stdout
     (lines / "c.info").write_text(exported)
     found = {}
@@ -41,7 +41,7 @@ def c_lines(build, lines):
 
 
 def python_lines(lines):
-    """Returns the same of the files of analysis/, and how many processes could not write all that they counted."""
+    """Returns the same for the files of analysis/, and how many processes could not write all their counts."""
     counter = coverage.Coverage(f"{lines}/python", config_file=str(lines / "coveragerc"))
     with warnings.catch_warnings(record=True) as damaged:
         counter.combine([str(lines)], keep=True)

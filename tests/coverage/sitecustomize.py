@@ -7,7 +7,7 @@ import sys
 FOLDER = "/run/sendpath-coverage"
 
 if os.access(FOLDER, os.W_OK | os.X_OK):
-    # In a venv and without variables (-I), too.
+    # Finds coverage also in a venv and without environment variables (-I).
     sys.path.append("/usr/lib/python3/dist-packages")
     os.environ["COVERAGE_PROCESS_START"] = f"{FOLDER}/coveragerc"
     import coverage

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What a program reads of its error queues, for one that does not say: preloaded, it counts
- * zero-copy notifications at recvmsg(), and writes the counts to the file named by
- * ERRQUEUE_COUNTS when the program ends.
+ * A library to preload into a program that does not report what it reads of its error queues. It
+ * counts zero-copy notifications at recvmsg(), and writes the counts to the file ERRQUEUE_COUNTS
+ * when the program ends.
  */
-#include <time.h> /* which the next one needs */
+#include <time.h> /* needed by linux/errqueue.h */
 
 #include <dlfcn.h>
 #include <linux/errqueue.h>
@@ -52,7 +52,7 @@ ssize_t recvmsg(int fd, struct msghdr *message, int flags)
 	return n;
 }
 
-__attribute__((destructor)) static void tell(void)
+__attribute__((destructor)) static void write_counts(void)
 {
 	const char *path = getenv("ERRQUEUE_COUNTS");
 	FILE *file = path ? fopen(path, "w") : NULL;

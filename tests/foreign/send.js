@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Sends by Node: node send.js PORT CONNECTIONS WRITES BYTES. Every second write is corked with the
-// next, which libuv sends by one writev. Prints as JSON what its sockets say that they wrote.
+// next, which libuv sends by one writev. Prints as JSON the counts of its sockets.
 'use strict';
 const net = require('net');
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Senders by the runtimes of other languages, which count themselves; several connections each.
-That of zero-copy waits for the completions of all its sends, and on loopback all are copied."""
+"""Senders by the runtimes of other languages, with several connections each, count their own sends. Zero-copy
+senders wait for all completions, and on loopback all are copied."""
 
 import json
 import pathlib
@@ -14,15 +14,15 @@ CONNECTIONS, SENDS, SIZE = 4, 300, 100_000
 
 
 def observe(witness, program, command):
-    """Its own counts; bytes also as the other end received them."""
+    """Returns the program's own counts; bytes as the other end received them, too."""
     with Receiver() as receiver:
-        told = json.loads(witness.run(*command(receiver.port)).stdout.splitlines()[0])
+        own = json.loads(witness.run(*command(receiver.port)).stdout.splitlines()[0])
     calls = witness.record["calls"]
     size = sum(c["bytes"] for c in calls)
     agree(program, "its receiver, bytes", receiver.received["bytes"], size)
-    agree(program, "itself, bytes", told["bytes"], size)
+    agree(program, "itself, bytes", own["bytes"], size)
     witness.agrees(program)
-    return told, calls
+    return own, calls
 
 
 def built(name):
@@ -31,20 +31,20 @@ def built(name):
     return BUILT / name
 
 
-def assert_each_call(program, told, calls):
-    """It called the kernel itself: each call is known to it."""
-    agree(program, "itself, calls", told["sends"] + told["again"], sum(c["sends"] for c in calls))
-    agree(program, "itself, calls that found no room (EAGAIN)", told["again"],
+def assert_each_call(program, own, calls):
+    """The program made the system calls itself, so it has counted each."""
+    agree(program, "itself, calls", own["sends"] + own["again"], sum(c["sends"] for c in calls))
+    agree(program, "itself, calls that found no room (EAGAIN)", own["again"],
           sum(c["errors"].get("EAGAIN", 0) for c in calls))
 
 
-def assert_zerocopy(program, told, record):
+def assert_zerocopy(program, own, record):
     zerocopy = record["zerocopy"]
     refused = sum(r["count"] for r in zerocopy["refused"])
-    agree(program, "itself, zero-copy sends", told["sends"], zerocopy["requests"] - refused)
-    agree(program, "itself, completions", told["completions"], zerocopy["completions"])
-    agree(program, "itself, copied", told["copied"], zerocopy["errqueue_copied"])
-    assert told["completions"] == told["sends"] == zerocopy["copied"]
+    agree(program, "itself, zero-copy sends", own["sends"], zerocopy["requests"] - refused)
+    agree(program, "itself, completions", own["completions"], zerocopy["completions"])
+    agree(program, "itself, copied", own["copied"], zerocopy["errqueue_copied"])
+    assert own["completions"] == own["sends"] == zerocopy["copied"]
 
 
 @pytest.mark.parametrize("instrument", [Strace, Bpftrace])
@@ -54,11 +54,11 @@ def test_go(mode, instrument, tmp_path):
     program = f"Go {version('go', 'version', path)}, {mode}"
     (tmp_path / "data").write_bytes(b"g" * SIZE)
     witness = instrument(tmp_path)
-    told, calls = observe(witness, program, lambda port: [
+    own, calls = observe(witness, program, lambda port: [
         path, mode, f"127.0.0.1:{port}", CONNECTIONS, SENDS, SIZE, tmp_path / "data"])
     if mode == "zerocopy":
-        assert_each_call(program, told, calls)
-        assert_zerocopy(program, told, witness.record)
+        assert_each_call(program, own, calls)
+        assert_zerocopy(program, own, witness.record)
 
 
 @pytest.mark.parametrize("instrument", [Strace, Bpftrace])
@@ -66,11 +66,11 @@ def test_go(mode, instrument, tmp_path):
 def test_tokio(mode, instrument, tmp_path):
     path, witness = built("tokio"), instrument(tmp_path)
     program = f"tokio {version('dpkg-query', '-W', 'librust-tokio-dev')}, {mode}"
-    told, calls = observe(witness, program, lambda port: [
+    own, calls = observe(witness, program, lambda port: [
         path, mode, f"127.0.0.1:{port}", CONNECTIONS, SENDS, SIZE])
-    assert_each_call(program, told, calls)
+    assert_each_call(program, own, calls)
     if mode == "zerocopy":
-        assert_zerocopy(program, told, witness.record)
+        assert_zerocopy(program, own, witness.record)
 
 
 @pytest.mark.parametrize("instrument", [Strace, Bpftrace])

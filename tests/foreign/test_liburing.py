@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""liburing's own example of zero-copy, as Debian has it: for a second, batches of eight. By SEND it
-takes what the socket takes, so that a send of its is one of the kernel's that found room. By SEND_ZC
-it asks for all of a message, which may be several of the kernel's: there its bytes are known."""
+"""liburing's own example of zero-copy, as packaged by Debian, sends batches of eight for a second. With SEND the
+socket takes what it has room for, so one send of the example is one successful send of the kernel. With SEND_ZC it
+requests the whole message, which may be several of the kernel's: the bytes are compared."""
 
 import re
 
@@ -21,9 +21,9 @@ def test_liburing(zerocopy, tmp_path):
     program = f"liburing {version('dpkg-query', '-W', 'liburing-dev')}, " + (
         "SEND_ZC" if zerocopy else "SEND")
     with Receiver() as receiver:
-        said = witness.run(BUILT / "uring", "-4", "-D", "127.0.0.1", "-p", receiver.port, "-t", 1,
+        output = witness.run(BUILT / "uring", "-4", "-D", "127.0.0.1", "-p", receiver.port, "-t", 1,
                            "-s", SIZE, "-n", 8, "-z", zerocopy, "tcp").stderr
-    sends = int(re.search(r"tx=(\d+)", said)[1])
+    sends = int(re.search(r"tx=(\d+)", output)[1])
     row = only(witness.record["calls"])
     assert (row["syscall"], row["zerocopy"]) == ("io_uring", bool(zerocopy))
     agree(program, "its receiver, bytes", receiver.received["bytes"], row["bytes"])

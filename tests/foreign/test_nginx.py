@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""nginx logs for each request, a broken off one too, the bytes that the kernel accepted, and sends
-nothing else. wrk counts the answers that it read; of each connection one may be under way when its
-time is up."""
+"""nginx sends only answers, and logs how many bytes of each the kernel accepted, even if a request was broken off.
+wrk counts the answers that it read; one per connection may be in progress when its time is up."""
 
 import re
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A file by scp, in both directions. What ssh adds to it, for ciphers and windows, only the second
-instrument counts."""
+"""scp copies a file in both directions. Only the second instrument counts what ssh adds for ciphers and
+windows."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ SIZE = 20 << 20
 
 @pytest.fixture(name="folder")
 def _folder(tmp_path):
-    """Keys, a file, and the configurations of both ends."""
+    """Writes keys, a file, and the configurations of both ends."""
     need("/usr/sbin/sshd", "scp", "ssh-keygen")
     os.makedirs("/run/sshd", exist_ok=True)  # as its service does
     for key in ("host", "user"):
@@ -25,7 +25,7 @@ def _folder(tmp_path):
     (tmp_path / "sshd_config").write_text(
         f"HostKey {tmp_path}/host\nAuthorizedKeysFile {tmp_path}/user.pub\n"
         f"PidFile {tmp_path}/pid\nStrictModes no\nPermitRootLogin prohibit-password\n"
-        "UsePAM yes\n"  # without, a root that has no password to log in by would be refused
+        "UsePAM yes\n"  # otherwise a root without a password would be refused
         "Subsystem sftp internal-sftp\n")
     (tmp_path / "ssh_config").write_text(
         f"Host *\nUser root\nIdentityFile {tmp_path}/user\nIdentitiesOnly yes\n"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""PostgreSQL has a process for each connection. To pgbench it answers each transaction by one send,
-and has greeted it by one."""
+"""PostgreSQL runs a process per connection. It answers each of pgbench's transactions by one send, after one send
+as a greeting."""
 
 import os
 import pathlib
@@ -20,7 +20,7 @@ AS_POSTGRES = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-group
 
 @pytest.fixture(name="programs")
 def _programs():
-    """Debian has those of each version in a folder of their own."""
+    """Finds the programs, which Debian keeps in a folder per version."""
     found = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin"),
                    key=lambda folder: float(folder.parts[4]))
     if not found:
@@ -30,7 +30,7 @@ def _programs():
 
 @pytest.fixture(name="cluster")
 def _cluster(programs, tmp_path):
-    """Its files; PostgreSQL refuses to be root."""
+    """Creates its files as another user, because PostgreSQL refuses to run as root."""
     need("setpriv")
     owner, cluster = pwd.getpwnam("postgres"), tmp_path / "cluster"
     cluster.mkdir(mode=0o700)
@@ -45,7 +45,7 @@ def _cluster(programs, tmp_path):
 
 
 def serving(witness, programs, cluster, port):
-    def stop():  # when all clients have gone: to those that it ends it would send a word more
+    def stop():  # after all clients have left: it would send another message to those that it ends
         os.kill(int((cluster / "postmaster.pid").read_text().split()[0]), signal.SIGTERM)
 
     def ready():
@@ -57,13 +57,13 @@ def serving(witness, programs, cluster, port):
 
 
 def environment(port):
-    """Of a client, which without it would first ask for encryption."""
+    """Disables encryption in a client, which otherwise requests it first."""
     return {"PGHOST": "127.0.0.1", "PGPORT": str(port), "PGUSER": "postgres",
             "PGDATABASE": "postgres", "PGSSLMODE": "disable", "PGGSSENCMODE": "disable"}
 
 
 def pgbench(programs, port, folder, around=()):
-    """Runs it; its number of transactions."""
+    """Runs pgbench; returns its number of transactions."""
     (folder / "script").write_text("SELECT 1;\n")
     result = run(*around, programs / "pgbench", "-n", "-c", CLIENTS, "-j", 2, "-t", TRANSACTIONS,
                  "-f", folder / "script", cwd="/", env={**os.environ, **environment(port)})
@@ -83,9 +83,9 @@ def test_what_pgbench_is_answered(instrument, programs, cluster, tmp_path):
     witness.agrees(program)
 
 
-def test_what_pgbench_asks(programs, cluster, tmp_path):
-    """Each client greets, asks for each transaction by one send, and says goodbye; so does one
-    before them that asks for nothing."""
+def test_what_pgbench_requests(programs, cluster, tmp_path):
+    """Each client sends a greeting, one request per transaction, and a goodbye; a first client requests
+    nothing."""
     program = f"pgbench {version(programs / 'pgbench', '--version')}"
     (tmp_path / "other").mkdir()
     port, witness, server = free_port(), Bpftrace(tmp_path), Strace(tmp_path / "other")
@@ -98,7 +98,7 @@ def test_what_pgbench_asks(programs, cluster, tmp_path):
 
 
 def test_rows_copied_out(programs, cluster, tmp_path):
-    """Each row comes with 5 bytes before it; what is beside rows is some words."""
+    """Each row has a header of 5 bytes; apart from rows, only a few messages are sent."""
     program = f"PostgreSQL {version(programs / 'postgres', '--version')}"
     port, witness = free_port(), Strace(tmp_path)
     query = f"COPY (SELECT repeat('x', {ROW - 1}) FROM generate_series(1, {ROWS})) TO STDOUT"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""QEMU's live migration with multifd and zero-copy-send, over loopback: 256 MiB that are not zero,
-of a guest that does not run. QEMU says how many bytes its channels sent, and how often a flush found
-all of them copied; what it reads of its error queues, a library counts that is loaded before it."""
+"""QEMU's live migration with multifd and zero-copy-send, over loopback: 256 MiB that are not zero, of a stopped
+guest. QEMU reports how many bytes its channels sent, and how often a flush found all of them copied. A preloaded
+library counts what it reads of its error queues."""
 
 import json
 import os
@@ -19,7 +19,7 @@ MACHINE = ("-M", "pc,memory-backend=memory", "-accel", "tcg", "-S", "-nodefaults
            "none", "-monitor", "none")
 MEMORY = 256 << 20
 CHANNELS = 2
-GREETING = 64  # MultiFDInit_t, which is not among its bytes
+GREETING = 64  # MultiFDInit_t, which its byte count leaves out
 
 
 class Monitor:
@@ -28,10 +28,10 @@ class Monitor:
         self.socket.connect(str(path))
         self.file = self.socket.makefile("rw", encoding="utf-8")
         self.file.readline()
-        self.ask("qmp_capabilities")
+        self.execute("qmp_capabilities")
 
-    def ask(self, what, **arguments):
-        """Its answer; events in between are left out."""
+    def execute(self, what, **arguments):
+        """Returns QEMU's answer; skips events before it."""
         self.file.write(json.dumps({"execute": what, "arguments": arguments}) + "\n")
         self.file.flush()
         for line in self.file:
@@ -42,13 +42,13 @@ class Monitor:
         raise AssertionError(f"{what}: QEMU has gone")
 
     def use(self, *capabilities):
-        self.ask("migrate-set-capabilities",
+        self.execute("migrate-set-capabilities",
                  capabilities=[{"capability": c, "state": True} for c in capabilities])
-        self.ask("migrate-set-parameters", **{"multifd-channels": CHANNELS})
+        self.execute("migrate-set-parameters", **{"multifd-channels": CHANNELS})
 
 
 def connected(path):
-    """A monitor, once QEMU listens there."""
+    """Connects to a monitor, once QEMU listens there."""
     try:
         return Monitor(path)
     except OSError:
@@ -56,16 +56,16 @@ def connected(path):
 
 
 def migrate(source, target, port):
-    """What QEMU says of it."""
+    """Migrates; returns what QEMU reports about it."""
     source.use("multifd", "zero-copy-send")
     target.use("multifd")
-    source.ask("migrate-set-parameters", **{"max-bandwidth": 1 << 40})
-    target.ask("migrate-incoming", uri=f"tcp:127.0.0.1:{port}")
-    source.ask("migrate", uri=f"tcp:127.0.0.1:{port}")
-    assert eventually(lambda: source.ask("query-migrate")["status"] in ("completed", "failed"))
-    told = source.ask("query-migrate")
-    assert told["status"] == "completed", told
-    return told["ram"]
+    source.execute("migrate-set-parameters", **{"max-bandwidth": 1 << 40})
+    target.execute("migrate-incoming", uri=f"tcp:127.0.0.1:{port}")
+    source.execute("migrate", uri=f"tcp:127.0.0.1:{port}")
+    assert eventually(lambda: source.execute("query-migrate")["status"] in ("completed", "failed"))
+    status = source.execute("query-migrate")
+    assert status["status"] == "completed", status
+    return status["ram"]
 
 
 @pytest.mark.parametrize("instrument", [Strace, Bpftrace])
@@ -84,14 +84,14 @@ def test_qemu(instrument, tmp_path):
     with Child([QEMU, *MACHINE, "-object", f"memory-backend-ram,id=memory,size={MEMORY}", "-qmp",
                 f"unix:{tmp_path / 'target'},server,nowait", "-incoming", "defer"]):
         target = eventually(lambda: connected(tmp_path / "target"))
-        with witness.serving(ready, lambda: monitors["source"].ask("quit"),
+        with witness.serving(ready, lambda: monitors["source"].execute("quit"),
                              "env", f"LD_PRELOAD={BUILT / 'errqueue.so'}",
                              f"ERRQUEUE_COUNTS={counts}", QEMU, *MACHINE, "-object",
                              f"memory-backend-file,id=memory,size={MEMORY},mem-path={memory},"
                              "share=off", "-qmp", f"unix:{tmp_path / 'source'},server,nowait"):
-            memory.unlink()  # which QEMU has mapped
-            told = migrate(monitors["source"], target, port)
-        target.ask("quit")
+            memory.unlink()  # QEMU has mapped it
+            status = migrate(monitors["source"], target, port)
+        target.execute("quit")
     program = f"QEMU {version(QEMU, '--version')}, migration"
     witness.agrees(program)
     ours, read = witness.record["zerocopy"], json.loads(counts.read_text())
@@ -101,11 +101,11 @@ def test_qemu(instrument, tmp_path):
     agree(program, "its error queues, copied", read["copied"], ours["copied"])
     assert ours["requests"] == ours["completions"] == ours["copied"] > 0
     assert ours["bytes"] >= MEMORY
-    # Flushes that found all copied: over loopback there is no other.
-    assert told["dirty-sync-missed-zero-copy"] > 0
+    # Flushes that found all copied: over loopback every flush does.
+    assert status["dirty-sync-missed-zero-copy"] > 0
     if instrument is Bpftrace:
         sizes = sorted(sends.bytes for sends in witness.sockets().values())
         assert len(sizes) == CHANNELS + 1
         agree(program, f"query-migrate, bytes, and {sizes[0]:,} of its main channel",
-              told["multifd-bytes"] + CHANNELS * GREETING + sizes[0],
+              status["multifd-bytes"] + CHANNELS * GREETING + sizes[0],
               sum(call["bytes"] for call in witness.record["calls"]))

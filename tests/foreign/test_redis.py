@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Redis counts the bytes that it wrote to clients, and how often it wrote. The answer that tells both
-is written thereafter: one write more, of its length."""
+"""Redis counts its writes to clients and their bytes. The answer that reports both is written afterwards: one more
+write, of its own length."""
 
 import json
 import re
@@ -16,9 +16,9 @@ pytestmark = needs_bpf
 REQUESTS = 20_000
 
 
-def told(port, then=b""):
-    """Its number of commands, and of writes and their bytes, this answer's included. What it is
-    asked for then, it does without an answer."""
+def query(port, then=b""):
+    """Returns its number of commands, and of writes and their bytes, including this answer. `then` is a request
+    without an answer."""
     with socket.create_connection(("127.0.0.1", port)) as client, client.makefile("rb") as answer:
         client.sendall(b"INFO stats\r\n")
         head = answer.readline()
@@ -43,7 +43,7 @@ def test_redis(threads, instrument, tmp_path):
     program = f"redis {version('redis-server', '--version')}, io-threads {threads}"
     port, witness, last = free_port(), instrument(tmp_path), []
     with witness.serving(lambda: accepts(port),
-                         lambda: last.extend(told(port, b"SHUTDOWN NOSAVE\r\n")),
+                         lambda: last.extend(query(port, b"SHUTDOWN NOSAVE\r\n")),
                          "redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "",
                          "--dir", tmp_path, "--io-threads", threads):
         load(port)
@@ -55,22 +55,22 @@ def test_redis(threads, instrument, tmp_path):
     witness.agrees(program)
 
 
-def test_a_redis_that_runs_already(tmp_path):
-    """Its counts at both ends of the window; the first answer is before it, the last within."""
+def test_a_running_redis(tmp_path):
+    """Compares its counts at both ends of the window; the first answer is before it, the last within it."""
     need("redis-server", "redis-benchmark")
     program = f"redis {version('redis-server', '--version')}, by --pid"
     port, record = free_port(), tmp_path / "record"
     with Child(["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir",
                 str(tmp_path)], stdout=subprocess.DEVNULL) as server:
         assert eventually(lambda: accepts(port))
-        _, writes, size = told(port)
+        _, writes, size = query(port)
         with Child([ANALYZE, "--json", record, "--pid", str(server.pid)],
-                   stderr=subprocess.PIPE, text=True) as observer:
-            assert eventually(lambda: gate_is_open(observer))
+                   stderr=subprocess.PIPE, text=True) as analyzer:
+            assert eventually(lambda: gate_is_open(analyzer))
             load(port)
-            _, more, bigger = told(port, b"SHUTDOWN NOSAVE\r\n")
-            _, stderr = observer.communicate(timeout=PATIENCE_S)
-            assert observer.returncode == 0, stderr
+            _, more, bigger = query(port, b"SHUTDOWN NOSAVE\r\n")
+            _, stderr = analyzer.communicate(timeout=PATIENCE_S)
+            assert analyzer.returncode == 0, stderr
         server.wait(PATIENCE_S)
     calls = check(json.loads(record.read_text()))["calls"]
     agree(program, "its INFO, bytes", bigger - size, sum(c["bytes"] for c in calls))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Programs that ./analyze observes while a second instrument watches the same run.
 
-strace counts what each syscall on a TCP socket returned. bpftrace leaves a program its speed: it
-counts the kernel's tracepoint at the end of a send, which tells the process and the socket, but no
-syscall. Neither samples, so the counts must be equal.
+strace counts what each syscall on a TCP socket returned. bpftrace does not slow the program down: it counts the
+kernel's tracepoint at the end of a send, which shows the process and the socket, but no syscall. Neither samples,
+so the counts must be equal.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ from collections import Counter, namedtuple
 
 import pytest
 
-# Its conftest is wanted, not that of all tests: make check-foreign keeps pytest from loading the latter.
+# Loads the conftest of tests/integration; make check-foreign keeps pytest from loading that of all tests.
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
 # pylint: disable=wrong-import-position,unused-import
 from conftest import (ANALYZE, Child, NOTHING_LOST, PATIENCE_S, PROGRAMS, Receiver, check, eventually,
@@ -29,9 +29,9 @@ from test_peers import Nginx, accepts, free_port, need
 BUILT = PROGRAMS.parents[1] / "foreign"
 TRACEFS = pathlib.Path("/sys/kernel/tracing")
 TRACED = "write,writev,pwritev2,sendto,sendmsg,sendmmsg,sendfile,splice"
-# One file a thread, so a line is a call; -yy says of which kind the socket is.
+# strace writes one file per thread, so a line is a call; -yy shows the socket's type.
 CALL = re.compile(r"(\w+)\(\d+<TCP(?:v6)?:.*= (-?\d+)(?: (E\w+))?")
-# Of the command that bpftrace starts, and of its descendants.
+# Counts the command that bpftrace starts, and its descendants.
 PROBES = """
 tracepoint:sched:sched_process_fork /pid == cpid || @ours[pid]/ { @ours[args->child_pid] = 1; }
 tracepoint:sock:sock_send_length /args->protocol == 6 && (pid == cpid || @ours[pid])/ {
@@ -44,7 +44,7 @@ END { clear(@ours); }
 
 
 class Sends(namedtuple("Sends", "calls bytes failed", defaults=(0, 0, {}))):
-    """failed is how many, or of each name of an error."""
+    """failed: how many, or a count per name of an error."""
 
     def __str__(self):
         failed = self.failed if isinstance(self.failed, dict) else {"failed": self.failed}
@@ -53,13 +53,13 @@ class Sends(namedtuple("Sends", "calls bytes failed", defaults=(0, 0, {}))):
 
 
 def version(*command):
-    """The first number with a dot in what the program says."""
-    said = run(*command)
-    return re.search(r"\d+(\.\d+)+", said.stdout + said.stderr)[0]
+    """Returns the first number with a dot in the program's version text."""
+    done = run(*command)
+    return re.search(r"\d+(\.\d+)+", done.stdout + done.stderr)[0]
 
 
 def agree(program, what, theirs, ours):
-    """They must be equal; SENDPATH_FOREIGN names a file that keeps what was compared."""
+    """Asserts that they are equal; appends the comparison to the file that SENDPATH_FOREIGN names."""
     if "SENDPATH_FOREIGN" in os.environ:
         with open(os.environ["SENDPATH_FOREIGN"], "a", encoding="ascii") as table:
             words = [f"{n:,}" if isinstance(n, int) else str(n) for n in (theirs, ours)]
@@ -69,21 +69,21 @@ def agree(program, what, theirs, ours):
 
 
 class Witness:
-    """around is the command line that a program's own follows; read() when it has ended."""
+    """around: the command line before the program's own. read() works when the program has ended."""
 
     def __init__(self, folder):
         self.folder, self.record = folder, None
         self.observe = [ANALYZE, "--json", folder / "record", "--by", "process", "--"]
 
     def read(self):
-        """The record, of which nothing may be lost."""
+        """Returns the record, from which nothing may be lost."""
         self.record = check(json.loads((self.folder / "record").read_text()))
         assert losses(self.record) == NOTHING_LOST and self.record["complete"]
         assert self.record["observed"]["in_flight"] == 0
         return self.record
 
     def run(self, *command):
-        """A program that ends by itself: what it wrote."""
+        """Runs a program that ends by itself; returns what it printed."""
         result = run(*self.around, *command)
         assert result.returncode == 0, result.stderr
         assert self.read()["observed"]["exit_status"] == 0
@@ -91,10 +91,10 @@ class Witness:
 
     @contextlib.contextmanager
     def serving(self, ready, stop, *command):
-        """A server, from when it is ready() until stop() has ended it."""
-        with open(self.folder / "server", "w", encoding="utf-8") as said:
+        """Runs a server until stop() has ended it; the block begins when it is ready()."""
+        with open(self.folder / "server", "w", encoding="utf-8") as output:
             process = subprocess.Popen([str(word) for word in (*self.around, *command)],
-                                       stdin=subprocess.DEVNULL, stdout=said, stderr=said,
+                                       stdin=subprocess.DEVNULL, stdout=output, stderr=output,
                                        start_new_session=True)
         try:
             assert eventually(lambda: ready() or process.poll() is not None)
@@ -118,11 +118,11 @@ class Strace(Witness):
                        "-e", f"trace={TRACED}", "-o", folder / "trace"]
 
     def counts(self):
-        """(syscall, zero-copy) -> Sends."""
+        """Returns {(syscall, zero-copy): Sends}."""
         calls, size, failed = Counter(), Counter(), {}
         for file in self.folder.glob("trace.*"):
             for line in file.open(encoding="utf-8", errors="replace"):
-                # At the end of a file there is nothing to send.
+                # a sendfile at the end of its file sends nothing
                 if (call := CALL.match(line)) and call.groups() != ("sendfile", "0", None):
                     key = call[1], "MSG_ZEROCOPY" in line
                     calls[key] += 1
@@ -132,8 +132,8 @@ class Strace(Witness):
         return {key: Sends(calls[key], size[key], failed.get(key, {})) for key in calls}
 
     def agrees(self, program):
-        """On each syscall. One sendfile may be several sends, of which the last fail unseen by
-        it: of those, on bytes."""
+        """Compares each syscall. One sendfile may be several sends, the last of which may fail without its notice:
+        compares only its bytes."""
         theirs = self.counts()
         ours = {(c["syscall"], c["zerocopy"]): c for c in self.record["calls"]}
         for key in sorted({*ours, *theirs}):
@@ -153,7 +153,7 @@ class Bpftrace(Witness):
     def __init__(self, folder):
         need("bpftrace")
         super().__init__(folder)
-        # Debian's looks for tracepoints there.
+        # Debian's bpftrace finds tracepoints there.
         if not (TRACEFS / "events").exists():
             assert run("mount", "-t", "tracefs", "tracefs", TRACEFS).returncode == 0
         if not (TRACEFS / "events/sock/sock_send_length").exists():
@@ -163,7 +163,7 @@ class Bpftrace(Witness):
                        folder / "kernel", *self.observe]
 
     def sockets(self):
-        """(process, socket) -> Sends."""
+        """Returns {(process, socket): Sends}."""
         maps = {"@sends": {}}
         for line in (self.folder / "kernel").open(encoding="utf-8"):
             message = json.loads(line)
@@ -174,7 +174,7 @@ class Bpftrace(Witness):
                 for key, count in maps["@sends"].items()}
 
     def agrees(self, program):
-        """On each process; together they are all calls."""
+        """Compares each process; together they are all calls."""
         groups = {g["pid"]: g for g in self.record["by"]["groups"]}
         calls = self.record["calls"]
         for key in ("sends", "bytes"):

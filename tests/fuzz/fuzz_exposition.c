@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A client's header Accept, and the name of a process: whatever it is, a sample stays a line. */
+/* Fuzzes a client's header Accept, and the name of a process: a sample must always stay a line. */
 #include "user/exporter/exposition.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Is it one line of printable characters, in which quotes and backslashes are escaped? */
+/* Returns whether it is one line of printable characters, with quotes and backslashes escaped. */
 static int is_sample(const char *line)
 {
 	size_t quotes = 0;
@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!exposition__begin(&e, open_metrics))
 		abort();
 	exposition__family(&e, &f, text);
-	if (strlen(text) < 16) /* as a name of the kernel's */
+	if (strlen(text) < 16) /* as long as a name in the kernel */
 		exposition__number(&e, LABELS(text), 1);
 	written = exposition__end(&e);
 	sample = written ? strstr(written, HEAD_END) : NULL;

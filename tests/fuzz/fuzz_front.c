@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A line that the front says to the engine, which has privilege. */
+/* Fuzzes a line from the front to the engine, which has privilege. */
 #include "user/engine.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A command line of a load, its words parted by newlines, to the loads that it asks for. */
+/* Fuzzes a load's command line, with newlines between words, and computes all its loads. */
 #include "loadgen/options/options.h"
 
 #include <argp.h>

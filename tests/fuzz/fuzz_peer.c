@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What a receiver elsewhere says to its sender: a byte that says whether there is a key, then
- * answers, each after a byte of how it is made (enum): a message to what introduces a connection,
- * one to each that begins the session, and to each request one; in this machine's order of bytes.
+ * Fuzzes a receiver elsewhere that sends to its sender. The input has a byte that selects a key or
+ * none, then answers in this machine's byte order, each after a byte of how it is made (enum). One
+ * answers what introduces a connection, one each message that begins the session, and one each
+ * request.
  */
 #include "loadgen/load.h"
 #include "loadgen/receive/receiver.h"
@@ -14,18 +15,21 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* What it has of the question: of what begins the session its head and slot. */
+/*
+ * The parts that an answer copies from its question; at the beginning of a session, head and
+ * slot.
+ */
 enum { SAME_TYPE = 1, SAME_NUMBER = 2, SAME_SLOT = 4, TWICE = 8, UNSIGNED = 16 };
 
 #define KEY	    "0123456789abcdef"
 #define KEY_SIZE    (sizeof(KEY) - 1)
 #define SLOTS	    2
 #define TIMEOUT_MS  1000
-#define PATIENCE_MS 10000 /* the sender closes, before that */
+#define PATIENCE_MS 10000 /* the sender closes earlier */
 
 struct other_end {
 	int fd;
-	const uint8_t *said;
+	const uint8_t *input;
 	size_t left;
 	bool keyed;
 	uint8_t secret[SECRET_BYTES];
@@ -52,19 +56,19 @@ static void make_key(void)
 	atexit(remove_key);
 }
 
-static const uint8_t *take(struct other_end *o, size_t bytes)
+static const uint8_t *read_input(struct other_end *o, size_t bytes)
 {
-	const uint8_t *taken = o->said;
+	const uint8_t *start = o->input;
 
 	if (o->left < bytes)
 		return NULL;
-	o->said += bytes;
+	o->input += bytes;
 	o->left -= bytes;
-	return taken;
+	return start;
 }
 
-/* Answers a message by bytes of how and what: its type, or 0. */
-static uint32_t answer_first(struct other_end *o, int fd, const struct wire_message *asked,
+/* Answers a message; bytes define how it is made. Returns its type, or 0. */
+static uint32_t answer_first(struct other_end *o, int fd, const struct wire_message *question,
 			     const uint8_t *bytes)
 {
 	uint8_t how = bytes[0];
@@ -76,62 +80,62 @@ static uint32_t answer_first(struct other_end *o, int fd, const struct wire_mess
 		return 0;
 	}
 	if (how & SAME_SLOT)
-		m.q.slot = asked->q.slot;
-	wire__send(fd, &m, how & UNSIGNED || asked->q.type == WIRE_CONTROL ? NULL : o->secret);
+		m.q.slot = question->q.slot;
+	wire__send(fd, &m, how & UNSIGNED || question->q.type == WIRE_CONTROL ? NULL : o->secret);
 	if (m.q.type == WIRE_CHALLENGE)
-		wire__agree(&(struct key){o->keyed ? KEY_SIZE : 0, KEY}, asked, &m, o->secret);
+		wire__agree(&(struct key){o->keyed ? KEY_SIZE : 0, KEY}, question, &m, o->secret);
 	return m.q.type;
 }
 
-/* One answer that is in what is left to say; how it is made, or -1. */
-static int answer_one(struct other_end *o, const struct wire_message *asked)
+/* Sends the next answer of the input. Returns how it is made, or -1. */
+static int answer_one(struct other_end *o, const struct wire_message *question)
 {
 	struct wire_message m = {0};
-	const uint8_t *how = take(o, 1), *said = take(o, sizeof(m.q));
+	const uint8_t *how = read_input(o, 1), *head = read_input(o, sizeof(m.q));
 
-	if (!how || !said)
+	if (!how || !head)
 		return -1;
-	memcpy(&m.q, said, sizeof(m.q));
-	m.q.type = *how & SAME_TYPE ? asked->q.type | WIRE_REPLY : m.q.type;
-	m.q.number = *how & SAME_NUMBER ? asked->q.number : m.q.number;
-	m.q.slot = *how & SAME_SLOT ? asked->q.slot : m.q.slot;
+	memcpy(&m.q, head, sizeof(m.q));
+	m.q.type = *how & SAME_TYPE ? question->q.type | WIRE_REPLY : m.q.type;
+	m.q.number = *how & SAME_NUMBER ? question->q.number : m.q.number;
+	m.q.slot = *how & SAME_SLOT ? question->q.slot : m.q.slot;
 	for (int i = 0; i < (*how & TWICE ? 2 : 1); i++)
 		wire__send(o->fd, &m, *how & UNSIGNED ? NULL : o->secret);
 	return *how;
 }
 
-/* Until the sender has said its last one. */
+/* Answers the messages that begin the session, until the sender has sent the last. */
 static bool answer_begin(struct other_end *o)
 {
-	struct wire_message asked = {0};
+	struct wire_message question = {0};
 	const uint8_t *bytes;
 	uint32_t type;
 
 	do {
-		bytes = take(o, 1 + sizeof(asked));
-		if (!bytes || wire__await(o->fd, &asked, TIMEOUT_MS))
+		bytes = read_input(o, 1 + sizeof(question));
+		if (!bytes || wire__await(o->fd, &question, TIMEOUT_MS))
 			return false;
-		type = answer_first(o, o->fd, &asked, bytes);
-	} while (type == WIRE_CHALLENGE && asked.q.type == WIRE_CONTROL);
-	return type == (asked.q.type | WIRE_REPLY);
+		type = answer_first(o, o->fd, &question, bytes);
+	} while (type == WIRE_CHALLENGE && question.q.type == WIRE_CONTROL);
+	return type == (question.q.type | WIRE_REPLY);
 }
 
-/* It goes on till the number is right: who asked waits for that, seconds long. */
+/* Answers until the number is right: otherwise the sender would wait for seconds. */
 static void answer(struct other_end *o)
 {
-	struct wire_message asked = {0};
+	struct wire_message question = {0};
 	int how = answer_begin(o) ? 0 : -1;
 
-	while (how >= 0 && !wire__await(o->fd, &asked, PATIENCE_MS))
+	while (how >= 0 && !wire__await(o->fd, &question, PATIENCE_MS))
 		do
-			how = answer_one(o, &asked);
+			how = answer_one(o, &question);
 		while (how >= 0 && !(how & SAME_NUMBER));
 	shutdown(o->fd, SHUT_WR);
-	while (recv(o->fd, &asked, sizeof(asked), 0) > 0) {
+	while (recv(o->fd, &question, sizeof(question), 0) > 0) {
 	}
 }
 
-/* One thread for all inputs: a sanitizer keeps something of each that ever was. */
+/* One thread handles all inputs: a sanitizer keeps memory of every thread that ever ran. */
 static pthread_barrier_t turn;
 static struct other_end *current;
 
@@ -155,7 +159,7 @@ static void begin(void)
 		abort();
 }
 
-static void ask(int channel)
+static void send_request(int channel)
 {
 	static const struct request requests[] = {
 		{.type = REQUEST_CPU_TIME},
@@ -185,7 +189,7 @@ static void serve(int fd, const struct peer *p)
 	if (!r.slots || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel))
 		abort();
 	r.channel = channel[0];
-	ask(channel[1]);
+	send_request(channel[1]);
 	peer__serve(p, &r, &f);
 	for (int i = 0; i < SLOTS; i++)
 		if (r.slots[i].verified.found.checked > r.slots[i].received ||
@@ -196,16 +200,16 @@ static void serve(int fd, const struct peer *p)
 	slot__unmap(r.slots, SLOTS);
 }
 
-/* A connection of its own; the answer is there before the question. */
+/* Introduces a connection; the answer is written before the question. */
 static bool introduce(struct other_end *o, const struct peer *p, const uint8_t *bytes)
 {
-	struct wire_message asked = {.q = {.type = WIRE_DATA, .values = {1}}};
+	struct wire_message question = {.q = {.type = WIRE_DATA, .values = {1}}};
 	struct failure f = {0};
 	int fds[2], err;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds))
 		abort();
-	answer_first(o, fds[1], &asked, bytes);
+	answer_first(o, fds[1], &question, bytes);
 	err = peer__introduce(p, fds[0], 0, 1, &f);
 	close(fds[0]);
 	close(fds[1]);
@@ -215,8 +219,9 @@ static bool introduce(struct other_end *o, const struct peer *p, const uint8_t *
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct other_end o = {.said = data, .left = size};
-	const uint8_t *first = take(&o, 1), *introduced = take(&o, 1 + sizeof(struct wire_message));
+	struct other_end o = {.input = data, .left = size};
+	const uint8_t *first = read_input(&o, 1),
+		      *introduced = read_input(&o, 1 + sizeof(struct wire_message));
 	struct peer peer = {.name = load.peer};
 	struct failure f = {0};
 	int fds[2];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A sender to loadgen serve: a byte of how it goes on (enum), one that says how much is data, its
- * first message, data, and requests; all in this machine's order of bytes.
+ * Fuzzes a sender to loadgen serve. The input has a byte with flags (enum), one with the length of
+ * the data, the first message, data, and requests, all in this machine's byte order.
  */
 #include "loadgen/load.h"
 #include "loadgen/receive/wire.h"
@@ -24,7 +24,7 @@ enum { KEYED = 1, RAW = 2, UNPROVEN = 4, UNSIGNED = 8, UNNUMBERED = 16 };
 static const struct session_limits limits = {.bytes = 1 << 20, .seconds = 10};
 static const struct key keys[] = {{0}, {16, "0123456789abcdef"}};
 
-/* Two of them: the second asks for the key. */
+/* Two servers: the second requires a key. */
 static struct server {
 	int listener, stop;
 	struct sockaddr_un address;
@@ -47,7 +47,7 @@ static void begin(struct server *s)
 	s->length = sizeof(s->address);
 	s->stop = eventfd(0, EFD_CLOEXEC);
 	s->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	/* With no name given, the kernel finds an abstract one. */
+	/* Without a name, the kernel chooses an abstract one. */
 	if (s->listener < 0 ||
 	    bind(s->listener, (struct sockaddr *)&s->address, sizeof(sa_family_t)) ||
 	    listen(s->listener, 64) ||
@@ -75,7 +75,7 @@ static void write_all(int fd, const void *data, size_t size)
 	}
 }
 
-/* To the end of file: who does not hear it in time has found a connection that never ends. */
+/* Reads to the end of file; if that does not come in time, the connection would never end. */
 static void finish(int fd)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -91,29 +91,30 @@ static void finish(int fd)
 	close(fd);
 }
 
-/* Is it accepted? Then it knows the secret. */
-static bool greet(int fd, struct wire_message *said, int how, uint8_t secret[SECRET_BYTES])
+/* Begins a session. Returns whether it was accepted; the secret is known then. */
+static bool greet(int fd, struct wire_message *hello, int how, uint8_t secret[SECRET_BYTES])
 {
 	struct wire_message m = {0};
 
 	if (how & RAW) {
-		write_all(fd, said, sizeof(*said));
+		write_all(fd, hello, sizeof(*hello));
 		return false;
 	}
-	if (wire__send(fd, said, NULL) || wire__await(fd, &m, TIMEOUT_MS))
+	if (wire__send(fd, hello, NULL) || wire__await(fd, &m, TIMEOUT_MS))
 		return false;
 	if (m.q.err)
 		return false;
-	wire__agree(&keys[how & KEYED], said, &m, secret);
-	said->q.type = WIRE_PROOF;
-	if (wire__send(fd, said, how & UNPROVEN ? NULL : secret) || wire__await(fd, &m, TIMEOUT_MS))
+	wire__agree(&keys[how & KEYED], hello, &m, secret);
+	hello->q.type = WIRE_PROOF;
+	if (wire__send(fd, hello, how & UNPROVEN ? NULL : secret) ||
+	    wire__await(fd, &m, TIMEOUT_MS))
 		return false;
 	if (!m.q.err && (how & UNPROVEN || !wire__is_signed(&m, secret)))
 		abort();
 	return !m.q.err;
 }
 
-/* A connection of the session. */
+/* Opens a connection of the session and sends data. */
 static void send_data(const struct server *s, const uint8_t *secret, const uint8_t *data,
 		      size_t size)
 {
@@ -145,24 +146,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint8_t secret[SECRET_BYTES];
-	struct wire_message said;
+	struct wire_message hello;
 	struct server *s;
 	size_t bytes;
 	int fd, how;
 
-	if (size < 2 + sizeof(said))
+	if (size < 2 + sizeof(hello))
 		return 0;
 	how = data[0];
 	s = &servers[how & KEYED];
 	if (!s->length)
 		begin(s);
-	memcpy(&said, data + 2, sizeof(said));
+	memcpy(&hello, data + 2, sizeof(hello));
 	bytes = data[1] * DATA_UNIT;
-	data += 2 + sizeof(said);
-	size -= 2 + sizeof(said);
+	data += 2 + sizeof(hello);
+	size -= 2 + sizeof(hello);
 	bytes = bytes < size ? bytes : size;
 	fd = join(s);
-	if (greet(fd, &said, how, secret)) {
+	if (greet(fd, &hello, how, secret)) {
 		send_data(s, secret, data, bytes);
 		send_requests(fd, secret, how, data + bytes, size - bytes);
 	} else {

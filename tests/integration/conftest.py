@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What the integration tests share: the real binaries, and probes for what this kernel allows.
+"""Shared by the integration tests: the built programs, and probes of this kernel's features.
 
-They run anywhere: on the build machine, and inside the lab's guests. The environment
-says what differs: SENDPATH_CALLS (sends per exactness case), SENDPATH_MECHANISMS (mechanisms
-to force, space-separated; default: those the doctor finds here).
+The tests run anywhere: on the build machine, and inside the lab's guests. Environment variables adapt them:
+SENDPATH_CALLS (sends per exactness case), SENDPATH_MECHANISMS (mechanisms to force, space-separated; default:
+those that the doctor finds here).
 """
 
 import contextlib
@@ -35,40 +35,40 @@ BUILD = os.environ.get("SENDPATH_BIN", str(ROOT))
 ANALYZE = os.path.join(BUILD, "analyze")
 LOADGEN = os.path.join(BUILD, "loadgen/loadgen")
 CALLS = int(os.environ.get("SENDPATH_CALLS", "20000"))
-# Programs to observe, from tests/programs.
+# Programs to observe, built from tests/programs.
 PROGRAMS = pathlib.Path(BUILD if os.path.exists(os.path.join(BUILD, "tests/programs"))
                         and BUILD != str(ROOT) else ROOT / "build") / "tests/programs"
 VARIANTS = ("twocopy", "onecopy", "zerocopy")
 
-# They are about the kernels of the lab and its networks.
+# These files test the kernels of the lab and its networks.
 if "SENDPATH_LAB" not in os.environ:
     collect_ignore = ["test_smoke.py", "test_topology.py"]
 
 
-# Programs inherit ignored signals. nohup ignores SIGHUP, and a script that puts the tests into the background
-# SIGINT and SIGQUIT.
+# Restores signals that programs would inherit as ignored. nohup ignores SIGHUP; a script that runs the tests in
+# the background ignores SIGINT and SIGQUIT.
 for ignored, handler in ((signal.SIGHUP, signal.SIG_DFL), (signal.SIGQUIT, signal.SIG_DFL),
                          (signal.SIGINT, signal.default_int_handler)):
     signal.signal(ignored, handler)
 
-# Emulated, on a machine that is busy itself, a run may take a minute to begin.
+# In an emulator on a busy machine, a run may take a minute to begin.
 PATIENCE_S = 180 if "SENDPATH_LAB" in os.environ else 60
 
 
 def run(*args, timeout=2 * PATIENCE_S, **kwargs):
-    """Run a command to its end; text output captured."""
+    """Runs a command to its end; captures its output as text."""
     return subprocess.run([str(a) for a in args], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           timeout=timeout, check=False, **kwargs)
 
 
 def git(*args):
-    """In the clone, which may be another user's than root's."""
+    """Runs git in the clone, which may belong to another user than root."""
     return run("git", "-c", f"safe.directory={ROOT}", "-C", ROOT, *args)
 
 
 def _derived(line):
-    """What --json prints of a raw line; other lines are a command's."""
+    """Returns what --json prints for a raw line; other lines are a command's."""
     if not line.startswith('{"schema":"sendpath.raw/'):
         return line
     raw = json.loads(line)
@@ -76,8 +76,8 @@ def _derived(line):
 
 
 def analyze(*args, **kwargs):
-    """Runs it. In a guest, where Python takes a second to start, this process makes the records of
-    raw lines, as the front does."""
+    """Runs analyze. In a guest, where Python takes a second to start, this process makes the records of raw lines
+    as the front does."""
     if "SENDPATH_LAB" not in os.environ or args[:2] != ("--json", "-") or "--interval" in args:
         return run(ANALYZE, *args, **kwargs)
     result = run(ANALYZE, "--raw", *args[2:], **kwargs)
@@ -90,15 +90,15 @@ analyze.program = ANALYZE
 
 @pytest.fixture
 def open_path():
-    """A temporary folder that other users may enter, as tmp_path is not: it is in a folder that pytest closes to
-    other users whenever it starts, perhaps beside this test."""
+    """A temporary folder that other users may enter. pytest's tmp_path is in a folder that every start of pytest
+    closes to other users, perhaps beside this test."""
     with tempfile.TemporaryDirectory(prefix="sendpath-test-") as folder:
         os.chmod(folder, 0o755)
         yield pathlib.Path(folder)
 
 
 def copy_programs(folder):
-    """Copies the analyzer, and what it needs for a run."""
+    """Copies the analyzer, and the files that it needs for a run."""
     (folder / "loadgen").mkdir()
     shutil.copy(ANALYZE, folder / "analyze")
     shutil.copy(LOADGEN, folder / "loadgen/loadgen")
@@ -108,7 +108,7 @@ def copy_programs(folder):
 
 
 def records(*args, **kwargs):
-    """Run a measurement that must succeed; its records, each checked against the schema."""
+    """Runs a measurement that must succeed. Returns its records, each checked against the schema."""
     result = analyze("--json", "-", *args, **kwargs)
     assert result.returncode == 0, result.stderr
     return [check(json.loads(line)) for line in result.stdout.splitlines()]
@@ -126,7 +126,7 @@ def check(record):
 
 
 def sizes_add_up(record):
-    """Every send that did not fail is in the row of its size."""
+    """Asserts that every send that did not fail is in the row of its size."""
     for call in record["calls"] or []:
         sends, size = (sum(row[column] for row in call["sizes"]) for column in (2, 3))
         assert (sends, size) == (call["sends"] - sum(call["errors"].values()), call["bytes"]), call
@@ -134,20 +134,20 @@ def sizes_add_up(record):
                    for low, high, n, of_bytes in call["sizes"]), call
 
 
-# Warnings of what else a machine does.
+# Warnings about other activity of the machine.
 NOISE = {"steal", "others", "slowdown", "sender_waited", "receiver_waited", "retransmitted",
          "zero_windows"}
 NOTHING_LOST = {"calls": 0, "completions": 0, "flags": 0, "groups": 0}
 
 
 def losses(record):
-    """What was lost; for stacks there must always be room, where any are taken."""
+    """Returns what was lost. Stacks must always fit, if any are taken."""
     assert record["lost"]["stacks"] in (0, None)
     return {key: count for key, count in record["lost"].items() if key != "stacks"}
 
 
 def adds_up(record):
-    """Every accepted send is in one of the sums, none of which is below 0."""
+    """Asserts that every accepted send is in one of the sums, and that no sum is below 0."""
     seen = record["zerocopy"]
     if not seen or seen["completions"] is None:
         return
@@ -167,13 +167,13 @@ def adds_up(record):
 
 
 def sockets_kept():
-    """The number of zero-copy sockets whose sends are followed: see Bounds in docs/run-record.md."""
+    """Returns the number of zero-copy sockets whose sends are followed: see Bounds in docs/run-record.md."""
     release = [int(part) for part in re.findall(r"\d+", os.uname().release)[:2]]
     return 65536 if release >= [6, 1] else 16384
 
 
 def completes(mechanism):
-    """Does this mechanism see completions on this kernel?"""
+    """Returns whether this mechanism sees completions on this kernel."""
     return re.search(rf"^completion\t{mechanism}\t[^\n]*\t(attached|may miss)\t", _all_ways(), re.M)
 
 
@@ -182,18 +182,18 @@ def hook(record, name):
 
 
 def reason(record, name):
-    """What the plan says that this hook could miss, or why it is not there; "" if nothing."""
+    """Returns the plan's reason why this hook could miss calls, or is absent; "" if there is none."""
     return hook(record, name)["reason"] or ""
 
 
 def lossy(record):
-    """The plan says that some may go by unseen."""
+    """Returns whether the plan warns that some sends may be missed."""
     reasons = " ".join(reason(record, name) for name in ("send", "completion", "skb copy"))
     return any(word in reasons for word in ("preempts", "loses returns", "skipped where"))
 
 
 def note(record, cause):
-    """For the page of causes: where this one was seen."""
+    """Notes where this cause was seen, for the page of causes."""
     if "SENDPATH_SEEN" in os.environ:
         with open(os.environ["SENDPATH_SEEN"], "a", encoding="ascii") as seen:
             mechanism = hook(record, "skb copy")["mechanism"]
@@ -211,7 +211,7 @@ def _of_another_clone(process):
 
 
 def _of_another_worker(process):
-    """Workers of pytest-xdist are children of one process."""
+    """Returns whether the process belongs to another worker: pytest-xdist's are children of one process."""
     pid, parent = 0, int(process.name)
     while "PYTEST_XDIST_WORKER" in os.environ and parent > 1 and pid != os.getpid():
         pid, parent = parent, int(pathlib.Path(f"/proc/{parent}/stat").read_text().rpartition(")")[2].split()[1])
@@ -221,20 +221,20 @@ def _of_another_worker(process):
 
 
 def _running(of_others):
-    """Yields (folder in /proc, command line) of each process that runs one of the programs under test, either
-    those of this process's tests or those of other tests, which run at the same time."""
+    """Yields (folder in /proc, command line) of each process that runs one of the programs under test: those of
+    this process's tests, or those of other tests, which run at the same time."""
     for entry in pathlib.Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError):  # it has ended
                 line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-                # A program that only reads records holds nothing of the kernel.
+                # A program that only reads records holds nothing in the kernel.
                 if re.match(r"\S*/(analyze (?!table|compare|report)|loadgen/loadgen )", line) and \
                         (_of_another_clone(entry) or _of_another_worker(entry)) == of_others:
                     yield entry, line
 
 
 def processes():
-    """pid -> command line of every process of ours that runs one of the programs under test."""
+    """Returns {pid: command line} of our processes that run one of the programs under test."""
     return {int(process.name): line for process, line in _running(of_others=False)}
 
 
@@ -248,14 +248,14 @@ def _programs_of_others():
 
 
 def programs():
-    """Ids of the BPF programs that the kernel holds, except those that other tests hold."""
+    """Returns the ids of the kernel's BPF programs, except those that other tests hold."""
     result = run("bpftool", "-j", "prog", "list")
     assert result.returncode == 0, result.stderr
     return {p["id"] for p in json.loads(result.stdout or "[]")} - _programs_of_others()
 
 
 class Receiver:
-    """tests/programs/sink on a port of its own; received is what it says at the end."""
+    """Runs tests/programs/sink on a port of its own; received is its report at the end."""
 
     def __init__(self, address="127.0.0.1", prefix=(), *options):
         self.address = address
@@ -273,15 +273,15 @@ class Receiver:
         self.received = json.loads(out)
 
     def sender(self, *options):
-        """The command line of a sender to it."""
+        """Returns the command line of a sender to it."""
         return [str(PROGRAMS / "peer"), "--address", self.address, "--port",
                 str(self.port), *map(str, options)]
 
 
 @contextlib.contextmanager
 def veth_pair():
-    """Two namespaces with a veth between them: commands that run in the one and the other, and
-    the address of the other. Its devices are near0 and far0."""
+    """Creates two namespaces connected by a veth pair (near0, far0). Returns the command prefixes for both, and
+    the address of the far one."""
     near, far = (f"sendpath-{end}-{os.getpid()}" for end in ("near", "far"))
     at = {end: ("ip", "netns", "exec", end) for end in (near, far)}
     try:
@@ -303,13 +303,13 @@ def veth_pair():
 
 @pytest.fixture
 def program(request, tmp_path):
-    """The file of a module's PROGRAM."""
+    """Writes a module's PROGRAM to a file; returns its path."""
     path = tmp_path / "program.py"
     path.write_text(request.module.PROGRAM)
     return path
 
 
-# For programs: the notifications in a socket's error queue, the ids of the sends and whether they were copied.
+# Code for programs: yields a socket's notifications, each with its ids and whether the sends were copied.
 NOTIFICATIONS = """
 import socket, struct
 
@@ -327,7 +327,7 @@ def notifications(s):
 
 
 class Child(subprocess.Popen):
-    """With it, a test that fails ends what it started: to wait for it would be for ever."""
+    """A process that is ended if its block fails; Popen would wait for it forever."""
 
     def __exit__(self, kind, *rest):
         if kind is not None:
@@ -336,8 +336,8 @@ class Child(subprocess.Popen):
 
 
 def on_a_terminal(command, **options):
-    """Run it with a terminal for standard error: its status, what the terminal got, and what
-    standard output did where that is a pipe."""
+    """Runs a command with a terminal for standard error. Returns its status, the terminal's text, and standard
+    output if that is a pipe."""
     ours, theirs = pty.openpty()
     with Child(command, stdin=subprocess.DEVNULL, stderr=theirs, text=True, **options) as job:
         os.close(theirs)
@@ -345,7 +345,7 @@ def on_a_terminal(command, **options):
         try:
             while chunk := os.read(ours, 4096):
                 shown += chunk
-        except OSError:  # how a terminal says that its other end is gone
+        except OSError:  # the other end of the terminal is closed
             pass
         out = job.stdout and job.stdout.read()
     os.close(ours)
@@ -353,23 +353,23 @@ def on_a_terminal(command, **options):
 
 
 def unwrapped(text):
-    """The text report with the lines that are broken at 80 columns whole again."""
+    """Returns the text report with the lines joined that are broken at 80 columns."""
     return re.sub(r"(?<=\S)\n {2,}(?=\S)", " ", text)
 
 
 def printed(*records):
-    """The text report of run records: its sentences are compared in tests/unit/test_text.py."""
+    """Returns the text report of run records. tests/unit/test_text.py compares its sentences."""
     return texts.printed(records)
 
 
 def verdict_of(report):
-    """What stands below the headline."""
+    """Returns the lines below the headline."""
     parts = unwrapped(report).split("\n\n")
     return parts[next(i for i, part in enumerate(parts) if part.startswith("sendpath ")) + 1]
 
 
 def eventually(condition, seconds=PATIENCE_S):
-    """Wait for a condition that has no event to wait on; what it is then, or False."""
+    """Waits for a condition without an event to wait on. Returns its value, or False."""
     deadline = time.monotonic() + seconds
     while not (found := condition()):
         if time.monotonic() > deadline:
@@ -379,15 +379,15 @@ def eventually(condition, seconds=PATIENCE_S):
 
 
 def doctor(*options):
-    """What the doctor says. In a guest it takes seconds, and every suite asks the same: the first
-    answer is kept for the boot."""
+    """Returns the doctor's output. In a guest it takes seconds, and every suite needs the same: the first one is
+    kept until the next boot."""
     if "SENDPATH_LAB" not in os.environ:
         return analyze("doctor", *options)
     name = "-".join(["sendpath-doctor", BUILD.replace("/", "_"), *options])
     kept = pathlib.Path("/run", name)
     if not kept.exists():
-        said = analyze("doctor", *options)
-        kept.write_text(json.dumps([said.args, said.returncode, said.stdout, said.stderr]))
+        done = analyze("doctor", *options)
+        kept.write_text(json.dumps([done.args, done.returncode, done.stdout, done.stderr]))
     return subprocess.CompletedProcess(*json.loads(kept.read_text()))
 
 
@@ -397,7 +397,7 @@ CAN_MEASURE = _doctor.returncode == 0
 
 @functools.cache
 def _ways():
-    """Takes seconds where all is emulated: asked only if it is needed."""
+    """Finds the mechanisms; only if needed, because that takes seconds in an emulator."""
     return doctor("--hooks=send").stdout
 
 
@@ -413,7 +413,7 @@ def _sees_sends(way):
 MECHANISMS = os.environ.get("SENDPATH_MECHANISMS", "").split() or [
     mechanism for mechanism in ("fentry", "kprobe", "tracepoint") if _sees_sends(rf"{mechanism}\t[^\n]*")]
 
-# Those of them that see sends by any syscall, and by none.
+# Mechanisms that see sends by any syscall, and by none.
 SEND_MECHANISMS = [mechanism for mechanism in MECHANISMS if mechanism != "tracepoint"
               or _sees_sends(r"tracepoint\t[^\n]*sock_send_length[^\n]*")]
 
@@ -427,7 +427,7 @@ ORPHANS_S = 10  # a process that another worker's test has just orphaned ends wi
 
 @pytest.fixture
 def untouched():
-    """Fails the test if it leaves a process behind, and so perhaps a port."""
+    """Fails the test if it leaves a process, which may hold a port."""
     before = processes().keys()
     yield
     assert eventually(lambda: processes().keys() <= before, ORPHANS_S), processes()
@@ -438,8 +438,8 @@ CLONE_NEWNET = 0x40000000
 
 @pytest.fixture(scope="session", autouse=True)
 def own_network():
-    """Gives a worker of pytest-xdist a network namespace, so that no other worker's packet tap, listener or
-    TCP counter is seen by its tests."""
+    """Gives a worker of pytest-xdist a network namespace, so that its tests see no other worker's packet tap,
+    listener or TCP counter."""
     if "PYTEST_XDIST_WORKER" in os.environ:
         if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET):
             pytest.exit(f"no network namespace for a worker: {os.strerror(ctypes.get_errno())}", 1)
@@ -457,7 +457,7 @@ def no_program_is_left():
 
 @pytest.fixture(scope="session")
 def prometheus():
-    """The folder of Debian's prometheus and promtool: not installed, which would start a service."""
+    """The folder of Debian's prometheus and promtool; unpacked, because installing would start a service."""
     fetched = run(ROOT / "tests/lab/fetch-package", "prometheus", timeout=300)
     if fetched.returncode == 77:
         pytest.skip(fetched.stderr.strip())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Folders that are / for what is run in them, to install into and to measure from."""
+"""Root folders (chroots) to install into and to measure in."""
 
 import os
 import re
@@ -8,7 +8,7 @@ import pytest
 
 from conftest import ROOT, run
 
-# In mounts of its own, which go with it. What is written to a system of the cache goes to another folder.
+# Enters a root with mounts of its own. Writes to a system of the cache go to another folder.
 ENTER = ("unshare", "-m", "sh", "-c", """
 root=$1; script=$2; shift 2
 [ -z "$LOWER" ] || mount -t overlay -o "lowerdir=$LOWER,upperdir=$root.upper,workdir=$root.work" overlay "$root"
@@ -22,7 +22,7 @@ class Root:
         self.folder, self.lower = folder / "root", str(lower)
         for name in "root", "root.upper", "root.work":
             (folder / name).mkdir()
-        # What is put here is there.
+        # files: a folder whose files are visible in the root.
         self.files = folder / "root.upper" if lower else self.folder
 
     def command(self, script, *words):
@@ -36,7 +36,7 @@ class Root:
 
 
 def debian(suite, *packages):
-    """A folder with this system."""
+    """Returns a folder with this Debian system."""
     fetched = run(ROOT / "tests/lab/fetch-debian", suite, *packages, timeout=600)
     if fetched.returncode == 77:
         pytest.skip(fetched.stderr.strip())
@@ -45,14 +45,14 @@ def debian(suite, *packages):
 
 
 def install_line(start):
-    """The line of the README's section Install that begins so, for root."""
+    """Returns the line of the README's section Install that begins with this, for root."""
     section = re.search(r"^## Install\n(.*?)^## ", (ROOT / "README.md").read_text(), re.M | re.S)[1]
     line, = (line for line in section.splitlines() if line.strip().startswith(start))
     return 'sudo() { "$@"; }\n' + line.partition("  #")[0].strip()
 
 
 def archive(version, end=".tar.gz"):
-    """What make dist or make image made for this architecture."""
+    """Returns the file that make dist or make image made for this architecture."""
     name = f"sendpath-{version}-{os.uname().machine}"
     path = ROOT / f"build/dist/{name}{end}"
     assert path.exists(), f"{path} is missing: run make dist image"

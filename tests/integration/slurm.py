@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A real Slurm on this machine: its controller and a slurmd for each host, each in a network
-namespace of its own with a name of its own, on one bridge. Ended, nothing of it is left."""
+"""A real Slurm on this machine: its controller, and a slurmd per host. Each host is a network namespace with a
+name of its own, on one bridge. Nothing remains after its end."""
 
 import os
 import pathlib
@@ -11,7 +11,7 @@ import pytest
 
 from conftest import PATIENCE_S, ROOT, Child, eventually, run
 
-# Debian's, and those of what they need that a minimal system lacks.
+# Debian's packages, and those they need that a minimal system lacks.
 PACKAGES = ("slurmctld", "slurmd", "slurm-client", "slurm-wlm-basic-plugins", "munge", "libmunge2",
             "libhwloc15", "liblua5.1-0")
 NETWORK = "198.18.8"
@@ -47,14 +47,14 @@ PartitionName=all Nodes=ALL Default=YES State=UP MaxTime=INFINITE
 
 
 def fetched():
-    """The folder of the packages, unpacked; a reason to skip if they cannot be had."""
+    """Returns the folder of the unpacked packages; skips the test with a reason if they are not available."""
     done = run(ROOT / "tests/lab/fetch-package", *PACKAGES, timeout=300)
     if done.returncode == 77:
         pytest.skip(done.stderr.strip())
     assert done.returncode == 0, done.stderr
     return pathlib.Path(done.stdout.strip())
 
-# Its own name, names of the others, and /sys as of its network; slurmd looks for cgroups.
+# Gives a host its own name, names of the others, and the /sys of its network; slurmd needs cgroups.
 BECOME = """
 hostname "$0"
 mount --bind "$1/hosts" /etc/hosts
@@ -67,7 +67,7 @@ exec "$@"
 
 
 class Slurm:
-    """hosts: their names. Commands run as on the first of them."""
+    """hosts: their names. Commands run on the first of them."""
 
     def __init__(self, folder, hosts):
         self.root, self.folder, self.hosts = fetched(), folder, hosts
@@ -97,7 +97,7 @@ class Slurm:
         return f"sendpath-{host}-{os.getpid()}"
 
     def at(self, host):
-        """What a command begins with that is to run on a host."""
+        """Returns the prefix of a command that runs on a host."""
         return ["nsenter", f"--net=/run/netns/{self.namespace(host)}", "unshare", "--uts", "--mount",
                 "sh", "-ec", BECOME, host, str(self.folder)]
 
@@ -122,7 +122,7 @@ class Slurm:
             ip("-n", there, "link", "set", "eth0", "up")
 
     def start(self, program, *options, host=HUB):
-        """program: a name of Slurm's, or a path. What it says is in NAME-HOST.out."""
+        """Starts a program: a name of Slurm's, or a path. Its output goes to NAME-HOST.out."""
         with open(self.folder / f"{pathlib.Path(program).name}-{host}.out", "wb") as out:
             child = Child([*self.at(host), str(self.root / "usr/sbin" / program), *map(str, options)],
                           env=self.environment, stdin=subprocess.DEVNULL, stdout=out,
@@ -142,7 +142,7 @@ class Slurm:
             for host in self.hosts:
                 self.start("slurmd-wlm", "-D", "-N", host, "-d",
                            self.root / "usr/sbin/slurmstepd-wlm", host=host)
-            assert eventually(lambda: self.ask("sinfo", "-h", "-o", "%T %D") ==
+            assert eventually(lambda: self.query("sinfo", "-h", "-o", "%T %D") ==
                               f"idle {len(self.hosts)}"), self.logs()
         except BaseException:
             self.__exit__()
@@ -150,7 +150,7 @@ class Slurm:
         return self
 
     def __exit__(self, *_):
-        if self.ask("scancel", "--user=root") is not None:
+        if self.query("scancel", "--user=root") is not None:
             self.wait()
         for child in reversed(self.programs):
             child.send_signal(signal.SIGTERM)
@@ -161,23 +161,23 @@ class Slurm:
                 child.kill()
                 child.wait()
         for host in self.addresses():
-            # A slurmstepd that its slurmd has left, too.
+            # Ends any slurmstepd that outlived its slurmd, too.
             for pid in run("ip", "netns", "pids", self.namespace(host)).stdout.split():
                 os.kill(int(pid), signal.SIGKILL)
             run("ip", "netns", "del", self.namespace(host))
 
     def run(self, *command, **options):
-        """On the first host."""
+        """Runs a command on the first host."""
         return run(*self.at(self.hosts[0]), *command, env={**self.environment, **options.pop("env", {})},
                    **options)
 
-    def ask(self, *command):
-        """What a command says; None if it cannot."""
+    def query(self, *command):
+        """Returns a command's output; None if it fails."""
         done = self.run(*command, timeout=PATIENCE_S)
         return done.stdout.strip() if done.returncode == 0 else None
 
     def wait(self):
-        """Until no job is left. It asks twice a second: each time takes CPU time of what they measure."""
+        """Waits until no job is left. Polls twice a second: each poll takes CPU time from the jobs."""
         done = self.run("sh", "-c", 'while left=$(squeue -h) && [ "$left" ]; do sleep 0.5; done', timeout=180)
         assert done.returncode == 0 and not done.stderr, self.logs()
 

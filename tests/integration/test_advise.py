@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""`analyze advise`, by its real runs: what it says of paths, of bad input, and what it leaves."""
+"""Tests `analyze advise` by real runs: its answers about paths and bad input, and what it leaves behind."""
 
 import json
 import os
@@ -32,7 +32,7 @@ def lines_of(done):
 
 
 @needs_bpf
-def test_of_loopback_it_says_never_at_once(tmp_path):
+def test_for_loopback_it_answers_never_at_once(tmp_path):
     path = tmp_path / "advice.json"
     lines = lines_of(advise("--json", path))
     assert lines[0] == ("Do not use MSG_ZEROCOPY on this path, at any size: every send is copied.")
@@ -46,7 +46,7 @@ def test_of_loopback_it_says_never_at_once(tmp_path):
 
 @needs_bpf
 def test_report_draws_what_it_wrote(tmp_path):
-    """Of loopback there is no figure: the page says why, as the text does."""
+    """There is no figure for loopback: the page gives the reason, as the text does."""
     path = tmp_path / "advice.json"
     lines = lines_of(advise("--json", path))
     done = analyze("report", path, "--out", tmp_path / "out", "--figures", "svg")
@@ -60,13 +60,13 @@ def test_report_draws_what_it_wrote(tmp_path):
 
 
 def as_nobody(*args):
-    """Without any privilege: the error queue alone tells, and it flags all of loopback."""
+    """Runs it without privilege: only the error queue reports copies, and it flags all of loopback's."""
     return subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", ANALYZE,
                            "advise", *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, check=False, cwd="/")
 
 
-def test_without_privilege_the_error_queue_is_believed_aloud():
+def test_without_privilege_the_error_queue_decides_with_a_note():
     if subprocess.run(["setpriv", "--reuid=65534", "--clear-groups", "test", "-x", ANALYZE],
                       check=False).returncode:
         pytest.skip(f"nobody may not run {ANALYZE}")
@@ -90,8 +90,8 @@ FINAL = ("loopback", "local_delivery", "tun")
 
 @needs_bpf
 @pytest.mark.skipif("SENDPATH_CAUSE" not in os.environ, reason="no network of the lab")
-def test_of_a_network_it_says_what_is_known():
-    """The lab says what its network does; which sizes pay on an emulated one is chance."""
+def test_for_a_network_the_answer_is_the_known_one():
+    """The lab knows what its network does; which sizes pay on an emulated network is chance."""
     done = advise(*PEER, "--budget", "40", "--json", "-", timeout=500)
     assert done.returncode == 0, done.stderr
     advice = json.loads(done.stdout)
@@ -122,7 +122,7 @@ def test_what_is_written_is_the_callers():
         assert os.listdir(folder) == ["advice.json"]
 
 
-@pytest.mark.parametrize("args,status,said", [
+@pytest.mark.parametrize("args,status,message", [
     (("--budget", "x"), 2, "--budget: x: give 0.1 to 86400 seconds"),
     (("--budget", "0"), 2, "--budget: 0: give 0.1 to 86400 seconds"),
     (("--nope",), 2, "--nope"),
@@ -132,10 +132,10 @@ def test_what_is_written_is_the_callers():
     (("--json", "/", "--peer", "127.0.0.1:1"), 1, "--json: cannot write /: "),
     (("--peer", "127.0.0.1:1"), 1, "--peer 127.0.0.1:1: Connection refused"),
 ])
-def test_what_is_wrong_is_one_line(args, status, said):
+def test_what_is_wrong_is_one_line(args, status, message):
     done = advise(*args)
     assert done.returncode == status and not done.stdout
-    assert len(done.stderr.splitlines()) == 1 and said in done.stderr
+    assert len(done.stderr.splitlines()) == 1 and message in done.stderr
 
 
 def test_a_symbolic_link_is_refused_before_it_is_measured(tmp_path):
@@ -154,7 +154,7 @@ def test_no_value_steers_a_terminal(args):
 
 
 def test_an_error_has_one_name(tmp_path):
-    """Whatever the program is called."""
+    """All errors begin with the name by which the program was called."""
     (tmp_path / "loadgen").mkdir()
     shutil.copy(ANALYZE, tmp_path / "sendpath")
     shutil.copy(LOADGEN, tmp_path / "loadgen/loadgen")
@@ -166,7 +166,7 @@ def test_an_error_has_one_name(tmp_path):
 
 
 @needs_bpf
-def test_a_fifo_that_nobody_reads_is_said(tmp_path):
+def test_a_fifo_without_a_reader_is_reported(tmp_path):
     path = tmp_path / "fifo"
     os.mkfifo(path)
     done = advise("--json", path)
@@ -184,37 +184,37 @@ def test_a_full_standard_output_is_one_line(words):
 
 
 def test_an_interrupt_ends_it_with_what_is_known(tmp_path):
-    """The other end never answers, so that it is in the middle of a run."""
-    with socket.create_server(("127.0.0.1", 0)) as silent, \
+    """The other end never answers, so the interrupt comes in the middle of a run."""
+    with socket.create_server(("127.0.0.1", 0)) as listener, \
             Child([ANALYZE, "advise", "--json", str(tmp_path / "advice.json"),
-                   "--peer", f"127.0.0.1:{silent.getsockname()[1]}"],
+                   "--peer", f"127.0.0.1:{listener.getsockname()[1]}"],
                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                   start_new_session=True) as job:
-        silent.settimeout(60)
-        peer, _ = silent.accept()
+        listener.settimeout(60)
+        peer, _ = listener.accept()
         with peer:
             os.killpg(job.pid, signal.SIGINT)
-            _, said = job.communicate(timeout=60)
-    assert job.returncode == -signal.SIGINT, said
+            _, message = job.communicate(timeout=60)
+    assert job.returncode == -signal.SIGINT, message
     assert not (tmp_path / "advice.json").exists() or json.loads(
         (tmp_path / "advice.json").read_text())
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_every_signal_ends_all_of_it(ending, tmp_path):
-    """Sent to it alone, while what it runs waits for another end that never answers."""
+    """The signal goes to this process alone, while its run waits for another end that never answers."""
     before = processes().keys()
-    with socket.create_server(("127.0.0.1", 0)) as silent, \
-            Child([ANALYZE, "advise", "--peer", f"127.0.0.1:{silent.getsockname()[1]}"],
+    with socket.create_server(("127.0.0.1", 0)) as listener, \
+            Child([ANALYZE, "advise", "--peer", f"127.0.0.1:{listener.getsockname()[1]}"],
                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                   env={**os.environ, "TMPDIR": str(tmp_path)}) as job:
-        silent.settimeout(PATIENCE_S)
-        peer, _ = silent.accept()
+        listener.settimeout(PATIENCE_S)
+        peer, _ = listener.accept()
         with peer:
             job.send_signal(ending)
             job.wait(PATIENCE_S)
             assert processes().keys() <= before, processes()
-        # Had it waited for the other end, which has five seconds to answer, it would have complained of it.
-        _, said = job.communicate(timeout=PATIENCE_S)
-    assert (job.returncode, said) == (-ending, b"")
+        # If it had waited for the other end, which has five seconds to answer, it would have complained.
+        _, message = job.communicate(timeout=PATIENCE_S)
+    assert (job.returncode, message) == (-ending, b"")
     assert not os.listdir(tmp_path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""`analyze advise` of programs: their own counts by size, to the send, and what is said of them."""
+"""Tests `analyze advise` for programs: it has exactly the program's own counts by size, and words about them."""
 
 import collections
 import json
@@ -24,7 +24,7 @@ def advise(*args, **kwargs):
 
 
 def seen(advice, kind=""):
-    """As classes() has it."""
+    """Returns counts in the form of classes()."""
     return [[row["low"], row["high"], row[f"{kind}sends"], row[f"{kind}bytes"]]
             for row in advice["program"]["classes"] if row[f"{kind}sends"]]
 
@@ -43,7 +43,7 @@ def test_sizes_of_a_mixed_sender_are_its_own(sender):
     own, advice = map(json.loads, done.stdout.splitlines())
     again, lost = own.pop("again"), advice["program"]["lost"]
     if lost:
-        pytest.skip(f"{lost} sends were lost, and the advice says so")
+        pytest.skip(f"{lost} sends were lost, and the advice reports it")
     assert again == 0
     assert seen(advice) == classes(size for sizes in own.values() for size in sizes)
     assert advice["program"]["device"] == "lo" and advice["path"] is None
@@ -66,7 +66,7 @@ def test_sizes_of_nginx_are_those_that_it_logs(sendfile, tmp_path):
         assert seen(advice) == classes(logged)
 
 
-# Waits to be told; sends as often as it is told to, with MSG_ZEROCOPY; says how many it heard of.
+# Sends with MSG_ZEROCOPY as often as standard input requests; prints how many completions it read.
 ZEROCOPY = """
 import json, select, socket, struct, sys
 
@@ -74,17 +74,17 @@ s = socket.create_connection((sys.argv[1], int(sys.argv[2])))
 s.setsockopt(socket.SOL_SOCKET, 60, 1)
 print("ready", flush=True)
 sys.stdin.readline()
-data, heard = bytes(1 << 17), 0
+data, completions = bytes(1 << 17), 0
 
-def hear(wait):
-    global heard
+def read_queue(wait):
+    global completions
     poll = select.poll()
     poll.register(s, 0)
     while poll.poll(wait):
         try:
             for *_, content in s.recvmsg(0, 256, socket.MSG_ERRQUEUE)[1]:
                 low, high = struct.unpack_from("II", content, 8)
-                heard += high - low + 1
+                completions += high - low + 1
         except BlockingIOError:
             return
 
@@ -94,12 +94,12 @@ for size, count in wanted:
         part = memoryview(data)[:size]
         while part:
             part = part[s.send(part, 0x4000000):]
-        if sys.argv[4] == "hear":
-            hear(0)
-if sys.argv[4] == "hear":
-    while heard < sum(count for _, count in wanted):
-        hear(1000)
-print(heard, flush=True)
+        if sys.argv[4] == "read":
+            read_queue(0)
+if sys.argv[4] == "read":
+    while completions < sum(count for _, count in wanted):
+        read_queue(1000)
+print(completions, flush=True)
 sys.stdin.readline()
 """
 RATIO = {"of": "zerocopy", "against": "twocopy", "metric": "cpu", "size": 8192, "verdict": "better",
@@ -115,13 +115,13 @@ KNOWN = {
 WANTED = ((100, 40), (5000, 30), (30_000, 20), (100_000, 5))
 
 
-def gate(observer):
-    """Has it opened the window?"""
-    return gate_is_open(observer)
+def gate(analyzer):
+    """Returns whether the analyzer has opened its window."""
+    return gate_is_open(analyzer)
 
 
 def watched(tmp_path, how, *options):
-    """What was advised of a process that uses zero-copy, as text, and as JSON."""
+    """Returns the advice about a process that uses zero-copy, as text and as JSON."""
     known, advice = tmp_path / "known.json", tmp_path / "advice.json"
     known.write_text(json.dumps(KNOWN))
     program = tmp_path / "program.py"
@@ -131,30 +131,30 @@ def watched(tmp_path, how, *options):
             PYTHON, program, ADDRESS, receiver.port, json.dumps(WANTED), how) as target:
         assert target.stdout.readline() == "ready\n"
         with start(ANALYZE, "advise", "--pid", target.pid, "--watch", 300, "--path", known, "--json",
-                   advice, *options) as observer:
-            assert eventually(lambda: gate(observer))
+                   advice, *options) as analyzer:
+            assert eventually(lambda: gate(analyzer))
             target.stdin.write("go\n")
             target.stdin.flush()
-            heard = int(target.stdout.readline())
-            yield observer
+            completions = int(target.stdout.readline())
+            yield analyzer
             target.communicate("end\n", timeout=PATIENCE_S)
-            text, errors = observer.communicate(timeout=PATIENCE_S)
-    yield heard, " ".join(text.split()), json.loads(advice.read_text()), errors
+            text, errors = analyzer.communicate(timeout=PATIENCE_S)
+    yield completions, " ".join(text.split()), json.loads(advice.read_text()), errors
 
 
-@pytest.mark.parametrize("how", ["hear", "do not"])
+@pytest.mark.parametrize("how", ["read", "do not"])
 def test_of_a_zero_copy_program_each_size_class_is_counted(how, tmp_path):
-    _, (heard, text, advice, errors) = watched(tmp_path, how)
+    _, (completions, text, advice, errors) = watched(tmp_path, how)
     assert not errors and not advice["interrupted"]
     counts = collections.Counter(dict(WANTED))
     assert seen(advice, "zerocopy_") == classes(counts.elements()), text
-    asked = sum(counts.values())
+    requested = sum(counts.values())
     found = {finding["code"]: finding for finding in advice["program"]["findings"]}
-    assert heard == (asked if how == "hear" else 0)
-    assert {code for code in found if code.startswith("queue_")} == (set() if heard else {"queue_never_read"})
-    if not heard:
-        never = found["queue_never_read"]  # of one socket, or where sockets are not counted of all sends
-        assert never["count"] == never["total"] and never["evidence"].get("completions", never["total"]) == asked
+    assert completions == (requested if how == "read" else 0)
+    assert {code for code in found if code.startswith("queue_")} == (set() if completions else {"queue_never_read"})
+    if not completions:
+        never = found["queue_never_read"]  # of one socket, or where the sends of sockets are not counted
+        assert never["count"] == never["total"] and never["evidence"].get("completions", never["total"]) == requested
     cause = CAUSE.split(":")[0]
     if cause == "-":
         assert advice["program"]["copied"] == 0
@@ -162,24 +162,24 @@ def test_of_a_zero_copy_program_each_size_class_is_counted(how, tmp_path):
                                "than 8K") or text.startswith("Send 70 of its 95")
     else:
         copied = found[f"copied_{cause}"]
-        assert advice["program"]["copied"] == 1 and copied["count"] == copied["total"] == asked
+        assert advice["program"]["copied"] == 1 and copied["count"] == copied["total"] == requested
         assert text.startswith("All 95 zero-copy sends were copied" if copied["removable"] else
                                "On this path, send without MSG_ZEROCOPY")
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM], ids=lambda sig: sig.name)
 def test_an_interrupt_ends_the_watch_with_what_was_seen(ending, tmp_path):
-    steps = watched(tmp_path, "hear")
-    observer = next(steps)
-    if ending == signal.SIGINT:  # of a terminal: all hear of it
-        with open(f"/proc/{observer.pid}/task/{observer.pid}/children", encoding="ascii") as children:
+    steps = watched(tmp_path, "read")
+    analyzer = next(steps)
+    if ending == signal.SIGINT:  # a terminal's interrupt reaches all
+        with open(f"/proc/{analyzer.pid}/task/{analyzer.pid}/children", encoding="ascii") as children:
             os.kill(int(children.read()), ending)
-    observer.send_signal(ending)
+    analyzer.send_signal(ending)
     _, _, advice, _ = next(steps)
-    assert observer.returncode == -ending and advice["interrupted"]
-    (asked,) = {finding["total"] for finding in advice["program"]["findings"] if finding["severity"] == "cost"} or {
+    assert analyzer.returncode == -ending and advice["interrupted"]
+    (requested,) = {finding["total"] for finding in advice["program"]["findings"] if finding["severity"] == "cost"} or {
         sum(count for _, count in WANTED)}
-    assert asked == sum(count for _, count in WANTED)
+    assert requested == sum(count for _, count in WANTED)
 
 
 @pytest.mark.parametrize("args,status,words", [

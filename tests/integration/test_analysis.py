@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What ./analyze hands over to Python runs unprivileged, from where the program is."""
+"""Tests that ./analyze runs Python unprivileged, from the program's own folder."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import pytest
 from conftest import ANALYZE, ROOT, run
 
 NOBODY = 65534
-# Tells who it is, instead of what analysis/ does.
+# Replaces analysis/: prints its user, arguments and environment.
 TELLS = """import json, os, sys
 status = dict(line.split(":", 1) for line in open("/proc/self/status"))
 print(json.dumps({"uid": os.getuid(), "groups": os.getgroups(), "argv": sys.argv[1:],
@@ -22,7 +22,7 @@ print(json.dumps({"uid": os.getuid(), "groups": os.getgroups(), "argv": sys.argv
 
 @pytest.fixture
 def place():
-    """The program with another analysis/ beside it, where everybody may read."""
+    """Copies the program beside another analysis/, where everybody may read."""
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         shutil.copy(ANALYZE, folder)
@@ -32,7 +32,7 @@ def place():
         yield pathlib.Path(folder)
 
 
-def told(place, *arguments, **kwargs):
+def run_front(place, *arguments, **kwargs):
     result = run(place / "analyze", *arguments, **kwargs)
     assert result.returncode == 0, result.stderr
     return json.loads(result.stdout)
@@ -40,34 +40,34 @@ def told(place, *arguments, **kwargs):
 
 @pytest.mark.parametrize("command", ("table", "compare", "report"))
 def test_no_capability_is_left(place, command):
-    found = told(place, command, "--json", "x y", "-")
+    found = run_front(place, command, "--json", "x y", "-")
     assert found["argv"] == [command, "--json", "x y", "-"]
     assert found["capabilities"] == [0, 0, 0]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def test_by_sudo_it_is_the_user_who_called(place):
-    found = told(place, "table", "x", env={**os.environ, "SUDO_UID": str(NOBODY),
+    found = run_front(place, "table", "x", env={**os.environ, "SUDO_UID": str(NOBODY),
                                            "SUDO_GID": str(NOBODY)})
     assert (found["uid"], found["capabilities"]) == (NOBODY, [0, 0, 0])
     assert 0 not in found["groups"]
 
 
-def test_modules_of_the_user_s_folder_are_not_taken(place, tmp_path):
+def test_modules_of_the_user_s_folder_are_not_loaded(place, tmp_path):
     (tmp_path / "analysis").mkdir()
     (tmp_path / "analysis/__init__.py").write_text("raise SystemExit('the wrong one')")
     (tmp_path / "json.py").write_text("raise SystemExit('the wrong one')")
-    assert told(place, "table", cwd=tmp_path)["here"].startswith(str(place))
+    assert run_front(place, "table", cwd=tmp_path)["here"].startswith(str(place))
 
 
-def test_without_its_parts_one_line_says_so(place):
+def test_without_its_parts_one_line_reports_it(place):
     shutil.rmtree(place / "analysis")
     result = run(place / "analyze", "table", "x")
     assert (result.returncode, result.stdout) == (3, "")
     assert result.stderr.count("\n") == 1 and "analysis/__main__.py is missing" in result.stderr
 
 
-def test_installed_without_its_libraries_it_says_how_to_have_them(tmp_path):
+def test_installed_without_its_libraries_it_prints_how_to_get_them(tmp_path):
     made = run("make", "-s", "install", f"DESTDIR={tmp_path}", "PREFIX=/opt", cwd=ROOT)
     assert made.returncode == 0, made.stderr
     result = run(tmp_path / "opt/bin/sendpath", "table", "x")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Who attacks loadgen serve: strangers without the key, a log that nobody reads, a relay between both ends."""
+"""Attacks on loadgen serve: clients without the key, a log that nobody reads, a relay between both ends."""
 
 import contextlib
 import os
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("untouched")
 
 SENDERS = 3
 
-# Connects to a port, again and again, and does there what its second argument says.
+# Connects to a port, again and again, and runs its second argument on each connection.
 STRANGER = """
 import socket, sys, time
 hello = bytes.fromhex(sys.argv[3])
@@ -32,7 +32,7 @@ def repeat():
     s = connect()
     while True:
         s.sendall(hello)
-def ask():
+def request():
     connections.append(connect())
     connections[-1].sendall(hello)
 def drip():
@@ -63,13 +63,13 @@ def strangers(there, does, count=1):
 
 
 def end(there):
-    """By a signal, whoever is there."""
+    """Ends the server by a signal, whichever clients are connected."""
     there.process.send_signal(signal.SIGTERM)
     assert there.process.wait(PATIENCE_S) == -signal.SIGTERM
 
 
-@pytest.mark.parametrize("does,count", [("repeat", 2), ("ask", 2), ("drip", 2)])
-def test_strangers_keep_no_sender_out(does, count, key):  # noqa: F811
+@pytest.mark.parametrize("does,count", [("repeat", 2), ("request", 2), ("drip", 2)])
+def test_strangers_exclude_no_sender(does, count, key):  # noqa: F811
     with Serve("--key", key) as there, strangers(there, does, count):
         for _ in range(SENDERS):
             assert measure(there.peer, "--key", key, "--messages", 5)["messages"] == 5
@@ -78,7 +78,7 @@ def test_strangers_keep_no_sender_out(does, count, key):  # noqa: F811
 
 
 def test_the_time_of_a_stranger_begins_once(key):  # noqa: F811
-    """What it sends does not begin it anew: it ends no later than that of one who connects meanwhile."""
+    """Sending does not renew a client's time: it ends no later than that of one that connects meanwhile."""
     data = hello(CONTROL)
     with Serve("--key", key) as there, there.connect() as first:
         for i in range(0, len(data), 16):
@@ -97,19 +97,19 @@ def test_a_stranger_is_challenged_once(key):  # noqa: F811
         s.sendall(hello(CONTROL))
         assert answer(s)[0] == CHALLENGE
         s.sendall(hello(CONTROL))
-        assert answer(s)[::2] == (REFUSED, "it asks twice")
+        assert answer(s)[::2] == (REFUSED, "it sent CONTROL twice")
         assert ended(s)
 
 
 # Logs that nobody reads
 
 def unread(kind):
-    """Both ends of what is full: the second takes not one byte more."""
+    """Returns both ends of something full: the second accepts not one more byte."""
     if kind == "socket":
         ours, theirs = (s.detach() for s in socket.socketpair())
     else:
         ours, theirs = pty.openpty() if kind == "terminal" else os.pipe()
-    # The descriptor must stay a blocking one, and so must the file that it shares with the server.
+    # The descriptor must stay blocking, and so must the file that it shares with the server.
     if kind == "socket":
         with socket.socket(fileno=os.dup(theirs)) as s, contextlib.suppress(BlockingIOError):
             while True:
@@ -137,7 +137,7 @@ def read_log(fd, log):
 
 
 @pytest.mark.parametrize("kind", ["pipe", "terminal", "socket"])
-def test_a_log_that_nobody_reads_holds_nobody_up(kind):
+def test_an_unread_log_delays_nobody(kind):
     ours, theirs = unread(kind)
     log = bytearray()
     with Serve(stderr=theirs) as there:
@@ -148,20 +148,20 @@ def test_a_log_that_nobody_reads_holds_nobody_up(kind):
         visit(there)
         reader = threading.Thread(target=read_log, args=(ours, log))
         reader.start()
-        assert eventually(lambda: b"left out" in log)  # by itself
+        assert eventually(lambda: b"left out" in log)  # without another event
         for _ in range(15):
             visit(there)
         end(there)
         reader.join()
     lines = log.decode().replace("\r", "").lstrip("x").splitlines()
     counts = [re.match(r"loadgen: (\d+) more lines were left out", line) for line in lines]
-    said = sum(count is None for count in counts)
-    assert said < 30, lines
-    assert said + sum(int(count[1]) for count in counts if count) == 30 + 2 + 1 + 15, lines
+    printed = sum(count is None for count in counts)
+    assert printed < 30, lines
+    assert printed + sum(int(count[1]) for count in counts if count) == 30 + 2 + 1 + 15, lines
 
 
 @pytest.mark.parametrize("kind", ["pipe", "terminal", "socket"])
-def test_a_log_that_nobody_reads_does_not_keep_it_from_ending(kind):
+def test_an_unread_log_does_not_keep_it_from_ending(kind):
     ours, theirs = unread(kind)
     with Serve(stderr=theirs) as there:
         os.close(theirs)
@@ -174,9 +174,8 @@ def test_a_log_that_nobody_reads_does_not_keep_it_from_ending(kind):
 # A relay
 
 class Relay(Listening):
-    """Between a sender and serve: passes on what both say, as change() makes it. change() is given
-    the connection's number, whether it is the sender's, and the bytes; what it returns goes on,
-    and None ends that connection."""
+    """Relays between a sender and serve. change() gets the connection's number, whether the bytes come from the
+    sender, and the bytes; it returns the bytes to pass on, or None to end that connection."""
 
     def __init__(self, there, change=lambda number, sends, data: data):
         self.there, self.change, self.pairs = there, change, []
@@ -201,12 +200,12 @@ class Relay(Listening):
         super().__exit__()
         for s in sum(self.pairs, ()):
             with contextlib.suppress(OSError):
-                s.shutdown(socket.SHUT_RDWR)  # closing alone leaves a thread in recv, and the connection
+                s.shutdown(socket.SHUT_RDWR)  # close() would leave a thread in recv, and the connection open
             s.close()
 
 
 def fails(peer, *args):
-    """The one line of a sender that cannot."""
+    """Returns the one line of a sender that fails."""
     result = send(peer, "--messages", 20, *args)
     assert result.returncode == 1 and len(result.stderr.splitlines()) == 1, result.stderr
     return result.stderr
@@ -233,11 +232,11 @@ def test_a_relay_cannot_change_the_load(byte, words, key):  # noqa: F811
 
 
 def test_a_relay_cannot_take_over_the_session(key):  # noqa: F811
-    """It has heard all that was said, and has the connection."""
-    said, accepted, done = [], threading.Event(), threading.Event()
+    """The relay has read all messages, and has the connection."""
+    messages, accepted, done = [], threading.Event(), threading.Event()
 
     def change(number, sends, data):
-        said.append(data)
+        messages.append(data)
         if kind_of(data) != ACCEPTED:
             return data
         accepted.set()
@@ -248,12 +247,12 @@ def test_a_relay_cannot_take_over_the_session(key):  # noqa: F811
         job = threading.Thread(target=send, args=(relay.peer, "--key", key))
         job.start()
         assert accepted.wait(PATIENCE_S)
-        for secret in {data[SIGNED:] for data in said}:
+        for secret in {data[SIGNED:] for data in messages}:
             for words in ({"sign": secret}, {"secret": secret}):
                 with there.connect() as s:
                     s.sendall(hello(DATA, slot=0, **words))
                     assert answer(s)[::2] == (REFUSED, "no such session")
-        relay.pairs[0][1].sendall(message(said[-1][SIGNED:], STATE))
+        relay.pairs[0][1].sendall(message(messages[-1][SIGNED:], STATE))
         assert ended(relay.pairs[0][1])
         done.set()
         job.join()
@@ -281,7 +280,7 @@ def test_a_relay_cannot_answer_for_the_receiver(sends, how, key):  # noqa: F811
 
 
 def test_a_relay_cannot_receive_the_load(key):  # noqa: F811
-    """It answers what introduces a connection, by what was answered before."""
+    """The relay answers what introduces a connection with an earlier answer."""
     accepted = []
 
     def change(number, sends, data):
@@ -298,14 +297,14 @@ def test_a_relay_cannot_receive_the_load(key):  # noqa: F811
 
 # Both ends have to prove themselves
 
-def test_who_has_a_key_sends_to_nobody_without(key):  # noqa: F811
+def test_a_sender_with_a_key_refuses_a_receiver_without(key):  # noqa: F811
     with Serve() as there:
-        assert "it asks for no key" in fails(there.peer, "--key", key)
+        assert "it requires no key" in fails(there.peer, "--key", key)
         assert measure(there.peer, "--messages", 5)["messages"] == 5
 
 
 class Stage(Impostor):
-    """Answers with one of these after another."""
+    """Answers with one of these messages after another."""
 
     def begin(self, s):
         self.kept.append(s)
@@ -315,29 +314,29 @@ class Stage(Impostor):
 
 
 def recorded(there, key):  # noqa: F811
-    """All hellos of a session, by their kind."""
-    said = {}
+    """Returns all messages that begin a session or connection, by type."""
+    messages = {}
 
     def change(number, sends, data):
-        said.setdefault(kind_of(data), data)
+        messages.setdefault(kind_of(data), data)
         return data
 
     with Relay(there, change) as relay:
         measure(relay.peer, "--key", key, "--messages", 5)
-    return said
+    return messages
 
 
 def test_a_receiver_has_to_prove_itself(key):  # noqa: F811
     with Serve("--key", key) as there:
-        said = recorded(there, key)
-    for accepted in (said[ACCEPTED], hello(ACCEPTED, slot=1), hello(ACCEPTED, sign=bytes(32))):
-        with Stage([said[CHALLENGE], accepted]) as impostor:
+        messages = recorded(there, key)
+    for accepted in (messages[ACCEPTED], hello(ACCEPTED, slot=1), hello(ACCEPTED, sign=bytes(32))):
+        with Stage([messages[CHALLENGE], accepted]) as impostor:
             assert "has not proved that it knows the --key" in fails(impostor.peer, "--key", key)
 
 
-def refusal(there, said):
+def refusal(there, data):
     with there.connect() as s:
-        s.sendall(said)
+        s.sendall(data)
         kind, _, why = answer(s)
     assert kind == REFUSED
     return why
@@ -345,17 +344,17 @@ def refusal(there, said):
 
 def test_what_was_recorded_proves_nothing(key):  # noqa: F811
     with Serve("--key", key) as there:
-        said = recorded(there, key)
+        messages = recorded(there, key)
         with there.connect() as s:
-            s.sendall(said[CONTROL])
+            s.sendall(messages[CONTROL])
             assert answer(s)[0] == CHALLENGE
-            s.sendall(said[PROOF])
+            s.sendall(messages[PROOF])
             assert answer(s)[::2] == (REFUSED, "it has another --key")
-        # Until the session that it belonged to has ended, its place is taken.
-        assert eventually(lambda: refusal(there, said[DATA]) == "no such session")
+        # Waits until the recorded session has ended, and its entry is free.
+        assert eventually(lambda: refusal(there, messages[DATA]) == "no such session")
 
 
-def test_messages_come_once():
+def test_messages_are_accepted_once():
     with Serve() as there, session(there) as (s, secret):
         s.sendall(message(secret, CPU_TIME) * 2)
         s.recv(4096)
@@ -363,10 +362,10 @@ def test_messages_come_once():
     assert "is done: Protocol error" in there.log
 
 
-def test_older_versions_are_told():
+def test_older_versions_get_a_reply():
     with Serve() as there, there.connect() as s:
         s.sendall(hello(CONTROL, version=VERSION - 1))
-        assert answer(s)[::2] == (REFUSED, f"it speaks version {VERSION - 1}, this program {VERSION}")
+        assert answer(s)[::2] == (REFUSED, f"it has version {VERSION - 1}, this program {VERSION}")
         assert ended(s)
     with Impostor(hello(REFUSED, version=VERSION - 1)) as there:
-        assert f"it speaks version {VERSION - 1}, this program {VERSION}" in fails(there.peer)
+        assert f"it has version {VERSION - 1}, this program {VERSION}" in fails(there.peer)

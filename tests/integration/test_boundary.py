@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Engine, front, load and COMMAND end at any moment: nothing is left, and the status says how it was."""
+"""Engine, front, load and COMMAND may end at any moment: nothing is left, and the status shows how."""
 
 import contextlib
 import fcntl
@@ -32,7 +32,7 @@ def descendants(pid):
 
 
 def has_programs(pid):
-    """Probes, and the look-up of symbols, have one program at a time."""
+    """Returns whether it holds several BPF programs; probes, and the look-up of symbols, hold one at a time."""
     with contextlib.suppress(OSError):
         return sum("bpf-prog" in os.readlink(fd) for fd in pathlib.Path(f"/proc/{pid}/fd").iterdir()) > 1
     return False
@@ -45,7 +45,7 @@ def waits_to_write(pid):
 
 
 def full_pipe():
-    """Its reader's and its writer's end; it takes nothing more."""
+    """Returns the reader's and the writer's end of a pipe that accepts nothing more."""
     reader, writer = os.pipe()
     fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
     os.write(writer, b"x" * PIPE_BYTES)
@@ -53,14 +53,14 @@ def full_pipe():
 
 
 class Job(Child):
-    """Owns a terminal that signals can come from. Standard output is a pipe that nobody reads."""
+    """Owns a terminal that can send signals. Standard output is a pipe that nobody reads."""
 
     def __init__(self, *words, **options):
         self.ours, theirs = os.openpty()
         self.out = None
         if "stdout" not in options:
             self.out, options["stdout"] = full_pipe()
-        self.known = set()
+        self.descendants = set()
 
         def own_terminal():
             os.setsid()
@@ -79,30 +79,30 @@ class Job(Child):
                 os.close(fd)
 
     def awaits(self, condition):
-        """Until it holds; whoever descends from the process by then is known."""
+        """Waits for a condition; notes all descendants of the process at that time."""
         assert eventually(lambda: self.poll() is not None or condition(self.pid)), "waited in vain"
         assert self.poll() is None, self.stderr.read()
-        self.known = set(descendants(self.pid))
+        self.descendants = set(descendants(self.pid))
         return self
 
     def type(self, key):
         os.write(self.ours, key)
 
     def ends(self):
-        """Its standard error, and status; nobody that descended from it is left."""
+        """Waits for its end; returns standard error and status. None of its descendants may be left."""
         try:
             status = self.wait(PATIENCE_S)
-            assert eventually(lambda: all(state(pid) in "XZ" for pid in self.known), 10), [
-                pathlib.Path(f"/proc/{pid}/cmdline").read_bytes() for pid in self.known
+            assert eventually(lambda: all(state(pid) in "XZ" for pid in self.descendants), 10), [
+                pathlib.Path(f"/proc/{pid}/cmdline").read_bytes() for pid in self.descendants
                 if state(pid) not in "XZ"]
         finally:
-            for pid in self.known:
+            for pid in self.descendants:
                 if state(pid) not in "XZ":
                     os.kill(pid, KILL)
         return self.stderr.read(), status
 
 
-# At a rate: sends go on until it ends, and leave the CPUs to the other tests.
+# A fixed rate: sends continue until it ends, and leave the CPUs to the other tests.
 LOAD = ANALYZE, "--variant", "zerocopy", "--rate", 1000, "--duration", 60, "--warmup", 0
 
 
@@ -129,7 +129,7 @@ def several_runs(folder):
 
 
 MANY = "--messages", 20, "--warmup", 0, "--repeat", 1000
-# Words of the program with a folder of the test's, and what the moment is told by.
+# Arguments of the program with a folder of the test's, and the condition that shows the moment.
 MOMENTS = {
     "before Python": (lambda _: LOAD, lambda _: children),
     "loading": (lambda _: LOAD, lambda _: has_programs),
@@ -150,7 +150,7 @@ ALL = pytest.mark.parametrize("moment", MOMENTS)
 
 
 def whole_records(folder):
-    """What was written is whole, and there is nothing beside it."""
+    """Asserts that all records are complete, and that the folder has no other file."""
     out = folder / "out"
     files = [out] if out.is_file() else sorted(out.iterdir()) if out.exists() else []
     assert {path.name for path in files} <= {"out", "plan.json", "runs.jsonl", "comparisons.json"}
@@ -162,7 +162,7 @@ def whole_records(folder):
 
 
 def own_lines(errors):
-    """Beside those of a sweep's progress, and an observed command's report."""
+    """Returns the program's own lines: not a sweep's progress, nor an observed command's report."""
     return [line for line in errors.splitlines() if line.startswith("analyze: ")]
 
 
@@ -172,7 +172,7 @@ def at(moment, folder):
 
 
 def expected(moment, sig):
-    """Of an observed command its own status, once it is let run."""
+    """Returns the expected status: an observed command's own, once it runs."""
     return 128 + sig if moment.startswith("command") else -sig
 
 
@@ -180,8 +180,8 @@ def expected(moment, sig):
 def test_the_engine_is_killed(moment, tmp_path):
     with at(moment, tmp_path) as job:
         job.kill()
-        if moment == "command":  # it is the user's: it goes on, as under time
-            job.known = {pid for pid in job.known if not descends_to_sleep(pid)}
+        if moment == "command":  # the user's command continues, as under time
+            job.descendants = {pid for pid in job.descendants if not descends_to_sleep(pid)}
         _, status = job.ends()
     assert status == -KILL
     whole_records(tmp_path)
@@ -197,7 +197,7 @@ def descends_to_sleep(pid):
 
 @pytest.mark.slow
 @ALL
-def test_the_engine_is_told_to_end(moment, tmp_path):
+def test_the_engine_gets_sigterm(moment, tmp_path):
     with at(moment, tmp_path) as job:
         job.terminate()
         errors, status = job.ends()
@@ -219,7 +219,7 @@ def test_control_c_ends_all_of_it(moment, tmp_path):
 @ALL
 def test_the_front_is_killed(moment, tmp_path):
     with at(moment, tmp_path) as job:
-        fronts = [pid for pid in job.known if pid == front_of(job.pid)] or sorted(job.known)[:1]
+        fronts = [pid for pid in job.descendants if pid == front_of(job.pid)] or sorted(job.descendants)[:1]
         os.kill(fronts[0], KILL)
         errors, status = job.ends()
     assert status == 1
@@ -258,7 +258,7 @@ def test_nohup_keeps_it_going(tmp_path):
 
 
 @pytest.mark.parametrize("sig", [KILL, TERM, signal.SIGHUP, signal.SIGQUIT])
-def test_a_load_that_is_killed_is_said(sig):
+def test_a_load_that_is_killed_is_reported(sig):
     with Job(*LOAD, stdout=subprocess.DEVNULL).awaits(load_sends) as job:
         os.kill(descend(job.pid, 1)[0], sig)
         errors, status = job.ends()
@@ -277,8 +277,8 @@ def test_a_command_that_is_killed_has_its_own_status(moment, sig, tmp_path):
     assert status == 128 + sig, errors
 
 
-def test_a_second_control_c_ends_at_once_whoever_does_not_read():
-    """The first closes the window, whose last line and report nobody reads."""
+def test_a_second_control_c_ends_at_once_without_a_reader():
+    """The first Ctrl-C closes the window, whose last line and report nobody reads."""
     with Job(*LOAD, "--interval", 0.1).awaits(load_sends) as job:
         job.type(b"\x03")
         job.awaits(lambda pid: waits_to_write(front_of(pid)))
@@ -291,7 +291,7 @@ def test_a_second_control_c_ends_at_once_whoever_does_not_read():
     ("--variant", "twocopy", "--messages", 10), ("--", "true"),
     ("advise", "--budget", 1)], ids=["load", "command", "advise"])
 @pytest.mark.parametrize("how", ["terminal", "engine"])
-def test_one_signal_ends_a_report_that_nobody_reads(words, how):
+def test_one_signal_ends_an_unread_report(words, how):
     # A command's report goes to standard error.
     with Job("sh", "-c", 'exec "$@" 2>&1', "sh", ANALYZE, *words).awaits(
             lambda pid: waits_to_write(front_of(pid))) as job:
@@ -311,8 +311,8 @@ def test_what_was_measured_is_reported_when_the_engine_is_killed(tmp_path):
     assert [check(json.loads(line)) for line in out.read_text().splitlines()]
 
 
-def test_a_record_that_nobody_reads_is_whole(tmp_path):
-    """A signal while it is written waits for its reader; a second one does not."""
+def test_an_unread_record_is_complete(tmp_path):
+    """A signal during the write waits for the reader; a second one does not."""
     os.mkfifo(tmp_path / "fifo")
     reader = os.open(tmp_path / "fifo", os.O_RDONLY | os.O_NONBLOCK)
     fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
@@ -334,8 +334,8 @@ def drain(reader):
     return text[PIPE_BYTES:].decode()
 
 
-def test_a_reader_that_does_not_read_delays_no_window(tmp_path):
-    """The lines that had no room are in the last one; the reader reads after the window alone."""
+def test_an_absent_reader_delays_no_window(tmp_path):
+    """The lines that did not fit are part of the last one; the reader reads only after the window."""
     path = tmp_path / "records"
     with Job(ANALYZE, "--variant", "zerocopy", "--duration", 2, "--warmup", 0, "--interval", 0.1,
              "--json", path) as job:
@@ -350,7 +350,7 @@ def test_a_reader_that_does_not_read_delays_no_window(tmp_path):
 
 
 def test_a_stopped_front_delays_no_window():
-    """Nor do lines that it did not read fill the socket."""
+    """Lines that the front does not read do not fill the socket."""
     with Job(*LOAD[:-3], 3, *LOAD[-2:], "--interval", 0.1, "--json", "-").awaits(load_sends) as job:
         front, load = front_of(job.pid), descend(job.pid, 1)[0]
         os.kill(front, signal.SIGSTOP)
@@ -367,7 +367,7 @@ WORDS = "--variant", "twocopy", "--messages", 10, "--warmup", 0
 
 @pytest.fixture
 def planted(tmp_path):
-    """A folder of modules that say so when they are run."""
+    """A folder of modules that print a message when they run."""
     for name in "json", "os", "typing", "select", "text/__init__", "front/__init__", "sitecustomize":
         path = tmp_path / "planted" / f"{name}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -424,14 +424,14 @@ def test_a_full_standard_error_leaves_the_status(tmp_path):
     assert done.returncode == 0 and "2 of 2 runs measured" in done.stdout
 
 
-def test_a_full_output_of_raw_lines_is_said():
+def test_a_full_output_of_raw_lines_is_reported():
     done = run("sh", "-c", 'exec "$@" > /dev/full', "sh", ANALYZE, *WORDS, "--raw")
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1 and "standard output" in done.stderr
 
 
 def in_namespace(script, *words, **options):
-    """With the script's mounts, that this process alone sees."""
+    """Runs the script in a mount namespace of its own."""
     done = run("unshare", "-m", "sh", "-c", f'{script} || exit 77; exec "$@"', "sh", *words, **options)
     if done.returncode == 77 or "unshare:" in done.stderr:
         pytest.skip(f"no mount namespace of our own here: {done.stderr.strip()}")

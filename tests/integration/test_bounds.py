@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A run ends in its time and keeps to its memory, whatever stands still or does not read."""
+"""Tests that a run ends in time and keeps to its memory, even if a process stops or does not read."""
 
 import contextlib
 import fcntl
@@ -49,7 +49,7 @@ def slow():
 
 
 def sends(pid):
-    """Does data of one of its sockets wait for the other end?"""
+    """Returns whether data of one of its sockets wait for the other end."""
     own = set()
     for fd in os.listdir(f"/proc/{pid}/fd"):
         with contextlib.suppress(FileNotFoundError):
@@ -69,7 +69,7 @@ def test_it_ends_soon_after_a_signal():
 
 
 def test_the_second_signal_ends_it_at_once():
-    """The other end stands still, so that the first has it wait."""
+    """The other end is stopped, so the first signal waits for it."""
     with slow() as job:
         assert eventually(lambda: sends(job.pid))
         receiver = only(descend(job.pid, 1))
@@ -91,7 +91,7 @@ def pending(pid, number):
 
 @pytest.mark.parametrize("options", [(), ("--rcvlowat", "64K", "--threads", "16")])
 def test_a_receiver_that_was_stopped_ends_the_run(options):
-    """Each thread would ask it for something at its end."""
+    """Each thread would send the receiver a request at its end."""
     with Child([LOADGEN, "--variant", "twocopy", "--duration", "60", "--warmup", "0", *options],
                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                text=True) as job:
@@ -123,7 +123,7 @@ def test_a_sender_that_was_stopped_ends_the_run():
 
 
 @needs_bpf
-def test_lines_that_nobody_reads_do_not_hold_it(tmp_path):
+def test_unread_lines_do_not_block_it(tmp_path):
     reader, writer = os.pipe()
     size = fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
     os.write(writer, b"-" * size)
@@ -159,7 +159,7 @@ def test_memory_is_summed_before_it_is_taken(more):
 
 @pytest.mark.parametrize("who", ["others", "none"])
 def test_strangers_are_not_served(who):
-    """A stranger's connection is closed without a word, counted, and no answer of the load's."""
+    """A stranger's connection is closed without an answer, and counted, but not as an answer of the load."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     with Child([LOADGEN, "--workload", "procinfo", "--connections", "4", "--duration", "2",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""--by: sends told apart, each group as its sender counted, all together as the whole."""
+"""Tests --by: each group has the counts of its sender, and the groups add up to the whole."""
 
 import contextlib
 import json
@@ -17,7 +17,7 @@ SENDS = min(1000, CALLS // 10)
 
 
 def observe(*args, **kwargs):
-    """The record of a command, and what it wrote itself."""
+    """Returns the record of a command, and the command's own output."""
     result = analyze("--json", "-", *args, **kwargs)
     assert result.returncode == 0, result.stderr
     *own, last = result.stdout.splitlines()
@@ -25,7 +25,7 @@ def observe(*args, **kwargs):
 
 
 def all_at_once(*commands):
-    """One command that runs several and waits for them all."""
+    """Returns a command that runs several at once and waits for all."""
     return ["sh", "-c", " & ".join(" ".join(c) for c in commands) + " & wait"]
 
 
@@ -81,7 +81,7 @@ def test_groups_add_up_to_the_whole(by, mechanism, untouched):
 
 
 def test_each_process_as_it_counted(untouched):
-    """Told apart by their sizes, which no two share."""
+    """Sizes distinguish the processes: no two share one."""
     sizes = {1000 * (i + 1): SENDS + 10 * i for i in range(4)}
     with Receiver() as receiver:
         record, _ = observe("--by", "process", "--", *all_at_once(
@@ -97,7 +97,7 @@ def test_each_process_as_it_counted(untouched):
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("by", ["sendmsg", "sendmmsg", "send"])
 def test_peers_of_zero_copy_sends(by, mechanism, untouched):
-    """Without --by, too, and each as its sender counted."""
+    """Also without --by: each peer has the counts of its sender."""
     counts = {"127.0.0.1": SENDS, "::1": SENDS // 2}
     with contextlib.ExitStack() as stack:
         receivers = [stack.enter_context(Receiver(address)) for address in counts]
@@ -106,7 +106,7 @@ def test_peers_of_zero_copy_sends(by, mechanism, untouched):
         ports = {r.address: r.port for r in receivers}
     assert record["by"] is None
     if by == "sendmmsg" and "sees sendto, sendmsg" in reason(record, "send"):
-        assert not record["calls"]  # as the plan says
+        assert not record["calls"]  # as the plan warns
         return
     zerocopy = record["zerocopy"]
     assert {p["address"]: p["port"] for p in zerocopy["peers"]} == ports
@@ -119,7 +119,7 @@ def test_peers_of_zero_copy_sends(by, mechanism, untouched):
     assert sum(o["completions"] for o in own) == zerocopy["requests"]
 
 
-def test_what_finds_no_room_is_said_and_stays_in_the_sums(untouched):
+def test_groups_that_find_no_room_are_reported_and_stay_in_the_sums(untouched):
     with contextlib.ExitStack() as stack:
         receivers = [stack.enter_context(Receiver()) for _ in range(5)]
         command = all_at_once(*(r.sender("--sends", 100) for r in receivers))
@@ -148,11 +148,11 @@ def test_a_name_that_would_write_on_the_terminal(untouched):
 
 
 def test_devices_of_several_namespaces(tmp_path, untouched):
-    """Each has a loopback of its own, with the same name and index."""
+    """Each namespace has a loopback of its own, with the same name and index."""
     if not shutil.which("unshare") or run("unshare", "-n", "true").returncode:
         pytest.skip("no network namespace can be made here")
     script = tmp_path / "one.py"
-    # The second is within the first, whose namespace's number is not free before it ends.
+    # The second runs inside the first, so that the number of the first namespace is not reused.
     inside = "ip link set lo up && exec /usr/bin/python3 "
     script.write_text("import os, socket, subprocess, sys\n"
                       "print(os.stat('/proc/self/ns/net').st_ino, flush=True)\n"
@@ -204,7 +204,7 @@ def test_a_load(untouched):
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_copies_without_a_flag_count_in_groups_and_lines(mechanism, tmp_path, untouched):
-    """A device without scatter-gather: all are copies, and how many are flagged is up to chance."""
+    """A device without scatter-gather copies all sends; how many are flagged is chance."""
     path = tmp_path / "record"
     with veth_pair() as (near, far, address), Receiver(address, far) as receiver:
         off = run(*near, "ethtool", "-K", "near0", "sg", "off")
@@ -214,7 +214,7 @@ def test_copies_without_a_flag_count_in_groups_and_lines(mechanism, tmp_path, un
                          *near, *receiver.sender("--sends", 300, "--size", 65536))
     record = check(json.loads(path.read_text()))
     zerocopy = record["zerocopy"]
-    if zerocopy["unflagged"] is None:  # a hook for these is not to be had
+    if zerocopy["unflagged"] is None:  # no hook can see these copies
         assert_adds_up(record)
         return
     assert zerocopy["unflagged"] + zerocopy["flagged"] == zerocopy["copied"], zerocopy

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Why sends were copied: each cause is made to happen, to an independent sender, and the
-record must name it, and nothing else, with the count that the sender knows.
+"""Why sends were copied: each test makes a cause happen to an independent sender. The record must name this cause
+and no other, with the sender's own count.
 
-Most need two real cards, which the lab has (its topology nicpair); what loopback can do
-runs anywhere.
+Most need two real NICs, which the lab has (its topology nicpair); tests on loopback run anywhere.
 """
 
 import contextlib
@@ -29,7 +28,7 @@ PACKETS = PROGRAMS / "packets.bpf.o"
 
 pytestmark = [needs_bpf,
               pytest.mark.parametrize("mechanism", [mechanism for mechanism in MECHANISMS if completes(mechanism)])]
-cards = pytest.mark.skipif(not NICPAIR, reason="needs the lab's topology nicpair")
+nics = pytest.mark.skipif(not NICPAIR, reason="needs the lab's topology nicpair")
 
 
 def do(*command):
@@ -40,7 +39,7 @@ def do(*command):
 
 @contextlib.contextmanager
 def setting(there, back):
-    """A command that changes something, and one that changes it back."""
+    """Runs a command that changes something, and at the end one that changes it back."""
     do(*there.split())
     try:
         yield
@@ -73,7 +72,7 @@ with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) as listen
 
 @contextlib.contextmanager
 def tap_in(where, device):
-    """As tcpdump -i there: promiscuous, unless it listens to any."""
+    """Opens a tap as tcpdump -i does: promiscuous, except on "any"."""
     with Child([*where, "/usr/bin/python3", "-c", TAP, device],
                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as listener:
         assert listener.stdout.readline() == "\n"
@@ -83,14 +82,14 @@ def tap_in(where, device):
 
 @contextlib.contextmanager
 def tap(device):
-    """As tcpdump: a packet socket that gets everything of a device."""
+    """Opens a packet socket that gets all packets of a device, as tcpdump does."""
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL)) as listener:
         listener.bind((device, ETH_P_ALL))
         yield
 
 
 class Observed:
-    """A sender under observation, driven by steps; record and counts are there after the end."""
+    """A sender under observation, driven in steps; record and counts exist after the end."""
 
     def __init__(self, tmp_path, mechanism, command):
         self.file = tmp_path / "record.json"
@@ -128,7 +127,7 @@ def receiver(address=FAR, *options):
 
 
 def observe(tmp_path, mechanism, sends=50, options=(), address=FAR, prefix=(), unread=False):
-    """All sends of one sender in one go: what it counted, and the record."""
+    """Observes all sends of one sender in one step. Returns its counts, and the record."""
     with receiver(address) as there:
         with Observed(tmp_path, mechanism, [*prefix, *there.sender("--steps", *options)]) as seen:
             with stopped(there.process) if unread else contextlib.nullcontext():
@@ -139,7 +138,7 @@ def observe(tmp_path, mechanism, sends=50, options=(), address=FAR, prefix=(), u
 
 @contextlib.contextmanager
 def stopped(process):
-    """It does nothing meanwhile."""
+    """Stops the process by a signal for the block."""
     process.send_signal(signal.SIGSTOP)
     try:
         yield
@@ -148,12 +147,12 @@ def stopped(process):
 
 
 def assert_causes(record, expected):
-    """Exactly these, {(cause, device): sends}, and the arithmetic holds."""
+    """Asserts that the causes are exactly {(cause, device): sends}, and that they add up."""
     seen = record["zerocopy"]
     found = {(row["cause"], row["device"]): row["count"] for row in seen["causes"]}
     assert all(0 <= row["skbs_in_send"] <= row["skbs"] for row in seen["causes"])
     if found != expected and (lossy(record) or record["lost"]["flags"]):
-        # Of a copy that went by unseen only the flag is left.
+        # For an unseen copy, only the flag is known.
         assert {key for key in found if key[0] != "unclassified"} <= set(expected)
         assert set(found) & set(expected) or not expected
         return
@@ -168,11 +167,11 @@ def assert_causes(record, expected):
 
 
 def assert_all(seen, cause, device):
-    """Every send of the observed sender was copied for this."""
+    """Asserts that every send of the observed sender was copied for this cause."""
     assert_causes(seen.record, {(cause, device): seen.counts["sends"]})
 
 
-# What loopback can do.
+# Causes on loopback
 
 def test_loopback(tmp_path, mechanism):
     seen = observe(tmp_path, mechanism, sends=200, address="127.0.0.1")
@@ -181,7 +180,7 @@ def test_loopback(tmp_path, mechanism):
         assert only(seen.record["zerocopy"]["causes"])["skbs_in_send"] > 0
 
 
-def test_two_causes_on_one_socket_are_told_apart(tmp_path, mechanism):
+def test_two_causes_on_one_socket_are_distinguished(tmp_path, mechanism):
     with receiver("127.0.0.1") as there, \
             Observed(tmp_path, mechanism, there.sender("--steps", "--inflight", 1000)) as seen:
         seen.step("send 30")
@@ -204,7 +203,7 @@ def test_without_the_socket_option(tmp_path, mechanism):
 
 @pytest.mark.parametrize("enabled", [True, False])
 def test_sends_without_data_are_not_for_want_of_the_option(enabled, tmp_path, mechanism):
-    """7 of them, and 5 with data, of which the option decides."""
+    """7 sends have no data; the option decides about the other 5."""
     file = tmp_path / "record.json"
     script = ("import socket\n"
               "l = socket.create_server(('127.0.0.1', 0))\n"
@@ -223,7 +222,7 @@ def test_sends_without_data_are_not_for_want_of_the_option(enabled, tmp_path, me
 
 
 def refused(tmp_path, mechanism, cause, errno, **options):
-    """Some are refused, for one reason; the others are completed."""
+    """Asserts that some sends are refused, for one reason, and the others completed."""
     seen = observe(tmp_path, mechanism, **options)
     zerocopy = seen.record["zerocopy"]
     assert seen.counts["failed"] > 0
@@ -235,13 +234,13 @@ def refused(tmp_path, mechanism, cause, errno, **options):
 
 
 def test_optmem(tmp_path, mechanism):
-    """Less than one notification takes."""
+    """The limit is less than one notification takes."""
     with sysctl("net.core.optmem_max", 512):
         seen = refused(tmp_path, mechanism, "optmem", "ENOBUFS", address="127.0.0.1")
 
 
 def test_memlock(tmp_path, mechanism):
-    """A message's pages are more than the user may pin; root may pin as many as it likes."""
+    """A message has more pages than the user may pin; root has no limit."""
     refused(tmp_path, mechanism, "memlock", "ENOBUFS", address="127.0.0.1",
             options=["--size", 100000],
             prefix=["prlimit", "--memlock=65536:65536", "setpriv", "--reuid=65534",
@@ -249,13 +248,13 @@ def test_memlock(tmp_path, mechanism):
 
 
 def test_full_send_buffer(tmp_path, mechanism):
-    """More than a socket takes at once, and no waiting for room."""
+    """A message is larger than the socket's buffer, and the sender does not wait for room."""
     refused(tmp_path, mechanism, "send_buffer_full", "EAGAIN", address="127.0.0.1", unread=True,
             options=["--now", "--size", 4000000, "--inflight", 1000])
 
 
 def test_ktls(tmp_path, mechanism):
-    """It refuses the flag; what sees it depends on the kernel."""
+    """kTLS refuses the flag; which hook sees that depends on the kernel."""
     if run("modprobe", "tls").returncode and not os.path.isdir("/sys/module/tls"):
         pytest.skip("this kernel has no kTLS")
     seen = observe(tmp_path, mechanism, options=["--tls"], address="127.0.0.1")
@@ -270,7 +269,7 @@ def test_ktls(tmp_path, mechanism):
 
 
 def test_two_causes_of_all_copies(tmp_path, mechanism):
-    """Beside a tap there is the receiver on this machine: to end the tap would not help."""
+    """The receiver is on this machine, so closing the tap would not help."""
     with veth_pair() as (near, far, address), Receiver(address, far) as there:
         with tap_in(near, "near0"), \
                 Observed(tmp_path, mechanism, [*near, *there.sender("--steps")]) as seen:
@@ -279,9 +278,9 @@ def test_two_causes_of_all_copies(tmp_path, mechanism):
     assert_causes(seen.record, {("packet_tap", "near0"): 200, ("local_delivery", "far0"): 200})
 
 
-# What takes cards.
+# Causes that need two NICs
 
-@cards
+@nics
 def test_nothing_is_copied(tmp_path, mechanism):
     seen = observe(tmp_path, mechanism, sends=200)
     assert seen.counts["copied"] == 0
@@ -290,16 +289,16 @@ def test_nothing_is_copied(tmp_path, mechanism):
     assert completed == 200 or lossy(seen.record)
 
 
-@cards
+@nics
 def test_packet_tap(tmp_path, mechanism):
     with tap(CARD):
         assert_all(observe(tmp_path, mechanism), "packet_tap", CARD)
 
 
-@cards
-def test_packet_tap_that_the_application_is_not_told_of(tmp_path, mechanism):
-    """Listening to the second half, with a queue that is read at the end: one record, whose
-    flag is that of the first."""
+@nics
+def test_packet_tap_that_the_application_does_not_read_about(tmp_path, mechanism):
+    """Listens to the second half. The queue is read at the end: one notification, with the flag of the first
+    send."""
     with receiver() as there, \
             Observed(tmp_path, mechanism, there.sender("--steps", "--inflight", 1000)) as seen:
         for _ in range(20):
@@ -315,19 +314,19 @@ def test_packet_tap_that_the_application_is_not_told_of(tmp_path, mechanism):
         assert seen.record["zerocopy"]["flagged"] == 20
 
 
-@cards
+@nics
 def test_timestamps(tmp_path, mechanism):
     assert_all(observe(tmp_path, mechanism, options=["--timestamps", "data"]), "tx_timestamp", CARD)
 
 
-@cards
+@nics
 def test_timestamps_alone_copy_nothing(tmp_path, mechanism):
     seen = observe(tmp_path, mechanism, options=["--timestamps", "tsonly"])
     assert_causes(seen.record, {})
 
 
 def test_bytes_that_were_not_accepted_are_not_copied(tmp_path, mechanism):
-    """The kernel's own sum has all that a send requested."""
+    """The kernel's own sum has all bytes that a send requested."""
     seen = observe(tmp_path, mechanism, 30, ["--now", "--size", 4 << 20, "--inflight", 1000], "127.0.0.1",
                    unread=True)
     zerocopy = seen.record["zerocopy"]
@@ -336,7 +335,7 @@ def test_bytes_that_were_not_accepted_are_not_copied(tmp_path, mechanism):
 
 
 def test_notifications_behind_timestamps_count_once(tmp_path, mechanism):
-    """Each read of what is before them has the kernel report the last one again."""
+    """Each read of a timestamp before them makes the kernel report the last notification again."""
     with receiver("127.0.0.1") as there, Observed(tmp_path, mechanism, there.sender(
             "--steps", "--inflight", 1000, "--timestamps", "tsonly")) as seen:
         for _ in range(20):
@@ -347,9 +346,9 @@ def test_notifications_behind_timestamps_count_once(tmp_path, mechanism):
     assert ranges is None or seen.counts["notifications"] <= ranges <= 20
 
 
-@cards
+@nics
 def test_no_scatter_gather(tmp_path, mechanism):
-    """All is copied, whatever the application is told."""
+    """Everything is copied, whatever the application reads."""
     with setting(f"ethtool -K {CARD} sg off", f"ethtool -K {CARD} sg on tso on"):
         seen = observe(tmp_path, mechanism, sends=200, options=["--size", 65536])
     assert_all(seen, "no_scatter_gather", CARD)
@@ -360,7 +359,7 @@ def test_no_scatter_gather(tmp_path, mechanism):
         assert zerocopy["flagged"] < 200
 
 
-@cards
+@nics
 def test_no_checksum_offload(tmp_path, mechanism):
     with setting(f"ethtool -K {CARD} tx off sg on", f"ethtool -K {CARD} tx on sg on tso on"):
         if "scatter-gather: off" in do("ethtool", "-k", CARD):
@@ -370,7 +369,7 @@ def test_no_checksum_offload(tmp_path, mechanism):
 
 @contextlib.contextmanager
 def tunnel(kind, *options):
-    """Devices of that kind on both sides, whose packets go by the cards."""
+    """Creates devices of that kind on both sides, whose packets go through the NICs."""
     for where, here, there, address in ((), NEAR, FAR, "10.5.0.1"), (PEER, FAR, NEAR, "10.5.0.2"):
         do(*where, "ip", "link", "add", "tunnel0", "type", kind, "local", here, "remote", there,
            *options)
@@ -384,7 +383,7 @@ def tunnel(kind, *options):
 
 
 def observe_inside(tmp_path, mechanism, address="10.5.0.2", sends=50):
-    """As observe(), through a tunnel."""
+    """Does the same as observe(), through a tunnel."""
     with Receiver(address, PEER) as there, \
             Observed(tmp_path, mechanism, there.sender("--steps")) as seen:
         seen.step(f"send {sends}")
@@ -392,20 +391,20 @@ def observe_inside(tmp_path, mechanism, address="10.5.0.2", sends=50):
     return seen
 
 
-@cards
+@nics
 @pytest.mark.parametrize("kind", [("vxlan", "id", "5", "dstport", "4789"), ("gre",), ("ipip",)],
                          ids=lambda kind: kind[0])
 def test_tunnel(tmp_path, mechanism, kind):
-    """The card cannot make the checksum inside, though it makes others."""
+    """The NIC cannot compute the inner checksum, though it computes others."""
     with tunnel(*kind):
         seen = observe_inside(tmp_path, mechanism)
     assert_all(seen, "tunnel_checksum", CARD)
     assert "ethtool -K" not in seen.report
 
 
-@cards
+@nics
 def test_wireguard(tmp_path, mechanism):
-    """It encrypts segments, which it has made so that they share nothing."""
+    """WireGuard encrypts segments, which the kernel builds without shared pages."""
     if run("modprobe", "wireguard").returncode:
         pytest.skip("this kernel has no WireGuard")
     keys = {}
@@ -427,7 +426,7 @@ def test_wireguard(tmp_path, mechanism):
         do(*PEER, "ip", "link", "del", "wg0")
     zerocopy = seen.record["zerocopy"]
     if hook(seen.record, "skb copy")["mechanism"] == "tracepoint":
-        # What was not flagged is known not to have left as it was.
+        # Unflagged sends are known to have been changed on the way.
         assert {row["cause"] for row in zerocopy["causes"]} == {"unclassified"}
         assert zerocopy["copied"] + zerocopy["unexplained"] == seen.counts["sends"]
         return
@@ -442,7 +441,7 @@ def test_wireguard(tmp_path, mechanism):
 
 @contextlib.contextmanager
 def bridged():
-    """The card is a bridge's, in namespace middle; the sender reaches it by a veth, near0."""
+    """Puts the NIC into a bridge in namespace middle; the sender reaches it by a veth, near0."""
     middle = ("ip", "-n", "middle")
     do("ip", "netns", "add", "middle")
     try:
@@ -470,7 +469,7 @@ def bridged():
         assert eventually(lambda: not run("ping", "-c1", "-W1", FAR).returncode)
 
 
-@cards
+@nics
 def test_a_bridge_copies_nothing(tmp_path, mechanism):
     with bridged():
         seen = observe(tmp_path, mechanism)
@@ -478,23 +477,23 @@ def test_a_bridge_copies_nothing(tmp_path, mechanism):
     assert seen.record["zerocopy"]["unexplained"] == 0 or lossy(seen.record)
 
 
-@cards
+@nics
 @pytest.mark.parametrize("device", ["port0", "bridge0"])
 def test_a_tap_on_a_bridge(tmp_path, mechanism, device):
-    """What is copied when it comes in here is not delivered here."""
+    """Packets are copied when they arrive here, but not delivered here."""
     with bridged(), tap_in(MIDDLE, device):
         assert_all(observe(tmp_path, mechanism), "packet_tap", device)
 
 
-@cards
+@nics
 def test_a_tap_on_all_devices(tmp_path, mechanism):
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL)):
         assert_all(observe(tmp_path, mechanism), "packet_tap", CARD)
 
 
-@cards
+@nics
 def test_a_mirror(tmp_path, mechanism):
-    """The peer gets the packets themselves."""
+    """The peer receives the original packets."""
     for module in "sch_ingress", "act_mirred", "cls_matchall", "dummy":
         do("modprobe", module)
     with setting("ip link add mirror0 type dummy", "ip link del mirror0"), \
@@ -509,9 +508,9 @@ def test_a_mirror(tmp_path, mechanism):
         assert_causes(seen.record, {})
 
 
-@cards
+@nics
 def test_native_xdp(tmp_path, mechanism):
-    """All is copied, nobody is told."""
+    """Everything is copied, and nothing is flagged."""
     with bridged(), setting(f"ip -n middle link set dev port0 xdpdrv obj {PACKETS} sec xdp",
                             "ip -n middle link set dev port0 xdpdrv off"):
         seen = observe(tmp_path, mechanism, sends=200)
@@ -527,7 +526,7 @@ def test_native_xdp(tmp_path, mechanism):
 
 
 def by_program(seen, cause, device):
-    """Tracepoints do not see what runs there, and in some kernels not before which device."""
+    """Tracepoints do not see these programs, and in some kernels not the device."""
     if hook(seen.record, "skb copy")["mechanism"] == "tracepoint":
         row = only(seen.record["zerocopy"]["causes"])
         assert row["cause"] == "unclassified"
@@ -536,14 +535,14 @@ def by_program(seen, cause, device):
         assert_all(seen, cause, device)
 
 
-@cards
+@nics
 def test_generic_xdp(tmp_path, mechanism):
     with bridged(), setting(f"ip -n middle link set dev port0 xdpgeneric obj {PACKETS} sec xdp",
                             "ip -n middle link set dev port0 xdpgeneric off"):
         by_program(observe(tmp_path, mechanism), "xdp", "port0")
 
 
-@cards
+@nics
 def test_a_program_of_tc(tmp_path, mechanism):
     for module in "sch_ingress", "cls_bpf":
         do("modprobe", module)
@@ -552,15 +551,14 @@ def test_a_program_of_tc(tmp_path, mechanism):
         by_program(observe(tmp_path, mechanism), "tc_program", CARD)
 
 
-@cards
+@nics
 @pytest.mark.parametrize("how", ["--fast-open", "--defer"])
 def test_fast_open(tmp_path, mechanism, how):
-    """What goes with the first packet is copied, and flagged only if nothing was known of the
-    route before."""
+    """Data of the first packet are copied, and flagged only if the route was not known before."""
     def enable(where, value):
         do(*where, "sysctl", "-qw", f"net.ipv4.tcp_fastopen={value}")
 
-    enable((), 0x607)  # both ends, without a cookie, for all that listen
+    enable((), 0x607)  # both ends, without a cookie, for all listeners
     enable(PEER, 0x607)
     try:
         with receiver() as there, \
@@ -581,9 +579,9 @@ def test_fast_open(tmp_path, mechanism, how):
     assert zerocopy["flagged"] == (how == "--fast-open")
 
 
-@cards
+@nics
 def test_ipsec(tmp_path, mechanism):
-    """With a cipher that does nothing: the kernel treats it as any other."""
+    """The cipher does nothing, which the kernel treats like any other."""
     addresses = f"src {NEAR} dst {FAR}"
 
     def there_and_back(verb, where, direction):
@@ -615,9 +613,9 @@ def test_ipsec(tmp_path, mechanism):
         note(seen.record, "ipsec")
 
 
-@cards
+@nics
 def test_signed_segments_without_scatter_gather(tmp_path, mechanism):
-    """TCP-MD5 rules segmentation out, and with it what forces scatter-gather on."""
+    """TCP-MD5 rules out segmentation, and with it the forced scatter-gather."""
     with setting(f"ethtool -K {CARD} sg off", f"ethtool -K {CARD} sg on tso on"), \
             receiver(FAR, "--md5", NEAR) as there, \
             Observed(tmp_path, mechanism, there.sender("--steps", "--md5", FAR)) as seen:
@@ -634,8 +632,8 @@ def retransmitted():
     return int(values[header.index("RetransSegs")])
 
 
-@cards
-def test_optmem_that_notifications_under_way_take(tmp_path, mechanism):
+@nics
+def test_optmem_that_notifications_in_progress_take(tmp_path, mechanism):
     do("modprobe", "sch_netem")
     with setting(f"tc qdisc add dev {CARD} root netem delay 200ms",
                  f"tc qdisc del dev {CARD} root"), sysctl("net.core.optmem_max", 4096):
@@ -643,7 +641,7 @@ def test_optmem_that_notifications_under_way_take(tmp_path, mechanism):
                 options=["--inflight", 1000, "--size", 300000])
 
 
-@cards
+@nics
 def test_loss_and_retransmission_copy_nothing(tmp_path, mechanism):
     do("modprobe", "sch_netem")
     with receiver() as there, Observed(tmp_path, mechanism, there.sender("--steps")) as seen:
@@ -659,9 +657,9 @@ def test_loss_and_retransmission_copy_nothing(tmp_path, mechanism):
     assert_causes(seen.record, {})
 
 
-@cards
+@nics
 def test_a_queueing_discipline_that_changes_packets(tmp_path, mechanism):
-    """Some are corrupted, and for that copied; how many is chance."""
+    """Some packets are corrupted, and copied for it; how many is chance."""
     do("modprobe", "sch_netem")
     with setting(f"tc qdisc add dev {CARD} root netem corrupt 10%",
                  f"tc qdisc del dev {CARD} root"):
@@ -670,7 +668,7 @@ def test_a_queueing_discipline_that_changes_packets(tmp_path, mechanism):
     note(seen.record, "qdisc")
 
 
-@cards
+@nics
 def test_two_sockets_with_a_cause_each(tmp_path, mechanism):
     with receiver() as far, receiver("127.0.0.1") as here, tap(CARD):
         both = " & ".join(" ".join(there.sender("--sends", sends))
@@ -683,12 +681,12 @@ def test_two_sockets_with_a_cause_each(tmp_path, mechanism):
     assert record["zerocopy"]["copied"] == 110 or lossy(record)
 
 
-@cards
-def test_what_cannot_be_told_is_not_guessed(tmp_path, mechanism):
-    """With the kernel's addresses hidden no place has a name."""
+@nics
+def test_a_cause_that_cannot_be_found_is_not_guessed(tmp_path, mechanism):
+    """While the kernel hides addresses, no place has a name."""
     with sysctl("kernel.kptr_restrict", 2), tap(CARD):
         seen = observe(tmp_path, mechanism)
-    if hook(seen.record, "skb copy")["mechanism"] == "tracepoint":  # inferred by no address
+    if hook(seen.record, "skb copy")["mechanism"] == "tracepoint":  # inferred without addresses
         if "coalesced" not in reason(seen.record, "completion"):
             assert_causes(seen.record, {("packet_tap", CARD): 50})
             return
@@ -703,7 +701,7 @@ def test_what_cannot_be_told_is_not_guessed(tmp_path, mechanism):
 @pytest.mark.skipif(os.environ.get("SENDPATH_TOPOLOGY") != "vmxnet3",
                     reason="needs the lab's topology vmxnet3")
 def test_driver(tmp_path, mechanism):
-    """It takes no packet of more than 16 pieces: the head and each page are one."""
+    """The driver accepts packets of at most 16 frags: the head and each page are one."""
     seen = observe(tmp_path, mechanism, options=["--parts", 17, "--size", 1360, "--inflight", 1])
     if hook(seen.record, "skb copy")["mechanism"] == "tracepoint":
         assert_causes(seen.record, {("unclassified", CARD): seen.counts["copied"]})

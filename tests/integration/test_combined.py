@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Options that each could be, and together cannot: refused in one line, by both programs."""
+"""Tests options that are valid alone and contradict each other: both programs refuse them in one line."""
 
 import json
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What zero-copy costs after a send returned: equal to what the programs themselves count."""
+"""Tests what zero-copy costs after a send returned: it equals the programs' own counts."""
 
 import json
 import os
@@ -13,7 +13,7 @@ pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
 
 PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
 
-# A sender that knows nothing of the load generator. It prints what it was told, and what it did.
+# A sender independent of the load generator. It prints its notifications and its sends.
 PROGRAM = """
 import array, errno, fcntl, json, os, resource, select, socket, struct, sys, threading
 
@@ -31,7 +31,7 @@ reader = threading.Thread(target=sink, args=(listener,))
 reader.start()
 s = socket.create_connection(listener.getsockname())
 s.setsockopt(socket.SOL_SOCKET, ZEROCOPY, 1)
-seen = {"sends": 0, "records": 0, "told": 0, "copied": 0, "reads": 0, "empty": 0}
+seen = {"sends": 0, "records": 0, "completions": 0, "copied": 0, "reads": 0, "empty": 0}
 payload = b"x" * int(sys.argv[2])
 
 def send():
@@ -56,14 +56,14 @@ def read_all():
             _, origin, _, code, _, low, high = struct.unpack("IBBBBII", data[:16])
             if origin == 5:
                 seen["records"] += 1
-                seen["told"] += high - low + 1
+                seen["completions"] += high - low + 1
                 seen["copied"] += (high - low + 1) * (code & 1)
 
 def drain():
     read_all()
     waiting = select.poll()
     waiting.register(s, 0) # POLLERR comes unasked
-    while seen["told"] < seen["sends"]:
+    while seen["completions"] < seen["sends"]:
         waiting.poll()
         read_all()
 
@@ -134,7 +134,7 @@ print(json.dumps(seen))
 
 
 def observed(*command, mechanism=None):
-    """The record, and what the program says of itself."""
+    """Returns the record, and the program's own report."""
     result = analyze("--json", "-", *(["--mechanism", mechanism] if mechanism else []), "--", *command)
     assert result.returncode == 0, result.stderr
     theirs, ours = result.stdout.splitlines()
@@ -142,13 +142,13 @@ def observed(*command, mechanism=None):
 
 
 def attached(record, *names):
-    """Are these hooks there, and see all?"""
+    """Returns whether these hooks are attached, and see everything."""
     return all(hook(record, name)["status"] == "attached" and not reason(record, name)
                for name in names)
 
 
 def reported_as(record, read, reported, copied):
-    """Of the error queue we saw what the application says that it read."""
+    """Asserts that the reports of the error queue that we saw are those that the application read."""
     seen = record["zerocopy"]["notifications"]
     if hook(record, "error queue")["status"] != "attached":
         assert seen["read"] is seen["reported"] is seen["unread"] is None
@@ -163,7 +163,7 @@ def reported_as(record, read, reported, copied):
 
 
 def timed(record):
-    """Every completion was timed, or counts as one that was not."""
+    """Asserts that every completion was timed, or counts as untimed."""
     seen = record["zerocopy"]
     latency = seen["completion_ns"]
     if "attached" != hook(record, "completion")["status"] or \
@@ -179,7 +179,7 @@ def timed(record):
 
 
 def drained(record, size, most):
-    """Nothing is pinned at the end, and never was more than most bytes."""
+    """Asserts that nothing is pinned at the end, and that the most was at most `most` bytes."""
     pinned = record["zerocopy"]["pinned"]
     if pinned is None:
         assert any(u["key"] == "zerocopy.pinned" for u in record["unmeasured"]) or \
@@ -192,8 +192,8 @@ def drained(record, size, most):
         assert pinned["pages_max"] * size == pinned["bytes_max"] * pages
 
 
-def merged(record):
-    """Records are made of runs, and runs of sends."""
+def coalesced(record):
+    """A notification covers runs, and a run covers sends."""
     seen = record["zerocopy"]["notifications"]
     if attached(record, "completion") and not record["lost"]["completions"]:
         assert 0 < seen["ranges"] <= record["zerocopy"]["completions"]
@@ -229,7 +229,7 @@ def test_a_load_that_counts_itself(threads, mechanism):
     reported_as(record, app["notifications"], app["completions"], app["copied"])
     timed(record)
     drained(record, size, record["load"]["inflight"] * size * threads)
-    merged(record)
+    coalesced(record)
     reading(record, app["notifications"])
 
 
@@ -249,11 +249,11 @@ def test_a_program_that_never_reads(program, mechanism):
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_program_that_reads_in_batches(program, mechanism):
     record, app = observed(PYTHON, program, "batches", 2000, 200, mechanism=mechanism)
-    assert app["told"] == 200 and app["records"] < 200
-    reported_as(record, app["records"], app["told"], app["copied"])
+    assert app["completions"] == 200 and app["records"] < 200
+    reported_as(record, app["records"], app["completions"], app["copied"])
     timed(record)
     drained(record, 2000, 20 * 2000)
-    merged(record)
+    coalesced(record)
     reading(record, app["reads"], app["empty"])
     if attached(record, "error queue"):
         assert record["zerocopy"]["errqueue_copied"] == app["copied"]
@@ -261,7 +261,7 @@ def test_a_program_that_reads_in_batches(program, mechanism):
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_threads_that_share_a_socket(program, mechanism):
-    """An id belongs to one send, whoever waits for the socket at the same time."""
+    """An id belongs to one send, even if other threads wait for the socket."""
     record, app = observed(PYTHON, program, "threads", 3000, 240, mechanism=mechanism)
     reported_as(record, app["records"], 240, app["copied"])
     timed(record)
@@ -278,21 +278,21 @@ def test_many_in_flight(program, mechanism):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user: run as root")
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_pages_are_what_the_kernel_books(program, mechanism):
-    """Up to the limit of locked memory, and not one more: the send that was refused is none."""
+def test_pages_are_those_charged_to_locked_memory(program, mechanism):
+    """Sends up to the limit of locked memory: the send beyond it is refused, and does not count."""
     page = os.sysconf("SC_PAGESIZE")
     record, app = observed(PYTHON, program, "refused", page, 200, mechanism=mechanism)
     assert app["refused"] == "ENOBUFS" and app["sends"] < 200
     reported_as(record, app["records"], app["sends"], app["copied"])
     if attached(record, "send", "send id", "completion"):
         pinned = record["zerocopy"]["pinned"]
-        # A page each, and two more: 33 of them fill 100 pages but for one.
+        # One page each, and two more: 33 messages fill all of the 100 pages except one.
         assert pinned["pages_max"] == 99
         assert pinned["bytes_max"] == 33 * page
         assert pinned["pages_now"] == 0
 
 
-def test_the_report_says_it(program):
+def test_the_report_has_the_costs(program):
     result = analyze("--details", "--", PYTHON, program, "batches", 2000, 200)
     words = {"completion": "  completion     p50 ", "error queue": "  notifications  the application read",
              "error queue read": "  error queue    "}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The kernel's counts are the load generator's own, exactly."""
+"""Tests that the kernel's counts equal the load generator's own, exactly."""
 
 import os
 import re
@@ -11,19 +11,19 @@ from conftest import (CALLS, NOISE, NOTHING_LOST, MECHANISMS, VARIANTS, hook, lo
 
 pytestmark = needs_bpf
 
-A_FEW_RUNS = 64  # sends that are completed as one, some times over
+A_FEW_RUNS = 64  # runs of sends that are completed as one, several times over
 SYSCALL = {"twocopy": "sendto", "onecopy": "sendmsg", "zerocopy": "sendmsg"}
 SPANS = {"fentry": {"tcp_sendmsg"}, "kprobe": {"tcp_sendmsg"},
          "tracepoint": {"tcp_sendmsg_locked..return", "syscall"}}
 
 
 def may_lose(record):
-    """Does the plan say that sends can go by unseen here?"""
+    """Returns whether the plan warns that sends can be missed here."""
     return re.search("preempts|loses returns", reason(record, "send"))
 
 
 def all_but_the_lost(record):
-    """What the kernel skipped is counted; at most that is missing."""
+    """Asserts that at most the number of skipped sends is missing."""
     app, call, lost = record["app"], only(record["calls"]), record["lost"]["calls"]
     assert app["send_calls"] - lost <= call["sends"] <= app["send_calls"]
     assert call["bytes"] <= app["bytes"]
@@ -31,16 +31,16 @@ def all_but_the_lost(record):
 
 
 def go_by(record, why):
-    """Does the plan say so of completions, or that their programs were skipped?"""
+    """Returns whether the plan warns of missed completions, or their programs were skipped."""
     completion = hook(record, "completion")
     return re.search(why, completion["reason"] or "") or (completion["missed"] or 0) > 0
 
 
 def lost_by_design(record):
-    """What the completion hook could miss, as far as it did."""
+    """Returns what the completion hook could miss."""
     keys = set()
     if hook(record, "completion")["mechanism"] == "tracepoint":
-        keys.add("flags")  # where two CPUs are at one socket's at once, too: see settled()
+        keys.add("flags")  # also where two CPUs complete sends of one socket: see settled()
     if go_by(record, "interrupts|preempts"):
         keys.add("completions")
     return {key: record["lost"][key] for key in keys}
@@ -65,7 +65,7 @@ def exact(record, variant, sends):
 
 
 def timed(record, mechanism):
-    """Every send that reached the hook's span was timed; a failure before it was not."""
+    """Asserts that every send that reached the hook's span was timed; a send that failed before was not."""
     call = only(record["calls"])
     wall = call["wall_ns"]
     failed = sum(call["errors"].values())
@@ -103,7 +103,7 @@ def test_a_million_sends_are_counted(mechanism, untouched):
 
 
 def settled(record):
-    """Every zero-copy send ended in exactly one way; on loopback all were copied."""
+    """Asserts that every zero-copy send ended in exactly one way; on loopback all were copied."""
     zerocopy, app = record["zerocopy"], record["app"]["zerocopy"]
     accepted = record["app"]["send_calls"] - sum(record["app"]["errors"].values())
     assert zerocopy["errqueue_copied"] == app["copied"] == accepted
@@ -124,7 +124,7 @@ def settled(record):
         causes = {(row["cause"], row["device"]): row["count"] for row in zerocopy["causes"]}
         seen = sum(causes.values())
         assert set(causes) == {("loopback", "lo")}, (zerocopy, record["lost"], record["plan"])
-        # Of a notification whose flag went by unseen nobody knows the cause.
+        # If a notification's flag was missed, the cause is unknown.
         assert seen == accepted - record["lost"]["flags"]
         if not go_by(record, "merged|preempts"):
             assert record["lost"]["flags"] <= max(A_FEW_RUNS, accepted / 1000)
@@ -132,7 +132,7 @@ def settled(record):
 
 @pytest.mark.parametrize("variant, pieces", [("onecopy", 1), ("zerocopy", 8)])
 def test_packets_are_the_sends_where_each_waits_for_its_answer(variant, pieces, untouched):
-    """Nothing can be sent together then; only a copy puts the fields together."""
+    """Each send waits for its answer, so the kernel cannot combine sends; only a copy combines the fields."""
     record = only(records("--variant", variant, "--workload", "request", "--size", "64",
                           "--messages", "500", "--packets"))
     tcp = record["tcp"]
@@ -140,7 +140,7 @@ def test_packets_are_the_sends_where_each_waits_for_its_answer(variant, pieces, 
     assert tcp["frags_per_skb"] == pytest.approx(pieces, abs=0.1)
 
 
-def test_an_observation_does_not_tell_packets(untouched):
+def test_an_observation_does_not_count_packets(untouched):
     record = only(records("--pid", os.getpid(), "--duration", "0.1"))
     assert record["tcp"] is None
     assert hook(record, "packet")["status"] == "disabled"
@@ -179,7 +179,7 @@ def test_latency_of_the_message_contains_that_of_the_send(mechanism, untouched):
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_counters_are_read_at_both_ends_of_a_send(mechanism, untouched):
-    """A software event that every machine has: its time is the time of the sends."""
+    """Every machine has this software event; it counts the time of the sends."""
     record = only(records("--variant", "onecopy", "--messages", "2000", "--mechanism", mechanism,
                           "--call-counters", "cpu-clock"))
     call = only(record["calls"])
@@ -189,7 +189,7 @@ def test_counters_are_read_at_both_ends_of_a_send(mechanism, untouched):
     event = only(counters["events"])
     assert event["event"] == "cpu-clock"
     assert 0 < event["sum"]
-    # Reading it costs, so it says a little more than the clock; sends that slept are not in it.
+    # Reading the counter takes time, so it is a little higher than the clock; it excludes sends that slept.
     if not counters["left_out"]:
         assert event["sum"] >= call["wall_ns"]["sum"]
 
@@ -197,7 +197,7 @@ def test_counters_are_read_at_both_ends_of_a_send(mechanism, untouched):
 @pytest.mark.skipif(len(MECHANISMS) < 2, reason=f"one mechanism here: {MECHANISMS[0]}")
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_mechanisms_agree(variant, untouched):
-    """The same load under each gives the same counts; crosscheck compares their times."""
+    """The same load has the same counts under each mechanism; crosscheck compares the times."""
     rows = {mechanism: only(only(records("--variant", variant, "--size", "64", "--messages", "1000",
                                     "--mechanism", mechanism))["calls"]) for mechanism in MECHANISMS}
     counts = {tuple(c[k] for k in ("syscall", "zerocopy", "sends", "syscalls", "bytes"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The independent count: bcc sees the same sends."""
+"""Tests the independent count: bcc sees the same sends."""
 
 import importlib.util
 import os
@@ -23,15 +23,15 @@ def test_bcc_counts_the_same():
     assert result.stdout.count("  equal") == 18
     *lines, last = result.stdout.splitlines()
     assert last.startswith("crosscheck: counts equal; medians: ")
-    said = [line.split(": ", 1)[1] for line in lines if " time " in line and ": " in line]
+    names = [line.split(": ", 1)[1] for line in lines if " time " in line and ": " in line]
     for words in ("within a factor of 2 of bcc's", "in the order of their spans"):
-        assert (words in last) == any(line.startswith(words) for line in said)
+        assert (words in last) == any(line.startswith(words) for line in names)
     assert "DIFFERENT" not in last and "NOT" not in last
 
 
 @pytest.mark.parametrize("hidden", ["none", "empty", "broken"])
 def test_without_kernel_headers_one_line_names_the_package(hidden):
-    """In a mount namespace without them, with empty folders, or with none that is whole."""
+    """The headers are missing, empty folders, or incomplete, in a mount namespace."""
     if os.geteuid() or run("unshare", "-m", "true").returncode:
         pytest.skip("no mount namespace can be made here")
     hide = {"none": "mount -t tmpfs none /usr/src; mount -t tmpfs none /lib/modules",
@@ -66,7 +66,7 @@ def _conclusion(capsys, compared):
     return status, capsys.readouterr().out
 
 
-def test_the_last_line_says_what_was_compared(capsys):
+def test_the_last_line_names_what_was_compared(capsys):
     near, short = ("within a factor of 2 of bcc's", True), ("too short to compare", True)
     assert _conclusion(capsys, [(True, [near]), (True, [short]), (True, [near])]) == (
         0, "crosscheck: counts equal; medians: 2 within a factor of 2 of bcc's, "
@@ -78,7 +78,7 @@ def test_the_last_line_says_what_was_compared(capsys):
     assert _conclusion(capsys, []) == (1, "crosscheck: nothing was compared\n")
 
 
-def test_wrong_options_are_said_once():
+def test_wrong_options_are_reported_once():
     result = analyze("crosscheck", "--variant", "fourcopy")
     assert result.returncode == 2 and not result.stdout
     assert len(result.stderr.splitlines()) == 1 and "fourcopy" in result.stderr
@@ -119,7 +119,7 @@ def test_a_quantile_is_that_of_the_sorted_times():
 
 
 def test_times_of_one_span_are_near():
-    """Half of these calls are quick: a median is of either half by chance."""
+    """Half of these calls are quick, so a median is of either half by chance."""
     near, quick, slow = _crosscheck().near, [90_000] * 495, [280_000] * 505
     either = _counts(quick + slow)
     assert near(280_000, either, "tcp_sendmsg", "tcp_sendmsg")

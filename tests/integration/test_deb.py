@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The Debian packages: built, installed by dpkg into a root of its own, by apt into a Debian 12, and as a
-service into one that systemd booted; used there, purged without a trace."""
+"""The Debian packages: built, installed, used, and purged without a trace. dpkg installs them into a root of its
+own, apt into a Debian 12, and as a service into one that systemd booted."""
 
 import json
 import os
@@ -31,13 +31,13 @@ def package(tmp_path_factory):
 
 @pytest.fixture(scope="module", name="packages")
 def _packages(package):
-    """The folder of both."""
+    """Returns the folder of both packages."""
     return os.path.dirname(package)
 
 
 @pytest.fixture(scope="module", name="system")
 def _system(package):
-    """A Debian 12 that lacks nothing but them, and boots."""
+    """Returns a Debian 12 that lacks only the packages, and boots."""
     needed = {dependency.split()[0] for dependency in field(package, "Depends").split(", ")}
     return debian("bookworm", *sorted(needed), "busybox-static", "iproute2", "systemd-sysv", "util-linux")
 
@@ -55,7 +55,7 @@ def test_its_version_is_the_programs(package):
 
 
 def test_lintian_finds_no_error(package):
-    """The other one holds what PyPI has."""
+    """The other package has files of PyPI."""
     if not shutil.which("lintian"):
         pytest.skip("lintian is not installed")
     done = run("lintian", "--no-cfg", "--allow-root", "--fail-on", "error,warning", package)
@@ -63,7 +63,7 @@ def test_lintian_finds_no_error(package):
 
 
 def test_what_it_depends_on_is_what_it_was_built_with(package):
-    """Each is here, because the programs run here."""
+    """All dependencies are installed here, because the programs run here."""
     for dependency in field(package, "Depends").split(", "):
         name = dependency.split()[0]
         assert run("dpkg-query", "-W", "-f", "${db:Status-Status}", name).stdout == "installed", name
@@ -77,7 +77,7 @@ def test_what_is_for_schedulers_can_be_run_and_read(package):
 
 
 class Root:
-    """A folder in which dpkg installs as if it were /, and knows of nothing else."""
+    """A folder that dpkg treats as /, with a database of its own."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -86,7 +86,7 @@ class Root:
         (folder / "var/lib/dpkg/status").touch()
 
     def dpkg(self, *args):
-        """Its scripts run outside of the folder, and are told of it: it has no shell."""
+        """Package scripts run outside of the folder, which has no shell, and get its path."""
         done = run("dpkg", f"--root={self.folder}", "--force-script-chrootless,depends",
                    "--log=/dev/null", *args)
         assert done.returncode == 0, done.stderr
@@ -119,14 +119,14 @@ def test_it_installs_runs_and_purges(package, tmp_path):
     unit = (tmp_path / "lib/systemd/system/sendpath-exporter.service").read_text()
     assert "ExecStart=/usr/bin/sendpath exporter" in unit
     assert not list((tmp_path / "etc").rglob("*.service"))  # not enabled by itself
-    (tmp_path / "usr/libexec/sendpath/analysis/.venv").mkdir()  # what its user makes, as it says
+    (tmp_path / "usr/libexec/sendpath/analysis/.venv").mkdir()  # as its user makes it by the documented command
     (tmp_path / "usr/libexec/sendpath/analysis/.venv/python3").touch()
     root.dpkg("--purge", "sendpath")
     assert root.files() == set()
     assert not (tmp_path / "usr").exists()
 
 
-# What differs between two of them was left by what ran between.
+# Lists all files: the difference of two lists was left by the steps between.
 SNAPSHOT = r"""
 snapshot() { find / -xdev \( -path /var/log -o -path /var/cache -o -path /var/lib/apt -o -path /var/lib/dpkg \
 	-o -path /var/lib/systemd -o -path /tmp -o -path /var/tmp -o -path "$1" \) -prune -o -print | sort; }
@@ -159,19 +159,19 @@ pid() { systemctl show --property=MainPID --value sendpath-exporter; }
 send() { sendpath-loadgen --variant zerocopy --warmup 0 --messages 50; metric 'sendpath_process_zerocopy_completions_total{comm="sendpath-loadge"}'; }
 cd "$1" && snapshot "$1" >/tmp/before
 %s
-say() { echo "== $*"; }
-say enabled $(systemctl is-enabled sendpath-exporter) active $(systemctl is-active sendpath-exporter)
+print() { echo "== $*"; }
+print enabled $(systemctl is-enabled sendpath-exporter) active $(systemctl is-active sendpath-exporter)
 sudo systemctl enable --now sendpath-exporter; answers
-first=$(pid); say sent $(send | tail -n 1); say sent $(send | tail -n 1)
+first=$(pid); print sent $(send | tail -n 1); print sent $(send | tail -n 1)
 systemctl restart sendpath-exporter; answers
-second=$(pid); say sent $(send | tail -n 1)
+second=$(pid); print sent $(send | tail -n 1)
 apt-get install -y ./newer/sendpath_*.deb; answers
-third=$(pid); say sent $(send | tail -n 1) version $(dpkg-query -W -f '${Version}' sendpath)
-say processes $(printf '%%s\n' "$first" "$second" "$third" | sort -u | wc -l)
+third=$(pid); print sent $(send | tail -n 1) version $(dpkg-query -W -f '${Version}' sendpath)
+print processes $(printf '%%s\n' "$first" "$second" "$third" | sort -u | wc -l)
 apt-get purge -y sendpath
-say active $(systemctl is-active sendpath-exporter) state $(systemctl show --property=LoadState --value sendpath-exporter)
-metric sendpath || say no answer
-say left "$(snapshot "$1" | diff /tmp/before - | grep '^[<>]')"
+print active $(systemctl is-active sendpath-exporter) state $(systemctl show --property=LoadState --value sendpath-exporter)
+metric sendpath || print no answer
+print left "$(snapshot "$1" | diff /tmp/before - | grep '^[<>]')"
 """
 
 
@@ -190,7 +190,7 @@ def test_a_booted_debian_has_the_service(package, system, tmp_path):
                "bash", "-c", BOOTED % install_line("sudo apt install"), "sh", tmp_path, timeout=900)
     if done.returncode == 77:
         pytest.skip(done.stderr.strip())
-    said = [line.removeprefix("== ") for line in done.stdout.splitlines() if line.startswith("== ")]
-    assert said == [
+    printed = [line.removeprefix("== ") for line in done.stdout.splitlines() if line.startswith("== ")]
+    assert printed == [
         "enabled disabled active inactive", "sent 50", "sent 100", "sent 50", f"sent 50 version {version}+1",
         "processes 3", "active inactive state not-found", "no answer", "left "], done.stdout + done.stderr

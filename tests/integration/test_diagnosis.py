@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Programs with something wrong, or nothing: the record, the default report and `advise` say the same of each."""
+"""Tests programs with and without faults: the record, the default report and `advise` agree about each."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from analysis.findings.rules import Finding
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
 
 CASES = ROOT / "tests/cases/sends.py"
-# In a network namespace of its own, whose optmem_max is so many bytes.
+# Enters a network namespace of its own, whose optmem_max has this many bytes.
 IN_NAMESPACE = "ip link set lo up; echo {} > /proc/sys/net/core/optmem_max || exit 77; exec \"$@\""
 COPIED = "copied_loopback"
 
@@ -30,7 +30,7 @@ def as_nobody(memlock):
 
 
 def observed(tmp_path, command, *options):
-    """The program's own counts, its record, and the texts of the default report and of advise."""
+    """Returns the program's own counts, its record, and the texts of the default report and of advise."""
     file = tmp_path / "record.json"
     done = run(ANALYZE, "--by", "device", "--json", file, *options, "--", *command)
     if done.returncode == 77:
@@ -41,8 +41,8 @@ def observed(tmp_path, command, *options):
     return json.loads(done.stdout), record, " ".join(done.stderr.split()), " ".join(" ".join(advice).split())
 
 
-def told(record, report, advice):
-    """The codes of the record, whose sentences both texts have: the report of all, advise of the worst."""
+def codes_of(record, report, advice):
+    """Returns the codes of the record. Both texts have their sentences: the report of all, advise of the worst."""
     found = [Finding(**finding) for finding in record["findings"]]
     paragraphs = sentences.paragraphs(found)
     for why, _ in paragraphs:
@@ -68,7 +68,7 @@ def told(record, report, advice):
 ], ids=lambda one: one[0] if isinstance(one, list) and one and one[0].isidentifier() else "")
 def test_a_program_has_its_findings(case, prefix, codes, remedy, tmp_path):
     own, record, report, advice = observed(tmp_path, [*prefix, "/usr/bin/python3", CASES, *case])
-    found = told(record, report, advice)
+    found = codes_of(record, report, advice)
     if case[0] == "two_queues" and record["zerocopy"]["notifications"]["sockets"] is None:
         pytest.skip("before Linux 5.13 sockets are not counted")
     assert found[:len(codes)] == codes, (own, record["zerocopy"])
@@ -97,7 +97,7 @@ def test_while_sends_are_pending_there_is_no_verdict(tmp_path):
     (finding,) = record["findings"]
     assert finding["code"] == "pending" and finding["count"] == record["zerocopy"]["outstanding"] > own["sent"] / 2
     assert finding["total"] == own["sent"]
-    assert told(record, report, advice) == ["pending"]
+    assert codes_of(record, report, advice) == ["pending"]
     assert "No verdict: " in advice and "zero-copy sends were copied" not in advice
 
 
@@ -112,9 +112,9 @@ def by_uring(tmp_path, *options, prefix=(), sends=30):
 
 @needs_uring
 @pytest.mark.parametrize("options", [["--report"], []], ids=["reported", "by the path"])
-def test_of_sends_by_io_uring_the_same_is_told(options, tmp_path):
+def test_sends_by_io_uring_have_the_same_findings(options, tmp_path):
     own, record, report, advice = by_uring(tmp_path, *options)
-    found = told(record, report, advice)
+    found = codes_of(record, report, advice)
     assert found == [COPIED] and "IORING_OP_SEND" in report and "IORING_OP_SEND" in advice
     (finding,) = record["findings"]
     assert finding["interface"] == "io_uring" and finding["count"] == finding["total"] == own["sends"]
@@ -139,7 +139,7 @@ def test_a_request_that_io_uring_refuses_is_counted_once(options, prefix, operat
     assert (finding["code"], finding["interface"], finding["count"], finding["total"]) == (
         f"refused_{code}", "io_uring", 30, 30)
     assert finding["evidence"]["errno"] == errno
-    assert told(record, report, advice) == [f"refused_{code}"]
+    assert codes_of(record, report, advice) == [f"refused_{code}"]
     assert remedy in report and remedy in advice and "MSG_ZEROCOPY" not in finding["remedy"]
 
 
@@ -153,7 +153,7 @@ def test_requests_that_fit_the_limit_are_not_among_the_refused(tmp_path):
     first, *others = record["findings"]
     assert (first["code"], first["count"], first["total"]) == ("refused_memlock", 10, 30)
     assert others and "10 of 30 sends by SEND_ZC (33.3 %) were refused" in report
-    told(record, report, advice)
+    codes_of(record, report, advice)
 
 
 @needs_uring
@@ -166,7 +166,7 @@ def test_no_other_request_is_refused(options, failed, errors, tmp_path):
     assert own["failed"] == failed
     (row,) = record["io_uring"]
     assert (row["requests"], row["errors"]) == (30, errors)
-    assert not [code for code in told(record, report, advice) if code.startswith("refused_")]
+    assert not [code for code in codes_of(record, report, advice) if code.startswith("refused_")]
 
 
 @needs_uring
@@ -180,7 +180,7 @@ def test_both_interfaces_have_their_own_findings(tmp_path):
     assert {(finding["code"], finding["interface"], finding["count"]) for finding in record["findings"]} == {
         (COPIED, "msg_zerocopy", 300), (COPIED, "io_uring", 300)}
     assert "all 300 zero-copy sends were copied" in report.lower() and "all 600" not in report.lower()
-    told(record, report, advice)
+    codes_of(record, report, advice)
 
 
 @pytest.mark.parametrize("options, program, status", [
@@ -188,7 +188,7 @@ def test_both_interfaces_have_their_own_findings(tmp_path):
     (["--fail-on", "failure,copied_loopback"], ["ignored"], 0), (["--fail-on", "ignored"], ["no_such_case"], 1),
     (["--fail-on", "pending", "--duration", "4"], ["stalled"], 4)],
                          ids=["code", "severity", "others", "its own status first", "ended when the time is up"])
-def test_the_exit_status_tells_of_findings(options, program, status):
+def test_the_exit_status_shows_findings(options, program, status):
     done = run(ANALYZE, *options, "--", "/usr/bin/python3", CASES, *program)
     assert done.returncode == status
     assert ("analyze: --fail-on: found " in done.stderr) == (status == 4)

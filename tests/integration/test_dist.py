@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The archive that make dist made, by what the README says of it: on a root of busybox alone, and in the
-oldest and the newest Debian."""
+"""The archive of make dist, used by the README's commands: on a root of busybox alone, and in the oldest and the
+newest Debian."""
 
 import http.client
 import json
@@ -85,8 +85,8 @@ def test_the_exporter_on_busybox(busybox):
         connection.request("GET", "/metrics")
         text = connection.getresponse().read().decode()
         exporter.send_signal(signal.SIGTERM)
-        _, said = exporter.communicate(timeout=PATIENCE_S)
-    assert (exporter.returncode, said) == (0, "")
+        _, errors = exporter.communicate(timeout=PATIENCE_S)
+    assert (exporter.returncode, errors) == (0, "")
     assert re.search(rf'^sendpath_process_zerocopy_completions_total{{comm="sendpath-loadge"}} {MESSAGES}$', text,
                      re.M), text
     assert re.search(rf'^sendpath_build_info{{.*version="{VERSION}"', text, re.M)
@@ -94,7 +94,7 @@ def test_the_exporter_on_busybox(busybox):
 
 @needs_bpf
 def test_names_are_found_without_nss(busybox):
-    """Of hosts and users, in the files; a user who is not in them is told what that means."""
+    """Host and user names are found in the files; for an unknown user, the error explains that."""
     serve = busybox.command(f"exec {NAME}/bin/sendpath-loadgen serve --address 127.0.0.1 --open")
     with Child(serve, text=True, stdout=subprocess.PIPE, env=busybox.environment()) as receiver:
         port = re.search(r":(\d+)$", receiver.stdout.readline())[1]
@@ -107,8 +107,8 @@ def test_names_are_found_without_nss(busybox):
         done = busybox.run(f"{NAME}/bin/sendpath --raw -- id -G", SUDO_UID=f"{user}", SUDO_GID=f"{user}")
         assert done.returncode == 0, done.stderr
         assert done.stdout.splitlines()[0] == groups
-        said = done.stderr.splitlines()
-        assert len(said) == lines and all("4242" in line and "/etc/passwd" in line for line in said), said
+        found = done.stderr.splitlines()
+        assert len(found) == lines and all("4242" in line and "/etc/passwd" in line for line in found), found
 
 
 WITH_GROUPS = ("unshare", "-m", "sh", "-c", 'mount --bind "$1" /etc/group && shift && exec "$@"', "sh")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What the documents promise is there: options, keys, commands."""
+"""Tests that documented options, keys and commands exist."""
 
 import os
 import pathlib
@@ -29,12 +29,12 @@ PAGES = sorted((ROOT / "docs/man").iterdir())
 
 
 def documented(page):
-    """The options that have a paragraph."""
+    """Returns the options that have a paragraph."""
     return set(re.findall(r"^\.TP\n\.BI? .*?--([a-z][a-z-]+)", page.read_text().replace("\\-", "-"), re.M))
 
 
 def test_man_pages_and_help_agree():
-    """Those of Python's commands come from the table that their parsers read."""
+    """The table that the parsers read has the options of Python's commands."""
     offered = long_options(help_of("analyze", "all"))
     of_measuring = {page.stem: documented(page) for page in PAGES if page.stem not in (
         "sendpath-advise", "sendpath-compare", "sendpath-report")}
@@ -64,7 +64,7 @@ def test_help_fits_a_screen(program):
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_every_option_is_in_a_topic(program):
-    """The help of a newcomer names the topics; what they show together is all there is."""
+    """The help for newcomers names the topics, which together show all options."""
     shown = long_options(help_of(program))
     assert f"of {', '.join(TOPICS[program])} or all." in " ".join(help_of(program).split())
     for topic in TOPICS[program]:
@@ -78,7 +78,7 @@ def test_every_option_is_in_a_topic(program):
     (["help"], ["--help"]), (["help", "sweep"], ["sweep", "--help"]), (["help", "load"], ["--help=load"]),
     (["--help", "all"], ["--help=all"]), (["help", "advise"], ["advise", "--help"]),
     (["help", "compare"], ["compare", "--help"]), (["help", "doctor"], ["doctor", "--help"])])
-def test_ways_to_ask_for_help(words, same):
+def test_ways_to_request_help(words, same):
     one, other = run(PROGRAMS["analyze"], *words), run(PROGRAMS["analyze"], *same)
     assert one.returncode == other.returncode == 0 and one.stdout == other.stdout != ""
 
@@ -92,7 +92,7 @@ def test_help_lists_the_commands_first():
         assert run(PROGRAMS["analyze"], "help", command).returncode == 0
 
 
-def test_what_is_no_topic():
+def test_an_unknown_topic_is_refused():
     for program in PROGRAMS.values():
         done = run(program, "--help=nothing")
         assert done.returncode == 2 and done.stdout == ""
@@ -106,7 +106,7 @@ def test_readme_shows_the_commands(command):
 
 
 def links(page):
-    """The files that a page leads to."""
+    """Returns the files to which a page links."""
     return {target.partition("#")[0] for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text())
             if not re.match(r"https?:|#", target)}
 
@@ -119,7 +119,7 @@ def test_links_lead_somewhere(page):
 
 
 def test_readme_is_for_a_newcomer():
-    """Short, and from it every page can be found."""
+    """It is short, and links to every page, directly or not."""
     readme = ROOT / "README.md"
     assert len(readme.read_text().splitlines()) <= 120
     linked = {pathlib.Path(name).name for name in links(readme)}

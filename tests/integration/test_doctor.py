@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The doctor says what can be measured, and per device whether zero-copy can work."""
+"""Tests that the doctor reports what can be measured, and for each device whether zero-copy can work."""
 
 import os
 import re
@@ -9,7 +9,7 @@ import pytest
 from conftest import ANALYZE, CAN_MEASURE, analyze, only, records, run
 
 
-def test_says_everything_it_should():
+def test_doctor_reports_everything():
     text = analyze("doctor").stdout
     for what in ("kernel", "machine", "BTF", "lockdown", "capabilities", "PMU", "optmem_max",
                  "memlock", "hook send", "hook completion", "hook skb copy",
@@ -19,7 +19,7 @@ def test_says_everything_it_should():
     assert os.uname().release in text
 
 
-# Hooks of --stages: the doctor has one line for all of them.
+# Hooks of --stages, which share one line of the doctor's.
 STAGES = {"entry of sendto", "entry of sendmsg", "entry of write", "entry of writev",
           "zero-copy request", "skb allocation", "page fragment", "user copy", "page pin",
           "transmit", "deep copy", "completion time", "memory wait", "softirq", "switch",
@@ -33,7 +33,7 @@ def test_stages_have_a_line_of_their_own():
 
 
 @pytest.mark.skipif(not CAN_MEASURE, reason="sends cannot be timed here")
-def test_plan_of_a_run_is_what_it_said():
+def test_plan_of_a_run_agrees_with_doctor():
     text = analyze("doctor").stdout
     record = only(records("--variant", "zerocopy", "--messages", "10"))
     for hook in record["plan"]["hooks"]:
@@ -64,7 +64,7 @@ def test_every_way_of_every_hook_is_tried(untouched):
     assert one == [header, *(line for line in lines if line.startswith("send id\t"))]
 
 
-def test_hook_that_is_none():
+def test_an_unknown_hook_is_refused():
     result = analyze("doctor", "--hooks=skb")
     assert result.returncode == 2
     assert len(result.stderr.splitlines()) == 1
@@ -83,7 +83,7 @@ def test_no_mechanism_attaches_nothing(untouched):
 
 
 def test_devices_of_a_namespace():
-    """A veth pair and a tun device, in a namespace that goes with its process."""
+    """The namespace has a veth pair and a tun device, and disappears with its process."""
     script = ("ip link add left type veth peer name right && ip tuntap add dev tun0 mode tun && "
               "ip link add ugly type dummy && exec " + ANALYZE + " doctor")
     result = run("unshare", "-n", "sh", "-c", script, cwd=os.path.dirname(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Bad input and bad luck: one clear line, the right status, nothing left behind."""
+"""Tests bad input and failures: one clear line, the right status, nothing left behind."""
 
 import contextlib
 import json
@@ -101,7 +101,7 @@ STEERING = [
 
 @pytest.mark.parametrize("words", STEERING, ids=lambda words: repr(words[1:]))
 def test_no_value_steers_a_terminal(words):
-    """It may be of a script that passes on what others wrote."""
+    """The value may come from a script that passes on what others wrote."""
     result = run(*words)
     assert result.returncode and result.stdout == ""
     one_line(result)
@@ -109,18 +109,18 @@ def test_no_value_steers_a_terminal(words):
 
 
 def test_words_of_a_command_are_its_own():
-    """What stands behind -- is not looked at, nor what is an option's value."""
+    """Words after -- and values of options are not read as options."""
     result = analyze("--json", "--no-such-file/x", "--", "true", "--no-such-option")
     assert "--no-such-file/x" in result.stderr and "no option" not in result.stderr
 
 
 @needs_bpf
 @pytest.mark.parametrize("program", [ANALYZE, LOADGEN], ids=["analyze", "loadgen"])
-def test_taken_port(program):
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
+def test_occupied_port(program):
+    with socket.socket() as occupied:
+        occupied.bind(("127.0.0.1", 0))
+        occupied.listen()
+        port = occupied.getsockname()[1]
         result = run(program, "--variant", "twocopy", "--port", port, "--duration", "1")
     assert result.returncode == 1
     one_line(result, f"127.0.0.1:{port}", "--port")
@@ -165,7 +165,7 @@ def test_no_proc(args):
 @needs_bpf
 @pytest.mark.skipif("san" in ANALYZE, reason="a sanitizer maps terabytes")
 def test_too_little_memory_is_no_lack_of_types():
-    """The types of the kernel take most of it; with a megabyte less there may be none for the front."""
+    """The kernel's types take most of the memory; with a megabyte less, the front may have none."""
     result = run("prlimit", "--as=17000000", ANALYZE, "--variant", "twocopy", "--messages", "1")
     if "shared libraries" in result.stderr:
         pytest.skip(result.stderr.strip())
@@ -176,7 +176,7 @@ def test_too_little_memory_is_no_lack_of_types():
 
 @needs_bpf
 @pytest.mark.parametrize("program, status", [(ANALYZE, 1), (LOADGEN, 2)], ids=["analyze", "loadgen"])
-def test_a_fifo_that_nobody_reads_is_said(tmp_path, program, status):
+def test_a_fifo_without_a_reader_is_reported(tmp_path, program, status):
     path = tmp_path / "fifo"
     os.mkfifo(path)
     result = run(program, "--variant", "twocopy", "--messages", "1", "--json", path)
@@ -186,7 +186,7 @@ def test_a_fifo_that_nobody_reads_is_said(tmp_path, program, status):
 
 @needs_bpf
 def test_standard_output_by_name_is_what_was_opened(tmp_path):
-    """Neither the record nor the report writes over the other."""
+    """Neither the record nor the report overwrites the other."""
     with open(tmp_path / "out", "w+", encoding="utf-8") as out:
         result = subprocess.run([ANALYZE, "--variant", "twocopy", "--messages", "10", "--json",
                                  "/dev/stdout"], stdin=subprocess.DEVNULL, stdout=out, check=False)
@@ -216,7 +216,7 @@ def test_full_disk_ends_the_runs_and_not_the_report(tmp_path):
 
 @needs_bpf
 def test_a_limit_of_the_file_leaves_no_half_record(tmp_path):
-    """Of two runs one finds room; what was there before stays, too."""
+    """Only one of two runs fits; earlier content stays, too."""
     path = tmp_path / "runs.json"
     first = analyze("--variant", "twocopy", "--messages", "10", "--json", path)
     assert first.returncode == 0, first.stderr
@@ -254,7 +254,7 @@ def test_no_file_before_there_is_a_record(tmp_path):
 @needs_bpf
 @pytest.mark.parametrize("program", [ANALYZE, LOADGEN], ids=["analyze", "loadgen"])
 def test_no_symbolic_link_is_followed(tmp_path, program):
-    """Who runs it as root may name a folder where another put one."""
+    """Root may name a folder in which another user put a link."""
     other, link = tmp_path / "other", tmp_path / "runs.json"
     other.write_text("kept\n")
     link.symlink_to(other)
@@ -271,10 +271,10 @@ def test_no_symbolic_link_is_followed(tmp_path, program):
 @needs_bpf
 def test_failed_run_leaves_no_empty_file(tmp_path):
     path = tmp_path / "runs.json"
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        analyze("--variant", "twocopy", "--port", taken.getsockname()[1], "--json", path)
+    with socket.socket() as occupied:
+        occupied.bind(("127.0.0.1", 0))
+        occupied.listen()
+        analyze("--variant", "twocopy", "--port", occupied.getsockname()[1], "--json", path)
     assert not path.exists()
 
 
@@ -297,7 +297,7 @@ CLOSED = [(fds, "".join(f" {fd}{'<' if fd == 0 else '>'}&-" for fd in fds))
 @pytest.mark.parametrize("fds, closed", CLOSED, ids=[str(fds) for fds, _ in CLOSED])
 @pytest.mark.parametrize("program", [ANALYZE, LOADGEN], ids=["analyze", "loadgen"])
 def test_closed_standard_streams(tmp_path, program, fds, closed):
-    """No file of ours takes their place."""
+    """No file of ours replaces the closed stream."""
     path = tmp_path / "runs.json"
     result = run("sh", "-c", f'exec "$@"{closed}', "sh", program, "--variant", "twocopy",
                  "--messages", "10", "--json", path)
@@ -311,7 +311,7 @@ def test_closed_standard_streams(tmp_path, program, fds, closed):
     (ANALYZE, "--help"), (ANALYZE, "--version"), (ANALYZE, "doctor"), (ANALYZE, "doctor", "--help"),
     (ANALYZE, "doctor", "--hooks=send"), (ANALYZE, "--variant", "twocopy", "--messages", "10"),
     (LOADGEN, "--version")], ids=lambda words: " ".join(words[1:]))
-def test_a_full_standard_output_is_said(words):
+def test_a_full_standard_output_is_reported(words):
     result = run("sh", "-c", 'exec "$@" > /dev/full', "sh", *words)
     assert result.returncode == 1
     one_line(result, "standard output", "full")
@@ -331,7 +331,7 @@ def test_doctor_has_a_help():
     assert done.returncode == 0 and "--hooks" in done.stdout and not done.stderr
 
 
-def test_doctor_without_root_says_so():
+def test_doctor_without_root_reports_it():
     if os.geteuid():
         pytest.skip("not root: nothing to give up")
     result = run("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", ANALYZE,
@@ -342,7 +342,7 @@ def test_doctor_without_root_says_so():
 
 
 def other_types():
-    """Where libbpf looks for the kernel's types beside /sys/kernel/btf."""
+    """Places besides /sys/kernel/btf where libbpf looks for the kernel's types."""
     release = os.uname().release
     names = [f"/boot/vmlinux-{release}", f"/lib/modules/{release}/vmlinux-{release}",
              f"/lib/modules/{release}/build/vmlinux", f"/usr/lib/modules/{release}/kernel/vmlinux",
@@ -363,7 +363,7 @@ def test_without_btf():
 
 
 class Running:
-    """A measurement in the background, past its start: the load's processes are there."""
+    """A measurement in the background that has started: the load's processes exist."""
 
     def __init__(self, *args):
         self.before = set(processes())
@@ -372,7 +372,7 @@ class Running:
             stderr=subprocess.PIPE, text=True)
 
     def children(self):
-        """Pids of sender and receiver, once a window has moved data."""
+        """Returns the pids of sender and receiver, once a window has moved data."""
         found = []
 
         def up():
@@ -392,7 +392,7 @@ def gone(*pids):
 
 
 def is_front(pid):
-    """Is it the process that asks for runs and reports them?"""
+    """Returns whether the process is the front: it requests runs and reports them."""
     return b"analysis/__main__.py\0front" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
@@ -404,7 +404,7 @@ def children(pid):
 
 
 def front_of(pid):
-    """The front of this process, once it has become Python."""
+    """Returns the front of this process, once it runs Python."""
     with contextlib.suppress(OSError):
         return next((child for child in children(pid) if is_front(child)), None)
     return None
@@ -417,11 +417,11 @@ def is_engine(pid):
 
 
 def descend(pid, levels):
-    """The first child that a load or an observation has, its first child, and so on."""
+    """Returns the first child of a load or an observation, its first child, and so on."""
     found = []
     for _ in range(levels):
         try:
-            # In this order: an engine's child has yet to execute something, perhaps the front.
+            # Tests in this order: an engine's child may not have executed its program yet, such as the front.
             loads = [child for child in children(pid) if not is_engine(child) and
                      not is_front(child)]
         except OSError:
@@ -441,7 +441,7 @@ def state(pid):
 
 
 def ticks(pid):
-    """CPU time that it has used; 0 of one that is gone."""
+    """Returns the CPU time that it has used; 0 if it has ended."""
     try:
         fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     except OSError:
@@ -450,12 +450,12 @@ def ticks(pid):
 
 
 def busy(pid, since=0):
-    """Has it used CPU time worth five ticks since it had used so many? Then data flow."""
+    """Returns whether it has used five ticks of CPU time since then, which shows that data flow."""
     return ticks(pid) >= since + 5
 
 
 def rests(pid):
-    """Does no thread of it run for a fifth of a second?"""
+    """Returns whether none of its threads runs for a fifth of a second."""
     def switches():
         return [re.findall(r"ctxt_switches:\t(\d+)", path.read_text())
                 for path in pathlib.Path(f"/proc/{pid}/task").glob("*/status")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""exporter: what it says is what senders counted, whoever they are, however it is asked."""
+"""Tests that the exporter reports the senders' counts, for any sender and any kind of request."""
 
 import contextlib
 import json
@@ -30,7 +30,7 @@ SENDS = min(1000, CALLS // 10)
 
 
 class Stepping:
-    """A sender that sends when it is told to; it says what it counted so far."""
+    """A sender that sends on request, and prints its counts so far."""
 
     def __init__(self, receiver, *options, program=PROGRAMS / "peer"):
         self.process = subprocess.Popen([program, *receiver.sender("--steps", *options)[1:]],
@@ -43,7 +43,7 @@ class Stepping:
     def __exit__(self, *_):
         self.process.communicate("quit\n", timeout=PATIENCE_S)
 
-    def tell(self, step):
+    def step(self, step):
         self.process.stdin.write(f"{step}\n")
         self.process.stdin.flush()
         self.counts = json.loads(self.process.stdout.readline())
@@ -56,8 +56,8 @@ def test_counts_are_the_senders_own(mechanism):
             Exporter("--pid", sender.process.pid, "--mechanism", mechanism) as exporter:
         assert exporter.read().sum("sendpath_sends_total") == 0
         for _ in range(2):
-            sender.tell(f"send {SENDS}")
-            own = sender.tell("drain")
+            sender.step(f"send {SENDS}")
+            own = sender.step("drain")
             found = exporter.read()
             by_comm = {"comm": "peer"}
             assert own["completions"] == own["sends"]
@@ -68,7 +68,7 @@ def test_counts_are_the_senders_own(mechanism):
                 assert found.sum("sendpath_" + metric) == own["bytes"]
             assert found.sum("sendpath_process_sends_total", **by_comm) == own["sends"]
             assert found.sum("sendpath_process_sent_bytes_total", **by_comm) == own["bytes"]
-            # All of it went by loopback, so all of it was copied. A lost flag has no cause.
+            # All of it went over loopback, so all of it was copied. A lost flag has no cause.
             flags = found.sum("sendpath_lost_total", what="flags")
             assert found.sum("sendpath_zerocopy_copied_total") == own["sends"] == \
                 found.sum("sendpath_zerocopy_copied_by_cause_total", cause="loopback",
@@ -82,19 +82,19 @@ def test_counts_are_the_senders_own(mechanism):
         assert only(found.rows("sendpath_build_info")).labels["mechanism"] == mechanism
 
 
-def test_both_formats_say_the_same():
+def test_both_formats_have_the_same_values():
     with Receiver() as receiver, Stepping(receiver) as sender, \
             Exporter("--pid", sender.process.pid) as exporter:
-        sender.tell(f"send {SENDS}")
-        sender.tell("drain")
-        said = []
+        sender.step(f"send {SENDS}")
+        sender.step("drain")
+        readings = []
         for accept, kind in ((OPEN_METRICS, OPEN_METRICS), (None, TEXT_FORMAT),
                              ("text/plain", TEXT_FORMAT), ("*/*", TEXT_FORMAT)):
             status, headers, text = exporter.request(accept=accept)
             assert (status, headers["Content-Type"]) == (200, kind)
             found = Metrics(text) if kind == OPEN_METRICS else Metrics(text, parser)
-            said.append({key: n for key, n in found.counters().items() if "exporter" not in key[0]})
-        assert len(said[0]) > 100 and all(one == said[0] for one in said)
+            readings.append({key: n for key, n in found.counters().items() if "exporter" not in key[0]})
+        assert len(readings[0]) > 100 and all(one == readings[0] for one in readings)
 
 
 def test_promtool_has_no_objection(prometheus):
@@ -108,7 +108,7 @@ def test_promtool_has_no_objection(prometheus):
 
 @contextlib.contextmanager
 def programs_named(folder, *names):
-    """Copies of the sender that are called so."""
+    """Returns copies of the sender with these names."""
     for name in names:
         path = os.fsencode(folder) + b"/" + name
         shutil.copy(PROGRAMS / "peer", path)
@@ -129,7 +129,7 @@ def processes(found, metric="sends"):
 
 
 def test_names_of_strangers(tmp_path):
-    """Any bytes but zero and a slash can be a name, and one may be called as all others are."""
+    """A name may have any bytes except zero and a slash, and may be the label of all others."""
     names = {b'q"u\\o{},te': 'q"u\\x5co{},te', b"line\nEOF\x1b[31m": "line\\x0aEOF\\x1b[31m",
              b"\xff\xfe\xc3": "\\xff\\xfe\\xc3", "é".encode(): "\\xc3\\xa9", b" ": " "}
     with Receiver() as receiver, Exporter("--top", 256) as exporter, \
@@ -142,34 +142,34 @@ def test_names_of_strangers(tmp_path):
     assert found["other"] >= len(copies)
 
 
-def test_few_are_named_and_none_falls(tmp_path):
-    """The largest of those that come first stay named; the sums of all are the whole."""
+def test_few_processes_are_named_and_no_counter_falls(tmp_path):
+    """The first and largest processes keep their names; the sums of all stay complete."""
     with Receiver() as receiver, contextlib.ExitStack() as stack, \
             programs_named(tmp_path, b"small", b"large", b"middle", b"late") as copies:
         senders = [stack.enter_context(Stepping(receiver, program=program)) for program in copies]
         pids = ",".join(str(sender.process.pid) for sender in senders)
         exporter = stack.enter_context(Exporter("--top", 2, "--pid", pids))
         for sends, sender in zip((10, 30, 20), senders):
-            sender.tell(f"send {sends}")
+            sender.step(f"send {sends}")
         before = exporter.read()
         assert processes(before) == {"large": 30, "middle": 20, "other": 10}
         for sends, sender in zip((5, 0, 1, 1000), senders):
-            sender.tell(f"send {sends}")
+            sender.step(f"send {sends}")
         after = exporter.read()
         assert processes(after) == {"large": 30, "middle": 21, "other": 1015}
         assert after.sum("sendpath_sends_total") == 1066
         assert all(after.counters()[key] >= n for key, n in before.counters().items())
 
 
-def test_a_full_map_of_processes_is_told(tmp_path):
-    """Whoever finds no room counts as other, and how many sends did is said."""
+def test_a_full_map_of_processes_is_reported(tmp_path):
+    """Sends of a process that finds no room count as other, and the exporter reports how many."""
     with Receiver() as receiver, contextlib.ExitStack() as stack, \
             programs_named(tmp_path, b"first", b"second", b"third") as copies:
         senders = [stack.enter_context(Stepping(receiver, program=program)) for program in copies]
         pids = ",".join(str(sender.process.pid) for sender in senders)
         exporter = stack.enter_context(Exporter("--by-max", 2, "--pid", pids))
         for sender in senders:
-            sender.tell("send 10")
+            sender.step("send 10")
         found = exporter.read()
         assert processes(found) == {"first": 10, "second": 10, "other": 10}
         assert found.sum("sendpath_lost_total", what="groups") == 10
@@ -177,14 +177,14 @@ def test_a_full_map_of_processes_is_told(tmp_path):
 
 
 def groups_in_kernel(before):
-    """How many groups the maps of programs hold that were not there before."""
+    """Returns how many groups the maps of programs hold that were not there before."""
     maps = json.loads(run("bpftool", "-j", "map", "list").stdout)
     new = [m["id"] for m in maps if m.get("name") == "groups" and m["id"] not in before]
     return len(json.loads(run("bpftool", "-j", "map", "dump", "id", only(new)).stdout))
 
 
-def test_who_has_gone_leaves_no_room_taken(tmp_path):
-    """But its counts, whatever its name: processes come and go for as long as a machine runs."""
+def test_a_process_that_ended_frees_its_room(tmp_path):
+    """A process that ended frees its room, and its counts stay: a machine runs any number of processes."""
     maps = {m["id"] for m in json.loads(run("bpftool", "-j", "map", "list").stdout)}
     with Receiver() as receiver, Exporter("--comm", "briefly") as exporter, \
             programs_named(tmp_path, b"briefly") as copies:
@@ -203,17 +203,17 @@ def test_who_has_gone_leaves_no_room_taken(tmp_path):
 def test_errors_and_refusals_are_counted():
     with Receiver() as receiver, Stepping(receiver, "--without-option") as sender, \
             Exporter("--pid", sender.process.pid) as exporter:
-        # Before the first refusal, or increase() would miss it.
+        # Each cause has a series before the first refusal, or increase() would miss it.
         assert {(row.labels["cause"], row.value) for row in exporter.read().rows(
             "sendpath_zerocopy_refused_total", interface="msg_zerocopy")} == {
             (cause, 0) for cause in ("optmem", "memlock", "optmem_or_memlock", "not_supported", "no_pages")}
-        sender.tell("send 10")
+        sender.step("send 10")
         found = exporter.read()
     assert found.sum("sendpath_zerocopy_ignored_total", interface="msg_zerocopy") == 10
     assert found.sum("sendpath_zerocopy_completions_total") == 0
 
 
-# One send that is copied over lo, in each of so many network namespaces.
+# Makes one send that is copied over lo, in each of this many network namespaces.
 EVERYWHERE = """
 import ctypes, fcntl, socket, struct, sys
 sys.stdin.read()
@@ -255,7 +255,7 @@ def _uring():
 
 
 def test_sends_by_io_uring_are_one_series(uring):
-    """By its own zero-copy operations, and with MSG_ZEROCOPY: the labels are the same."""
+    """io_uring's own zero-copy operations and MSG_ZEROCOPY have the same labels."""
     with Receiver() as receiver, Exporter("--comm", "uring") as exporter:
         for options in ("--by", "send-zc"), ("--by", "sendmsg", "--flag"):
             command = receiver.sender("--sends", SENDS, *options)
@@ -282,7 +282,7 @@ def test_requests_that_io_uring_refuses_are_counted(uring):
 @pytest.mark.skipif("tracepoint" not in SEND_MECHANISMS, reason="sends have no tracepoints here")
 @pytest.mark.parametrize("options", [[], ["--report"]], ids=" ".join)
 def test_copies_by_io_uring_are_known(uring, options):
-    """Because io_uring is asked to report them, or because loopback copies every packet."""
+    """io_uring reports them on request; without that, loopback copies every packet."""
     with Receiver() as receiver, \
             Exporter("--comm", "uring", "--mechanism", "tracepoint") as exporter:
         sent = run(uring, *receiver.sender("--sends", SENDS, "--by", "send-zc", *options)[1:])
@@ -296,7 +296,7 @@ def test_copies_by_io_uring_are_known(uring, options):
         assert "IORING_SEND_ZC_REPORT_USAGE" in found.help_of(f"sendpath_{family}_copied")
 
 
-def test_what_is_not_measured_is_absent_and_says_why():
+def test_what_is_not_measured_is_absent_with_the_reason():
     with Exporter("--pid", os.getpid(), "--top", 0) as exporter:
         found = exporter.read()
     assert not found.rows("sendpath_exporter_bpf_seconds_total")
@@ -305,10 +305,10 @@ def test_what_is_not_measured_is_absent_and_says_why():
     assert "Not measured: --top 0" in found.help_of("sendpath_process_sends")
 
 
-def test_it_tells_what_it_costs():
+def test_it_reports_its_cost():
     with Receiver() as receiver, Stepping(receiver) as sender, \
             Exporter("--pid", sender.process.pid, "--cost") as exporter:
-        sender.tell("send 100")
+        sender.step("send 100")
         found = exporter.read()
     for metric in ("bpf_seconds_total", "bpf_runs_total", "cpu_seconds_total",
                    "resident_memory_bytes", "reading_seconds", "start_time_seconds"):
@@ -318,8 +318,8 @@ def test_it_tells_what_it_costs():
 def test_counts_are_of_all_where_times_are_sampled():
     with Receiver() as receiver, Stepping(receiver) as sender, \
             Exporter("--pid", sender.process.pid, "--sample", 10) as exporter:
-        sender.tell(f"send {SENDS}")
-        own = sender.tell("drain")
+        sender.step(f"send {SENDS}")
+        own = sender.step("drain")
         found = exporter.read()
     for metric in "sends", "zerocopy_completions", "zerocopy_copied", "process_zerocopy_copied":
         assert found.sum(f"sendpath_{metric}_total") == own["sends"]
@@ -331,7 +331,7 @@ def test_counts_are_of_all_where_times_are_sampled():
 
 
 def test_another_takes_its_port_over_at_once():
-    """While connections to the first are not yet forgotten: it is restarted, and Prometheus goes on."""
+    """An exporter restarts while connections to the first are not yet forgotten, and Prometheus continues."""
     with Exporter() as first:
         port = first.port
         before = first.read().sum("sendpath_exporter_start_time_seconds")
@@ -345,7 +345,7 @@ def test_a_process_that_ends_does_not_end_it():
         with Stepping(receiver) as sender:
             exporter = Exporter("--pid", sender.process.pid)
             exporter.__enter__()
-            sender.tell("send 10")
+            sender.step("send 10")
         assert exporter.read().sum("sendpath_sends_total") == 10
         exporter.__exit__(None)
 
@@ -383,7 +383,7 @@ def test_other_requests():
 
 
 def test_clients_that_are_stuck_or_gone_do_not_stop_it():
-    """More than it takes at once, none of which ends its request or reads its answer."""
+    """More clients than it serves at once do not finish a request, or do not read the answer."""
     with Exporter() as exporter, contextlib.ExitStack() as stack:
         for i in range(40):
             client = stack.enter_context(socket.create_connection(("127.0.0.1", exporter.port)))
@@ -396,8 +396,8 @@ def test_clients_that_are_stuck_or_gone_do_not_stop_it():
         assert exporter.process.poll() is None
 
 
-# As many clients as it is told, from these addresses, that begin a request, never end it, and come
-# again when they are turned away.
+# Opens this many clients from these addresses; each begins a request, never ends it, and connects again when it is
+# turned away.
 SLOW = """
 import itertools, selectors, socket, sys
 
@@ -446,7 +446,7 @@ def test_slow_clients_that_come_again_do_not_keep_it_from_prometheus(clients, so
 
 @pytest.mark.parametrize("begun", [b"", b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nX: "])
 def test_headers_have_a_deadline(begun):
-    """Alone, too: nobody is kept."""
+    """A single client has a deadline, too."""
     with Exporter("--pid", os.getpid()) as exporter, \
             socket.create_connection(("127.0.0.1", exporter.port), timeout=PATIENCE_S) as client:
         client.sendall(begun)
@@ -455,7 +455,7 @@ def test_headers_have_a_deadline(begun):
 
 
 def test_a_name_that_is_not_its_own_is_refused():
-    """Or a page that gives its name this address (DNS rebinding) would read names of programs."""
+    """Otherwise a page whose name resolves to this address (DNS rebinding) would read names of programs."""
     with Exporter("--pid", os.getpid(), "--allow-host", "metrics.example", "--allow-host",
                   "other") as exporter:
         for host in ("127.0.0.1", "[::1]:9435", "localhost", "Metrics.Example:9435", "other"):
@@ -471,7 +471,7 @@ def test_a_name_that_is_not_its_own_is_refused():
 def test_its_memory_stays_what_it_is():
     with Receiver() as receiver, Stepping(receiver) as sender, \
             Exporter("--pid", sender.process.pid) as exporter:
-        sender.tell(f"send {SENDS}")
+        sender.step(f"send {SENDS}")
         for _ in range(50):
             exporter.request()
         before = exporter.read().sum("sendpath_exporter_resident_memory_bytes")
@@ -483,7 +483,7 @@ def test_its_memory_stays_what_it_is():
 
 
 def test_processes_and_sockets_come_and_go(tmp_path):
-    """10,000 and 100,000 where a million sends are exact: all are counted, and nothing grows."""
+    """With 10,000 and 100,000 of them, where a million sends are exact, all are counted, and nothing grows."""
     rounds, a_round = 10, min(1000, CALLS // 20)
     with Receiver() as receiver, Exporter("--comm", "come-and-go") as exporter, \
             programs_named(tmp_path, b"come-and-go") as copies:
@@ -497,7 +497,7 @@ def test_processes_and_sockets_come_and_go(tmp_path):
             for _ in range(20):
                 send_as(receiver, only(copies), a_round // 2, "--connections", a_round // 2)
             sends += 10 * a_round * done
-            # Of a socket that was closed the last completions may still be on their way.
+            # The last completions of a closed socket may still arrive.
             assert eventually(lambda: exporter.read().sum("sendpath_process_zerocopy_completions_total") >= sends)
             found = exporter.read()
             memory.append(found.sum("sendpath_exporter_resident_memory_bytes"))
@@ -510,7 +510,7 @@ def test_processes_and_sockets_come_and_go(tmp_path):
 
 
 def drained(exporter, sends):
-    """What it says when no zero-copy socket is left, each send having completed or being lost."""
+    """Waits until no zero-copy socket is left; returns a reading in which each send has completed or is lost."""
     assert eventually(lambda: not exporter.read().sum("sendpath_zerocopy_outstanding"))
     found = exporter.read()
     assert found.sum("sendpath_zerocopy_requests_total") == sends
@@ -522,7 +522,7 @@ def drained(exporter, sends):
 
 @pytest.mark.parametrize("mechanism", [mechanism for mechanism in MECHANISMS if completes(mechanism)])
 def test_rounds_of_churn(mechanism):
-    """Sockets close with sends in flight, and others have their memory at once."""
+    """Sockets close with sends in flight, and others reuse their memory at once."""
     sends = 0
     with Exporter("--comm", "churn", "--mechanism", mechanism) as exporter:
         for _ in range(10):
@@ -538,7 +538,7 @@ MIB = 1 << 20
 
 @contextlib.contextmanager
 def memory_limit(most):
-    """A control group whose processes, and the kernel for them, may have so many bytes."""
+    """Runs the block in a control group with this memory limit, which includes kernel memory."""
     version2 = os.path.exists("/sys/fs/cgroup/cgroup.controllers")
     root = pathlib.Path("/sys/fs/cgroup" if version2 else "/sys/fs/cgroup/memory")
     group = root / f"sendpath-test-{os.getpid()}"
@@ -568,8 +568,8 @@ def test_sockets_within_a_limit_of_memory(many_files):  # noqa: F811
         for _ in range(8):
             receiver = running.enter_context(Receiver())
             sender = running.enter_context(Stepping(receiver, "--connections", each, "--size", 100))
-            assert sender.tell(f"send {each}")["failed"] == 0
-            sender.tell("drain")
+            assert sender.step(f"send {each}")["failed"] == 0
+            sender.step("drain")
         found = drained(exporter, 8 * each)
         lost = found.sum("sendpath_lost_total", what="completions")
     assert lost == max(8 * each - sockets_kept(), 0)
@@ -580,7 +580,7 @@ def test_sockets_within_a_limit_of_memory(many_files):  # noqa: F811
 
 @pytest.mark.parametrize("way", [signal.SIGTERM, signal.SIGQUIT], ids=lambda sig: sig.name)
 def test_a_text_file_instead(way, tmp_path):
-    """Whole at any time, replaced again and again, gone in the end; and nothing listens."""
+    """The file is complete at any time, replaced repeatedly, and removed at the end; no socket listens."""
     path = tmp_path / "sendpath.prom"
     with Receiver() as receiver, Stepping(receiver) as sender, \
             Child([ANALYZE, "exporter", "--pid", str(sender.process.pid), "--textfile", tmp_path,
@@ -595,7 +595,7 @@ def test_a_text_file_instead(way, tmp_path):
             return Metrics(text, parser).sum("sendpath_sends_total")
 
         assert sent() == 0
-        sender.tell(f"send {SENDS}")
+        sender.step(f"send {SENDS}")
         assert eventually(lambda: sent() == SENDS) and len(seen) > 1
         assert not has_a_socket(exporter.pid)
         exporter.send_signal(way)
@@ -605,7 +605,7 @@ def test_a_text_file_instead(way, tmp_path):
 
 
 def test_a_text_file_is_never_one_that_was_there(tmp_path):
-    """Who may write to the folder may have put it there, and keep it open."""
+    """Whoever may write to the folder may have created it, and may keep it open."""
     other, folder = tmp_path / "other", tmp_path / "folder"
     other.write_text("kept")
     folder.mkdir()
@@ -631,7 +631,7 @@ def test_two_exporters_do_not_share_a_folder(tmp_path):
     assert first.returncode == 0 and not os.listdir(tmp_path)
 
 
-def test_a_text_file_that_cannot_be_is_said(tmp_path):
+def test_an_impossible_text_file_is_reported(tmp_path):
     for folder in tmp_path / "none", tmp_path / "file":
         (tmp_path / "file").touch()
         result = analyze("exporter", "--textfile", folder)
@@ -656,8 +656,8 @@ def test_the_daemonset_listens_at_addresses_of_both_kinds(address, host):
 
 def test_a_port_in_use_is_one_line():
     before = programs()
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        endpoint = f"127.0.0.1:{taken.getsockname()[1]}"
+    with socket.create_server(("127.0.0.1", 0)) as occupied:
+        endpoint = f"127.0.0.1:{occupied.getsockname()[1]}"
         result = analyze("exporter", "--listen", endpoint)
     assert result.returncode == 1
     assert f"--listen {endpoint}: the port is in use" in only(result.stderr.splitlines())
@@ -704,7 +704,7 @@ def test_its_options_belong_to_it():
     assert "--listen: belongs to exporter" in only(result.stderr.splitlines())
 
 
-def test_without_privilege_it_says_what_is_missing():
+def test_without_privilege_it_names_what_is_missing():
     result = run("setpriv", "--reuid", "nobody", "--clear-groups", "--inh-caps=-all", ANALYZE,
                  "exporter", "--listen", "127.0.0.1:0")
     assert result.returncode == 3 and "CAP_BPF and CAP_PERFMON" in only(result.stderr.splitlines())

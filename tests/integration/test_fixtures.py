@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The kept raw lines can be recorded anew, as make fixtures does."""
+"""Tests that the kept raw lines can be recorded again, as make fixtures does."""
 
 import json
 import sys
@@ -31,7 +31,7 @@ def test_a_line_recorded_anew():
     assert losses(found) == NOTHING_LOST and str(ROOT) not in done.stdout
 
 
-def test_a_name_that_is_none():
+def test_an_unknown_name_is_refused():
     done = run(sys.executable, recorder.__file__, "nothing", cwd=ROOT)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("record.py: nothing: no such raw line; there are by_all_three, ")

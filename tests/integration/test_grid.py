@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Lists make a grid, repeats interleaved; the records and the text say the same."""
+"""Tests that lists make a grid with interleaved repeats; the records and the text agree."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def test_records_are_appended(tmp_path, untouched):
     assert [json.loads(line)["schema"] for line in lines] == ["sendpath.run/3"] * 2
 
 
-def test_text_report_tells_what_the_record_tells(tmp_path, untouched):
+def test_text_report_agrees_with_the_record(tmp_path, untouched):
     path = tmp_path / "runs.json"
     result = analyze("--variant", "all", "--messages", "2000", "--repeat", "2", "--json", path)
     assert result.returncode == 0, result.stderr
@@ -45,7 +45,7 @@ def test_text_report_tells_what_the_record_tells(tmp_path, untouched):
 
 
 def order(text, *starts):
-    """The first lines that begin so stand one after the other."""
+    """Returns the first lines with these beginnings; they must follow each other."""
     found = [("\n" + text).index("\n" + start) for start in starts]
     assert found == sorted(found), text
 
@@ -67,7 +67,7 @@ def test_the_details_have_the_rest(untouched):
 
 
 def test_one_variant_is_a_screen(untouched):
-    """But for warnings, of which a busy machine gets more."""
+    """Warnings may follow; a busy machine gets more of them."""
     lines = unwrapped(analyze("--variant", "zerocopy", "--messages", "1000").stdout).splitlines()
     assert len([line for line in lines if not line.startswith("warning: ")]) <= 24
 
@@ -98,7 +98,7 @@ def test_histogram_bars_add_up(untouched):
     assert sum(int(c.replace(",", "")) for c in counts) == 3000
 
 
-def test_cost_is_told_when_asked_for(untouched):
+def test_cost_is_reported_on_request(untouched):
     (plain,) = records("--variant", "onecopy", "--messages", "1000")
     assert plain["overhead"] is None
     (costed,) = records("--variant", "onecopy", "--messages", "1000", "--cost")
@@ -107,7 +107,7 @@ def test_cost_is_told_when_asked_for(untouched):
 
 
 def test_cost_is_in_the_report(tmp_path, untouched):
-    """Over the repeats together."""
+    """The cost covers all repeats."""
     path = tmp_path / "records"
     result = analyze("--variant", "onecopy", "--messages", "1000", "--repeat", 2, "--cost",
                      "--json", path)
@@ -134,7 +134,7 @@ def test_further_events_by_name(untouched):
 
 
 def test_progress_on_a_terminal_only(untouched):
-    """On a terminal a line tells how far it is, and is gone before the report."""
+    """On a terminal, a line shows the progress, and is erased before the report."""
     _, text, out = on_a_terminal([ANALYZE, "--variant", "twocopy,onecopy", "--duration", "0.3", "--repeat", "1"],
                                  stdout=subprocess.PIPE)
     assert b" 0/2  twocopy 16K x1: " in text
@@ -175,7 +175,7 @@ def test_raw_lines_make_the_same_report_elsewhere(tmp_path):
 
 
 def test_raw_lines_need_no_python(tmp_path):
-    """Neither the files of the front nor those of others."""
+    """Without analysis/, only --raw works: it needs no Python files."""
     (tmp_path / "loadgen").mkdir()
     shutil.copy(ANALYZE, tmp_path)
     shutil.copy(LOADGEN, tmp_path / "loadgen")
@@ -195,6 +195,6 @@ def test_raw_lines_leave_a_command_its_status(options, command, status):
 
 
 @pytest.mark.parametrize("more", [("--json", "x"), ("--interval", "1")])
-def test_raw_lines_go_alone(more):
+def test_raw_lines_are_the_only_output(more):
     result = analyze("--raw", "--mechanism", "tracepoint", *more)
     assert result.returncode == 2 and "leave one out" in result.stderr

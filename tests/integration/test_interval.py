@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""--interval: lines while a window is open, which add up to the report."""
+"""Tests --interval: lines while a window is open, which add up to the report."""
 
 import json
 import re
@@ -25,7 +25,7 @@ def lines(text):
 
 
 def lines_by_run(text):
-    """{the words above its lines: its lines}"""
+    """Returns {words above the lines: lines}."""
     parts = re.split(r"^([a-z]\S* \S+ x\d+(?: #\d+)?):$", text, flags=re.M)
     return {name: lines(part) for name, part in zip(parts[1::2], parts[2::2], strict=True)}
 
@@ -60,22 +60,22 @@ def test_lines_of_a_load_add_up_to_its_report(tmp_path):
     assert_adds_up(found, record)
     assert len(found) > 10 and len(HEADER.findall(result.stdout)) == (len(found) + 19) // 20
     if not reason(record, "completion"):
-        # A line may fall between the counting of a completion and of its flag.
+        # A line may be written between the counting of a completion and of its flag.
         shares = [float(line["copied"].split()[0]) for line in found if line["copied"] != "-"]
         assert shares and min(shares) > 99 and shares.count(100) > len(shares) / 2
         assert record["zerocopy"]["copied"] == record["zerocopy"]["completions"]
-    # Rates are of the time that passed: 5 % for the rounding of that to tenths.
+    # Rates are per elapsed time, which is rounded to tenths: 5 %.
     seconds = float(found[-1]["time"])
     bits = sum(number(line["mbits"]) * 0.1 for line in found[:-1]) * 1e6
     assert bits < 1.3 * sum(c["bytes"] for c in record["calls"]) * 8 * seconds / (seconds - 0.1)
     assert all(number(line["p50"]) <= number(line["p99"]) for line in found if line["p50"] != "-")
     head = r"\n\n(dropped events: the flag of [\d,]+ completed sends? (?:.*\n)+\n)?sendpath "
-    # Of fewer than one in a thousand the details tell.
+    # The report shows fewer than one in a thousand only in its details.
     many = record["lost"]["flags"] >= max(1, 0.001 * record["zerocopy"]["completions"])
     assert bool(re.search(head, result.stdout)[1]) == many
 
 
-def test_lines_of_several_runs_say_which(tmp_path):
+def test_lines_of_several_runs_name_the_run(tmp_path):
     path = tmp_path / "records"
     result = analyze("--variant", "onecopy,zerocopy", "--size", "16K,32K", "--repeat", 2,
                      "--duration", 0.3, "--interval", 0.1, "--json", path)
@@ -106,7 +106,7 @@ def test_it_sleeps_until_the_window_ends():
     assert 0 < sum(polls) < 500, counted.stderr
 
 
-def test_an_interrupt_says_how_many_runs_there_are():
+def test_an_interrupt_reports_how_many_runs_there_are():
     with Child([ANALYZE, "--variant", "onecopy,twocopy,zerocopy", "--duration", "60", "--interval",
                 "0.1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as job:
         assert HEADER.match(job.stdout.readline()) and job.stdout.readline() == "onecopy 16K x1:\n"
@@ -118,7 +118,7 @@ def test_an_interrupt_says_how_many_runs_there_are():
 
 
 @pytest.mark.parametrize("json_to", ["-", None])
-def test_of_a_command_they_go_where_its_report_goes(json_to):
+def test_lines_of_a_command_go_where_its_report_goes(json_to):
     with Receiver() as receiver:
         result = analyze(*(["--json", json_to] if json_to else []), "--interval", 10, "--",
                          *receiver.sender("--sends", 100))
@@ -135,30 +135,30 @@ def test_records_on_standard_output_stay_alone():
 
 
 def test_a_line_comes_while_the_program_runs():
-    """And after an interrupt the last line and the report."""
+    """After an interrupt, the last line and the report follow."""
     with Receiver() as receiver, Child(
             receiver.sender("--steps", "--plain"), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             text=True) as program:
         assert json.loads(program.stdout.readline())["sends"] == 0
         with Child([ANALYZE, "--pid", str(program.pid), "--interval", "0.1"],
                    stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                   text=True) as observer:
-            text = [observer.stdout.readline(), observer.stdout.readline()]
+                   text=True) as analyzer:
+            text = [analyzer.stdout.readline(), analyzer.stdout.readline()]
             assert HEADER.match(text[0]) and lines(text[1])[0]["sends"] == "0"
             program.stdin.write("send 50\n")
             program.stdin.flush()
             assert json.loads(program.stdout.readline())["sends"] == 50
             while lines(text[-1])[0]["sends"] == "0":
-                text.append(observer.stdout.readline())
+                text.append(analyzer.stdout.readline())
                 if HEADER.match(text[-1]):
-                    text.append(observer.stdout.readline())
+                    text.append(analyzer.stdout.readline())
             program.stdin.write("send 7\n")
             program.stdin.flush()
             assert json.loads(program.stdout.readline())["sends"] == 57
-            observer.send_signal(signal.SIGINT)
-            stdout, stderr = observer.communicate(timeout=PATIENCE_S)
+            analyzer.send_signal(signal.SIGINT)
+            stdout, stderr = analyzer.communicate(timeout=PATIENCE_S)
         program.communicate("quit\n", timeout=PATIENCE_S)
-    assert observer.returncode == -signal.SIGINT, stderr
+    assert analyzer.returncode == -signal.SIGINT, stderr
     assert total(lines("".join(text) + stdout), "sends") == 57
     assert re.search(r"^send\w+ +57 ", stdout, re.M)
 

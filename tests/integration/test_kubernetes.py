@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The image that make image made, run by podman: by the README's line, and as the pod that the DaemonSet
-describes. The schemas of the manifest are for tests/analysis."""
+"""The image of make image, run by podman: by the README's command, and as the pod that the DaemonSet describes.
+tests/analysis checks the manifest against its schemas."""
 
 import json
 import os
@@ -18,7 +18,7 @@ VERSION = only(re.findall(r"^VERSION\s*:= (\S+)$", (ROOT / "Makefile").read_text
 IMAGE = f"sendpath:{VERSION}"
 MANIFEST = yaml.safe_load((ROOT / "deploy/kubernetes/exporter.yaml").read_text())
 POD = MANIFEST["spec"]["template"]
-# A second exporter's address: this machine has the other.
+# The address of a second exporter; this machine's own uses the other.
 HOST = "127.94.0.36"
 
 pytestmark = [pytest.mark.image, needs_bpf, pytest.mark.usefixtures("untouched"),
@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.image, needs_bpf, pytest.mark.usefixtures("untouched")
               pytest.mark.skipif(not shutil.which("podman"), reason="podman is not installed")]
 
 
-# Limits that need no privilege to be set; runc knows cgroups of both versions.
+# Limits that need no privilege; runc supports cgroups of both versions.
 CONTAINERS = """[containers]
 default_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]
 [engine]
@@ -44,7 +44,7 @@ runroot = "{0}/run"
 
 @pytest.fixture(scope="module", name="podman")
 def _podman(tmp_path_factory):
-    """A shell in which podman keeps all that it has in a folder of the tests, where the image's archive is."""
+    """A shell in which podman keeps all its data in a folder of the tests, which has the image's archive."""
     folder = tmp_path_factory.mktemp("podman")
     (folder / "containers.conf").write_text(CONTAINERS.format(folder))
     (folder / "storage.conf").write_text(STORAGE.format(folder))
@@ -61,7 +61,7 @@ def _podman(tmp_path_factory):
 
 
 def scraped(address, folder):
-    """How many it counted of a hundred sends, by a program that no other test runs."""
+    """Returns how many of a hundred sends it counted, by a program that no other test runs."""
     program = folder / f"sends-{os.getpid()}"
     shutil.copy(LOADGEN, program)
     url = f"http://{address}:9435/metrics"
@@ -99,8 +99,8 @@ def test_it_runs_by_the_line_of_the_readme(podman, tmp_path):
 
 
 def test_the_daemonset_names_it_and_its_pod_runs(podman, tmp_path):
-    """podman 4.3 knows no DaemonSets, takes the address of its host from no field, and the seccomp profile
-    from the annotation of older Kubernetes."""
+    """podman 4.3 has no DaemonSets, takes the host's address from no field, and reads the seccomp profile from the
+    annotation of older Kubernetes."""
     spec = json.loads(json.dumps(POD["spec"]).replace("$(HOST_IP)", HOST))
     container, = spec["containers"]
     assert container["image"] == IMAGE and container.pop("env")[0]["name"] == "HOST_IP"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""--link veth: devices of the run's own, in namespaces without a name; nothing of it stays."""
+"""Tests --link veth: the run's own devices, in namespaces without a name; nothing of them remains."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from test_errors import busy, descend
 
 
 def lack():
-    """Why there can be no such link here; None: there can."""
+    """Returns why there can be no such link here, or None."""
     if not shutil.which("ip"):
         return "ip is not installed"
     tried = run("unshare", "-n", "ip", "link", "add", "name", "sp0", "type", "veth", "peer", "name",
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.usefixtures("untouched")
 
 
 def network():
-    """The devices and the named namespaces of this machine."""
+    """Returns the devices and the named namespaces of this machine."""
     return (sorted(os.listdir("/sys/class/net")),
             sorted(os.listdir("/run/netns")) if os.path.isdir("/run/netns") else [])
 
@@ -50,13 +50,13 @@ def test_every_byte_arrives(variant):
     assert result.returncode == 0, result.stderr
     app = json.loads(result.stdout)
     assert app["verify"] == {"bytes_checked": 400 * 16384, "bad_bytes": 0, "first": None}
-    # Ours alone: what else this machine does shows in other namespaces.
+    # Only ours: other activity of this machine shows in other namespaces.
     assert app["tcp"]["passive_opens"] <= 2
     assert app["tcp"]["sending"]["mss_max"] <= 1460
 
 
 @needs_link
-def test_the_ends_live_apart_and_die_together():
+def test_the_ends_are_in_two_namespaces_and_end_together():
     with Child([LOADGEN, "--link", "veth", "--duration", "60"],
                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as job:
         assert eventually(lambda: descend(job.pid, 1) and busy(descend(job.pid, 1)[0]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The load generator through its own binary: exact counts, plain refusals, clean ends."""
+"""Tests the load generator by its own program: exact counts, plain refusals, clean ends."""
 
 import json
 import os
@@ -54,7 +54,7 @@ def threads(pid):
 
 
 def workers_seconds(pid):
-    """CPU time of all threads but the first."""
+    """Returns the CPU time of all threads except the first."""
     used = 0
     for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
         if task.name != str(pid):
@@ -64,7 +64,7 @@ def workers_seconds(pid):
 
 
 def sending(process):
-    """Waits until a run without a warm-up is under way (its workers work); the receiver's pid."""
+    """Waits until the workers of a run without a warm-up send; returns the receiver's pid."""
     receiver = child_of(process.pid)
     assert eventually(lambda: workers_seconds(process.pid) >= 0.03)
     return receiver
@@ -87,7 +87,7 @@ def test_zerocopy_accounts_for_every_send(size, count):
     z = app["zerocopy"]
     assert z["requests"] == app["send_calls"] == z["completions"] + z["enobufs"]
     assert z["enobufs"] == app["errors"].get("ENOBUFS", 0)
-    assert z["copied"] == z["completions"]  # it is loopback
+    assert z["copied"] == z["completions"]  # on loopback
     assert 0 < z["notifications"] <= z["completions"]
 
 
@@ -99,13 +99,13 @@ def test_any_number_in_flight(inflight):
 
 
 def test_a_full_error_queue_refuses_and_loses_nothing():
-    """Room for few notifications: sends are refused time and again, until some are read."""
+    """The queue has room for few notifications: sends are refused repeatedly, until some are read."""
     if os.geteuid() or not shutil.which("unshare"):
         pytest.skip("needs root, for a network namespace")
     script = ("ip link set lo up; echo 3000 > /proc/sys/net/core/optmem_max || exit 77; "
               'exec "$0" "$@"')
-    # What the receiver has no room for stays in flight, and is accounted for. Much less, and
-    # one lost segment leaves a window below a segment: two KiB each 200 ms.
+    # Data that the receiver has no room for stay in flight, and are counted. With a smaller buffer, one lost
+    # segment would leave a window below a segment: two KiB per 200 ms.
     done = run("--variant", "zerocopy", "--size", "64K", "--socket", "rcvbuf=16K",
                "--messages", 300, "--threads", 2, "--warmup", 0, "--verify", "--json", "-",
                prefix=["unshare", "-n", "sh", "-c", script])
@@ -119,7 +119,7 @@ def test_a_full_error_queue_refuses_and_loses_nothing():
     assert app["verify"]["bad_bytes"] == 0
 
 
-# What arrives
+# Contents
 
 @pytest.mark.parametrize("fields", [1, 7, 64])
 def test_any_number_of_fields(fields):
@@ -184,7 +184,7 @@ def test_netns():
     assert app["received_bytes"] == 300 * 16384
 
 
-# What the result says
+# Results
 
 def test_result_has_its_keys_and_no_other_units():
     app = measure("--variant", "onecopy", "--duration", "0.3")
@@ -192,7 +192,7 @@ def test_result_has_its_keys_and_no_other_units():
         "messages", "bytes", "send_calls", "throughput_bps", "elapsed_s", "user_s", "system_s",
         "message_latency_ns", "errors", "zerocopy", "received_bytes", "receiver", "verify", "uid",
         "memlock_bytes", "pinning", "port"}
-    assert 0.3 <= app["elapsed_s"] < 3  # however late a busy machine is at its end
+    assert 0.3 <= app["elapsed_s"] < 3  # a busy machine may end late
     assert app["verify"] is None and app["zerocopy"] is None
     assert app["uid"] == os.getuid()
     cpus = os.sched_getaffinity(0)
@@ -219,11 +219,11 @@ def test_json_file_holds_one_line_and_replaces_the_old(tmp_path):
 
 
 def test_json_is_whole_or_not_there(tmp_path):
-    """A run that fails makes no file, a limit of its size leaves no half of one, and what a shell
-    appends to stays."""
+    """A run that fails creates no file, a limit of the file size leaves no half of one, and a file to which a
+    shell appends keeps its content."""
     path, all_ = tmp_path / "app.json", tmp_path / "all.json"
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        assert run("--port", taken.getsockname()[1], "--json", path).returncode == 1
+    with socket.create_server(("127.0.0.1", 0)) as occupied:
+        assert run("--port", occupied.getsockname()[1], "--json", path).returncode == 1
     assert not path.exists()
     limited = run("--messages", 10, "--json", path, prefix=["prlimit", "--fsize=100"])
     assert limited.returncode == 1 and "File too large" in limited.stderr
@@ -300,7 +300,7 @@ def test_interrupted(tmp_path, variant, sig):
 
 @pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_while_it_sets_up(sig):
-    """It takes time to fill so much memory."""
+    """Filling this much memory takes time."""
     p = start("--working-set", "512M", "--duration", 20)
     receiver = child_of(p.pid)
     p.send_signal(sig)
@@ -333,7 +333,7 @@ HELLO, START, PARKED, GO, STOP, FINISH, RESULT, ERROR = range(1, 9)
 
 
 def works(pid):
-    """It uses CPU time from now on, as data flow."""
+    """Returns whether it uses CPU time from now on, which shows that data flow."""
     before = ticks(pid)
     return eventually(lambda: busy(pid, before))
 
@@ -345,7 +345,7 @@ class Driver:
         self.process = start("--control", theirs.fileno(), *args, pass_fds=[theirs.fileno()])
         theirs.close()
 
-    def tell(self, kind, version=2):
+    def send(self, kind, version=2):
         self.ours.send(HEADER.pack(version, kind, 0, 0, 0, 0, 0))
 
     def expect(self, kind):
@@ -369,14 +369,14 @@ def test_driven(variant):
     d.expect(HELLO)
     sender, receiver = d.sender, d.receiver
     assert sender == d.process.pid and alive(receiver)
-    before = threads(sender), threads(receiver)  # one each, and what a sanitizer adds
-    d.tell(START)
+    before = threads(sender), threads(receiver)  # one each, and threads of a sanitizer
+    d.send(START)
     d.expect(PARKED)
     assert (threads(sender), threads(receiver)) == (before[0] + 2, before[1] + 2)
-    d.tell(GO)
+    d.send(GO)
     d.expect(PARKED)
     assert alive(sender) and alive(receiver)
-    d.tell(FINISH)
+    d.send(FINISH)
     app = json.loads(d.expect(RESULT))
     assert app["messages"] == 400
     assert d.leave() == 0
@@ -387,15 +387,15 @@ def test_driven_stop_ends_the_window():
     d = Driver("--variant", "zerocopy", "--duration", 60)
     d.expect(HELLO)
     receiver = d.receiver
-    d.tell(START)
+    d.send(START)
     d.expect(PARKED)
-    d.tell(GO)
+    d.send(GO)
     assert works(receiver)
-    d.process.send_signal(signal.SIGINT)  # as a Ctrl-C reaches the group: no concern of ours
+    d.process.send_signal(signal.SIGINT)  # a Ctrl-C reaches the group: the load generator ignores it
     assert works(receiver)
-    d.tell(STOP)
+    d.send(STOP)
     d.expect(PARKED)
-    d.tell(FINISH)
+    d.send(FINISH)
     app = json.loads(d.expect(RESULT))
     assert 0.1 <= app["elapsed_s"] < 10 and "error" not in app
     assert d.leave() == 0
@@ -404,13 +404,13 @@ def test_driven_stop_ends_the_window():
 def test_driven_stop_ends_only_the_warm_up():
     d = Driver("--variant", "onecopy", "--messages", 100, "--warmup", 60)
     d.expect(HELLO)
-    d.tell(START)
+    d.send(START)
     assert works(d.receiver)
-    d.tell(STOP)
+    d.send(STOP)
     d.expect(PARKED)
-    d.tell(GO)
+    d.send(GO)
     d.expect(PARKED)
-    d.tell(FINISH)
+    d.send(FINISH)
     assert json.loads(d.expect(RESULT))["messages"] == 100
     assert d.leave() == 0
 
@@ -419,20 +419,20 @@ def test_driven_failure_in_the_window_comes_with_the_result():
     d = Driver("--variant", "onecopy", "--duration", 60)
     d.expect(HELLO)
     receiver = d.receiver
-    d.tell(START)
+    d.send(START)
     d.expect(PARKED)
-    d.tell(GO)
+    d.send(GO)
     assert works(receiver)
     os.kill(receiver, signal.SIGKILL)
     d.expect(PARKED)
-    d.tell(FINISH)
+    d.send(FINISH)
     assert "signal 9" in json.loads(d.expect(RESULT))["error"]
     assert d.leave() == 1
 
 
 def test_driven_failure_before_comes_as_an_error():
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        d = Driver("--port", taken.getsockname()[1])
+    with socket.create_server(("127.0.0.1", 0)) as occupied:
+        d = Driver("--port", occupied.getsockname()[1])
         assert "--port" in d.expect(ERROR)
         assert d.status == 1
         assert d.leave() == 1
@@ -444,11 +444,11 @@ def test_gone_driver_ends_both(steps):
     d.expect(HELLO)
     receiver = d.receiver
     if steps > 0:
-        d.tell(START)
+        d.send(START)
     if steps > 1:
         d.expect(PARKED)
     if steps > 2:
-        d.tell(GO)
+        d.send(GO)
         assert works(receiver)
     d.ours.close()
     assert d.leave() == 1

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""--memory: from a machine's names and what perf wrote there to bytes, or why there are none.
+"""Tests --memory: from a machine's names and perf's output to bytes, or the reason why there are none.
 
-The machines are recordings (tests/fixtures/memory, each with its source): a tree in the place of
-/sys, and a perf that lists and writes what was recorded, and notes what it was told.
+The machines are recordings (tests/fixtures/memory, each with its source): a tree that replaces /sys, and a perf
+that lists and writes what was recorded, and notes its arguments.
 """
 
 import json
@@ -29,8 +29,8 @@ here = os.path.dirname(os.path.abspath(__file__))
 def read(name):
     return open(os.path.join(here, name)).read()
 def note(text):
-    with open(os.path.join(here, "told"), "a") as told:
-        told.write(text + "\\n")
+    with open(os.path.join(here, "arguments"), "a") as file:
+        file.write(text + "\\n")
 if sys.argv[1:3] == ["list", "--raw-dump"]:
     print(read("list"))
     sys.exit()
@@ -43,9 +43,9 @@ if os.path.exists(os.path.join(here, "fails")) and read("fails").split("'")[1] i
 control, answers = map(int, option["--control"][3:].split(","))
 def end(*_):
     note("end")
-    asked = [e.strip("/").split("/")[-1] for e in option["-e"].split(",")]
+    events = [e.strip("/").split("/")[-1] for e in option["-e"].split(",")]
     for line in read("stat").splitlines():
-        if any(name in line for name in asked):
+        if any(name in line for name in events):
             os.write(int(option["--log-fd"]), (line + "\\n").encode())
     sys.exit()
 signal.signal(signal.SIGINT, end)
@@ -68,7 +68,7 @@ while True:
 
 
 class Machine:
-    """A recorded machine; its environment makes analyze run on it."""
+    """A recorded machine; its environment makes analyze use it."""
 
     def __init__(self, folder, name):
         sections, section = {"sysfs": [], "list": [], "stat": []}, None
@@ -101,8 +101,8 @@ class Machine:
         assert result.returncode == 0, result.stderr
         return check(json.loads(only(result.stdout.splitlines())))
 
-    def told(self):
-        path = self.folder / "bin/told"
+    def arguments(self):
+        path = self.folder / "bin/arguments"
         return path.read_text().splitlines() if path.exists() else []
 
 
@@ -144,10 +144,10 @@ def test_reads_and_writes(machine, name, source, read, write):
     assert "memory.io_read_misses" in reasons(record) and memory["io_read_misses"] is None
 
 
-def test_a_fabric_tells_reads_and_writes_together(machine):
+def test_a_fabric_counts_reads_and_writes_together(machine):
     memory = machine("zen3.txt").record()["memory"]
     assert memory["bytes"] == (32346663 + 47551247 + 38975242 + 49934162) * 64
-    assert memory["bytes"] / MIB == pytest.approx(10297.2, rel=1e-3)  # as perf itself had it
+    assert memory["bytes"] / MIB == pytest.approx(10297.2, rel=1e-3)  # as perf itself computed it
     assert memory["read_bytes"] is None and memory["write_bytes"] is None
     assert [e["running"] for e in memory["events"]] == pytest.approx([0.5] * 8, abs=0.001)
 
@@ -159,7 +159,7 @@ def test_input_and_output(machine):
     assert (memory["io_read_misses"], memory["io_write_misses"], memory["io_own_misses"]) == (
         1000, 200, 30)
     assert memory["io_miss_read_bytes"] == 1030 * 64
-    # One of its ports was not counted, so the sum is not known; there is no counter of the way out.
+    # One port was not counted, so the sum is unknown; there is no counter for the outgoing direction.
     assert memory["io_in_bytes"] is None and memory["io_out_bytes"] is None
     assert reasons(record)["memory.io_in_bytes"] == "not counted, events tells which"
     assert reasons(record)["memory.io_out_bytes"].startswith("not supported")
@@ -170,7 +170,7 @@ def test_input_and_output(machine):
 def test_perf_counts_the_window_alone(machine):
     here = machine("skylakex.txt")
     record = here.record()
-    command, _, first, opened, closed, end = here.told()
+    command, _, first, opened, closed, end = here.arguments()
     assert ("stat -x; -a -D -1 -e uncore_imc/cas_count_read/,uncore_imc/cas_count_write/ "
             "--control fd:") in command
     assert [x.split()[0] for x in (first, opened, closed, end)] == ["disable", "enable", "disable",
@@ -179,8 +179,8 @@ def test_perf_counts_the_window_alone(machine):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="not root: sudo cannot be played")
-def test_perf_may_count_for_whoever_called_sudo(machine, open_path):
-    """It is that user, with the capability that counting needs and few others."""
+def test_perf_may_count_for_the_caller_of_sudo(machine, open_path):
+    """perf runs as that user, with the capability that counting needs and few others."""
     here = machine("skylakex.txt")
     copy_programs(open_path)
     (open_path / "bin").chmod(0o777)
@@ -189,9 +189,9 @@ def test_perf_may_count_for_whoever_called_sudo(machine, open_path):
     assert result.returncode == 0, result.stderr
     assert check(json.loads(result.stdout))["memory"]["bytes"] > 0
     perfmon, admin = 1 << 38, 1 << 21
-    may = int(here.told()[1], 16)
+    may = int(here.arguments()[1], 16)
     assert may & perfmon and not may & ~(perfmon | admin)
-    assert (open_path / "bin/told").stat().st_uid == 65534
+    assert (open_path / "bin/arguments").stat().st_uid == 65534
 
 
 def test_not_permitted(machine):
@@ -210,7 +210,7 @@ def test_perf_that_fails_does_not_end_the_run(machine):
 
 
 def test_what_perf_refuses_of_devices_leaves_memory(machine):
-    """A name that perf lists and then does not take, as those of metrics."""
+    """perf lists a name, and then refuses it, as with names of metrics."""
     here = machine("icelakex.txt")
     here.file("bin/fails", "event syntax error: 'unc_cha_tor_inserts.io_miss_itom'\n")
     record = here.record()
@@ -222,7 +222,7 @@ def test_what_perf_refuses_of_devices_leaves_memory(machine):
 
 @pytest.fixture
 def bare(machine, open_path):
-    """Without an uncore."""
+    """A machine without an uncore."""
     here = machine("skylakex.txt")
     shutil.rmtree(open_path / "sys/bus")
     here.file("bin/list", "cycles instructions")
@@ -240,13 +240,13 @@ def test_nothing_to_count_or_to_estimate_from_is_an_error(bare):
 
 
 def test_an_estimate_without_an_uncore(bare):
-    """By LLC misses where there are any, else null and why."""
+    """The estimate uses LLC misses if they are counted, else it is null with the reason."""
     result = bare.run("--json", "-", *LOAD)
     if result.returncode == 3:
         pytest.skip(result.stderr.strip())
     record = check(json.loads(only(result.stdout.splitlines())))
     memory = record["memory"]
-    assert bare.told() == [] and memory["events"] == []
+    assert bare.arguments() == [] and memory["events"] == []
     misses = [c for c in record["counters"] if c["event"] == "LLC-load-misses"]
     if any(c["status"] == "not supported" for c in misses):
         assert memory["read_bytes"] is None and memory["is_estimate"] is None
@@ -276,9 +276,9 @@ def test_perf_ends_with_us_however_we_end(machine):
     with subprocess.Popen([ANALYZE, "--variant", "twocopy", "--duration", "60", "--memory"],
                           env=here.environment, stdin=subprocess.DEVNULL,
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as job:
-        assert eventually(lambda: any(x.startswith("enable") for x in here.told()))
+        assert eventually(lambda: any(x.startswith("enable") for x in here.arguments()))
         job.send_signal(signal.SIGKILL)
-    assert eventually(lambda: here.told()[-1] == "end")
+    assert eventually(lambda: here.arguments()[-1] == "end")
     assert eventually(lambda: processes().keys() <= before.keys())
 
 

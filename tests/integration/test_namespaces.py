@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""In a container's namespaces: processes are known by the ids that it gives them."""
+"""Tests container namespaces: processes have the ids that the container gives them."""
 
 import json
 import shutil
@@ -11,7 +11,7 @@ from conftest import (ANALYZE, CALLS, NOTHING_LOST, PATIENCE_S, MECHANISMS, Chil
                       eventually, losses, needs_bpf, only, reason, run)
 from test_observe import PROGRAM, PYTHON, calls, gate_is_open, observed  # noqa: F401
 
-# The first process of a container, with a loopback device.
+# Runs as the first process of a container, with a loopback device.
 INSIDE = ("unshare", "--pid", "--fork", "--mount-proc", "--net", "sh", "-c",
           'ip link set lo up && exec "$@"', "sh")
 SENDS = min(1000, CALLS)
@@ -22,7 +22,7 @@ pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched"), pytest.mark.skipi
 # Connects to a port, and sends once.
 SENDER = "import socket, sys; " \
          "socket.create_connection(('127.0.0.1', int(sys.argv[1]))).send(b'x' * 30)"
-# Has it run as a child, and in a container below this one.
+# Runs the sender as a child, and in a nested container.
 PARENT = """
 import socket, subprocess, sys
 listener = socket.create_server(("127.0.0.1", 0))
@@ -66,12 +66,12 @@ def test_a_process_by_its_id(mechanism, program):  # noqa: F811
              f"exec {ANALYZE} --mechanism {mechanism} --json - --by process --pid $!"
     with Child([*INSIDE, "sh", "-c", script], stdin=-1, stdout=-1, stderr=-1, text=True) as job:
         assert job.stdout.readline() == "ready\n"
-        observer = types.SimpleNamespace(pid=only(run("pgrep", "-P", job.pid).stdout.split()))
-        assert eventually(lambda: gate_is_open(observer))
+        analyzer = types.SimpleNamespace(pid=only(run("pgrep", "-P", job.pid).stdout.split()))
+        assert eventually(lambda: gate_is_open(analyzer))
         stdout, stderr = job.communicate("go\nend\n", timeout=PATIENCE_S)
     assert job.returncode == 0, stderr
     record = check(json.loads(stdout.splitlines()[-1]))
-    # Four threads send at once: a kretprobe may lose some returns, and says how many.
+    # Four threads send at once: a kretprobe may lose some returns, and counts them.
     seen = calls(record)
     assert seen["sendto"]["sends"] + seen["sendmsg"]["sends"] + record["lost"]["calls"] == 600
     assert record["lost"]["calls"] == 0 or "loses returns" in reason(record, "send")
@@ -79,22 +79,22 @@ def test_a_process_by_its_id(mechanism, program):  # noqa: F811
 
 
 def test_a_process_elsewhere_has_no_id(program):  # noqa: F811
-    """Observed by name, from a container whose namespace does not have it."""
+    """It is observed by name, from a container whose namespace does not have it."""
     script = f"{ANALYZE} --json - --by process --comm other-ns --duration 60"
     with Child([*INSIDE, "sh", "-c", f"exec {script}"], stdout=-1, stderr=-1, text=True) as job:
         assert eventually(lambda: run("pgrep", "-P", job.pid, "analyze").stdout)
-        observer = types.SimpleNamespace(pid=only(run("pgrep", "-P", job.pid).stdout.split()))
-        assert eventually(lambda: gate_is_open(observer))
+        analyzer = types.SimpleNamespace(pid=only(run("pgrep", "-P", job.pid).stdout.split()))
+        assert eventually(lambda: gate_is_open(analyzer))
         renamed = f"open('/proc/self/comm', 'w').write('other-ns'); exec(open('{program}').read())"
         assert run(PYTHON, "-c", renamed, "now", 0).returncode == 0
-        run("kill", "-INT", observer.pid)
+        run("kill", "-INT", analyzer.pid)
         stdout, stderr = job.communicate(timeout=PATIENCE_S)
     group = only(check(json.loads(stdout))["by"]["groups"])
     assert (group["pid"], group["comm"], group["sends"]) == (None, "other-ns", 1500), stderr
 
 
 def test_sends_that_were_not_seen_are_an_error():
-    """As if the system hid which namespace this is."""
+    """Simulates a system that hides the namespace."""
     hidden = ("strace", "-o", "/dev/null", "-P", "/proc/self/ns/pid", "-e",
               "inject=newfstatat:error=ENOENT")
     if not shutil.which("strace"):
@@ -104,8 +104,8 @@ def test_sends_that_were_not_seen_are_an_error():
     assert "the kernel programs saw no TCP send" in only(done.stderr.splitlines())
 
 
-def test_a_user_namespace_is_said_to_be_the_reason():
-    """Its root has all capabilities, and none of them counts for BPF."""
+def test_a_user_namespace_is_named_as_the_reason():
+    """Its root has all capabilities, but none counts for BPF."""
     if run("unshare", "--user", "--map-root-user", "true").returncode:
         pytest.skip("user namespaces cannot be made here")
     done = run("unshare", "--user", "--map-root-user", ANALYZE, "--duration", "0.1")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Defaults of a comparison, and what is said of a machine that does other things meanwhile."""
+"""Tests the defaults of a comparison, and the warnings about other activity of the machine."""
 
 import contextlib
 import json
@@ -19,7 +19,7 @@ SYSCTL = pathlib.Path("/proc/sys/net/ipv4")
 
 @contextlib.contextmanager
 def busy_cpus():
-    """A loop on each CPU that we may use."""
+    """Runs a loop on each CPU that we may use."""
     with contextlib.ExitStack() as stack:
         for cpu in os.sched_getaffinity(0):
             loop = stack.enter_context(Child(["taskset", "-c", str(cpu), sys.executable, "-c",
@@ -37,7 +37,7 @@ def busy_cpus():
 def test_configurations_have_repeats_that_decide_and_share_a_total(options, repeats, seconds):
     found = records("--variant", "onecopy,twocopy", "--warmup", 0, "--mechanism", "tracepoint", *options)
     cells = {r["run"]["cell"] for r in found}
-    # What was disturbed was made again.
+    # Disturbed runs were repeated.
     assert {(r["run"]["cell"], r["run"]["repeat"]) for r in found} == {
         (cell, n) for n in range(1, repeats + 1) for cell in cells}
     assert all(r["load"]["duration_s"] == seconds for r in found)
@@ -87,15 +87,15 @@ def in_a_namespace_with(congestion, *options):
     return check(json.loads(done.stdout))
 
 
-def test_what_paces_is_not_used_within_a_machine():
+def test_a_pacing_algorithm_is_not_used_within_a_machine():
     run("modprobe", "tcp_bbr")
     if "bbr" not in (SYSCTL / "tcp_available_congestion_control").read_text().split():
         pytest.skip("this kernel has no congestion control that paces")
     record = in_a_namespace_with("bbr")
     used = record["tcp"]["sending"]["congestion"]
     assert used in ("cubic", "reno")
-    (said,) = [w["text"] for w in record["warnings"] if w["code"] == "not_paced"]
-    assert said == (f"the load used {used}, as this machine's bbr paces what stays within it; "
+    (warning,) = [w["text"] for w in record["warnings"] if w["code"] == "not_paced"]
+    assert warning == (f"the load used {used}, as this machine's bbr paces what stays within it; "
                     "--socket congestion=bbr keeps that")
     kept = in_a_namespace_with("bbr", "--socket", "congestion=bbr")
     assert kept["tcp"]["sending"]["congestion"] == "bbr"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Programs that are not our load: counted exactly, ended by their own status."""
+"""Tests programs other than our load: counted exactly, and ended with their own status."""
 
 import contextlib
 import json
@@ -20,7 +20,7 @@ from conftest import (ANALYZE, CALLS, LOADGEN, NOTHING_LOST, PATIENCE_S, PROGRAM
 
 pytestmark = needs_bpf
 
-# Sends to itself: by send, by sendmsg, and by threads that start when it is told to.
+# Sends to itself: by send, by sendmsg, and by threads that start on request.
 PROGRAM = """
 import socket, sys, threading
 
@@ -58,7 +58,7 @@ PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.execu
 
 
 def observed(result):
-    """The record, which comes after what the command itself wrote."""
+    """Returns the record, which follows the command's own output."""
     return check(json.loads(result.stdout.splitlines()[-1]))
 
 
@@ -104,7 +104,7 @@ def test_children_of_a_command_count_too(program):
 
 
 def daemon(status, *command):
-    """Ends with the status, and leaves the command behind, with another parent."""
+    """Returns a command that ends with the status, and leaves this command behind, with another parent."""
     return [str(PROGRAMS / "daemon"), str(status), *map(str, command)]
 
 
@@ -121,7 +121,7 @@ def test_what_a_command_leaves_behind_counts_too(program, mechanism, untouched):
 
 
 def lives(pid):
-    """A process, and no zombie that its new parent has not looked at yet."""
+    """Returns whether a process lives; a zombie that its new parent has not reaped yet does not."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
             return stat.read().rsplit(")", 1)[1].split()[0] not in "ZX"
@@ -129,7 +129,7 @@ def lives(pid):
         return False
 
 
-# Says its id, and lives until somebody ends it, with no pipe of ours.
+# Prints its id, and lives until it is ended, without a pipe of ours.
 LASTING = ("sh", "-c", "exec </dev/null >/dev/null 2>&1; echo $$ >$0; exec sleep 1000")
 
 
@@ -138,12 +138,12 @@ def written(path):
 
 
 def test_a_signal_is_passed_on_to_what_a_command_left_behind(tmp_path, untouched):
-    with start(ANALYZE, "--", *daemon(0, *LASTING, tmp_path / "pid")) as observer:
-        assert "waiting for 1 process that " in (line := observer.stderr.readline())
+    with start(ANALYZE, "--", *daemon(0, *LASTING, tmp_path / "pid")) as analyzer:
+        assert "waiting for 1 process that " in (line := analyzer.stderr.readline())
         assert "Ctrl-C ends the window" in line
-        observer.send_signal(signal.SIGTERM)
-        _, stderr = observer.communicate(timeout=PATIENCE_S)
-    assert observer.returncode == 0, stderr
+        analyzer.send_signal(signal.SIGTERM)
+        _, stderr = analyzer.communicate(timeout=PATIENCE_S)
+    assert analyzer.returncode == 0, stderr
     assert "no TCP sends were seen" in stderr
     assert eventually(lambda: not lives(written(tmp_path / "pid")))
 
@@ -157,7 +157,7 @@ def test_ctrl_c_ends_the_window_and_what_was_left_behind_lives_on(tmp_path, unto
         shown += os.read(terminal, 4096)
     left = int(eventually(lambda: written(tmp_path / "pid")))
     os.write(terminal, b"\x03")
-    with contextlib.suppress(OSError):  # how a terminal says that its other end is gone
+    with contextlib.suppress(OSError):  # the other end of the terminal is closed
         while chunk := os.read(terminal, 4096):
             shown += chunk
     os.close(terminal)
@@ -211,7 +211,7 @@ def test_a_command_that_may_not_be_ended_is_named(untouched):
 
 
 def test_many_short_lived_children(untouched):
-    """Each connects, sends once and ends; a guest of the lab has time for fewer."""
+    """Each child connects, sends once and ends; a guest of the lab has time for fewer."""
     children = min(1000, CALLS // 100)
     script = ("import os, socket, threading\n"
               "l = socket.create_server(('127.0.0.1', 0), backlog=512)\n"
@@ -229,7 +229,7 @@ def test_many_short_lived_children(untouched):
 
 @pytest.mark.parametrize("variant", ["twocopy", "onecopy", "zerocopy"])
 def test_another_programs_own_counts(variant, tmp_path, untouched):
-    """The load generator as a program like any other: it says what it sent."""
+    """The load generator is a program like any other: it reports its own counts."""
     out = tmp_path / "app.json"
     record = observed(analyze("--json", "-", "--", LOADGEN, "--variant", variant, "--messages",
                               3000, "--warmup", 0, "--json", out))
@@ -249,15 +249,15 @@ def start(*args, **kwargs):
                  stderr=subprocess.PIPE, text=True, **kwargs)
 
 
-# In a PID namespace of its own: observes two processes, and gives the id of the first, which has ended, to
-# a program that sends.
+# Observes two processes in a PID namespace of its own, and gives the id of the first, after its end, to a program
+# that sends.
 REUSED = """
 import subprocess, sys
 analyze, program = sys.argv[1:]
 first, second = (subprocess.Popen(["sleep", "60"]) for _ in range(2))
-observer = subprocess.Popen([analyze, "--json", "-", "--interval", "0.1", "--pid", f"{first.pid},{second.pid}"],
+analyzer = subprocess.Popen([analyze, "--json", "-", "--interval", "0.1", "--pid", f"{first.pid},{second.pid}"],
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-while not observer.stderr.readline().startswith("  "):  # a line of the open window
+while not analyzer.stderr.readline().startswith("  "):  # a line of the open window
     pass
 first.kill()
 first.wait()
@@ -267,7 +267,7 @@ sender = subprocess.Popen([sys.executable, program, "now", "0"])
 assert sender.pid == first.pid and sender.wait() == 0
 second.kill()
 second.wait()
-print(observer.communicate()[0].splitlines()[-1])
+print(analyzer.communicate()[0].splitlines()[-1])
 """
 
 
@@ -300,14 +300,14 @@ def test_a_send_that_does_not_return(tmp_path, untouched):
 
 @pytest.mark.parametrize("how", ["pid", "comm", pytest.param("all", marks=pytest.mark.serial)])
 def test_a_running_program_with_threads_that_start_later(how, program, untouched):
-    # Other tests run Python programs meanwhile, so this one has another name.
+    # Other tests run Python programs at this time, so this one has another name.
     name = f"later-{os.getpid()}"
     renamed = f"open('/proc/self/comm', 'w').write('{name}'); exec(open('{program}').read())"
     with start(PYTHON, "-c", renamed, "later") as target:
         assert target.stdout.readline() == "ready\n"
         options = {"pid": ["--pid", target.pid], "comm": ["--comm", name], "all": ["--all"]}[how]
-        with start(ANALYZE, "--json", "-", *options) as observer:
-            assert eventually(lambda: gate_is_open(observer))
+        with start(ANALYZE, "--json", "-", *options) as analyzer:
+            assert eventually(lambda: gate_is_open(analyzer))
             target.stdin.write("go\n")
             target.stdin.flush()
             assert target.stdout.readline() == "done\n"
@@ -315,21 +315,21 @@ def test_a_running_program_with_threads_that_start_later(how, program, untouched
             target.stdin.flush()
             assert target.wait(timeout=PATIENCE_S) == 0
             if how != "pid":  # a process that has ended ends its observation
-                observer.send_signal(signal.SIGINT)
-            stdout, stderr = observer.communicate(timeout=PATIENCE_S)
-        assert observer.returncode == (0 if how == "pid" else -signal.SIGINT), stderr
+                analyzer.send_signal(signal.SIGINT)
+            stdout, stderr = analyzer.communicate(timeout=PATIENCE_S)
+        assert analyzer.returncode == (0 if how == "pid" else -signal.SIGINT), stderr
         seen = calls(check(json.loads(stdout)))
-        # Others may have sent too; who has a name or an id is known.
+        # Others may have sent too, unless a name or an id was given.
         assert seen["sendto"]["sends"] == 400 or how == "all" and seen["sendto"]["sends"] > 400
         assert seen["sendmsg"]["sends"] == 200 or how == "all" and seen["sendmsg"]["sends"] > 200
 
 
-def gate_is_open(observer):
+def gate_is_open(analyzer):
     """Returns whether the analyzer has opened its window: its programs are attached, and it waits in poll().
-    No other process's programs are looked at, as other tests run meanwhile."""
-    with contextlib.suppress(FileNotFoundError):  # a descriptor that was closed meanwhile
-        open_files = [os.readlink(fd) for fd in pathlib.Path(f"/proc/{observer.pid}/fd").iterdir()]
-        with open(f"/proc/{observer.pid}/syscall", encoding="utf-8") as file:
+    Ignores other processes' programs, because other tests run at the same time."""
+    with contextlib.suppress(FileNotFoundError):  # a descriptor that was closed at this moment
+        open_files = [os.readlink(fd) for fd in pathlib.Path(f"/proc/{analyzer.pid}/fd").iterdir()]
+        with open(f"/proc/{analyzer.pid}/syscall", encoding="utf-8") as file:
             return any("bpf_link" in name or "[perf_event]" in name for name in open_files) and \
                 file.read().split()[0] in ("7", "73", "271")
     return False
@@ -337,7 +337,7 @@ def gate_is_open(observer):
 
 @pytest.fixture
 def group():
-    """A control group of version 2, gone with the test."""
+    """Creates a control group of version 2, which is removed after the test."""
     root = "/sys/fs/cgroup"
     if not os.path.exists(f"{root}/cgroup.controllers"):
         pytest.skip(f"{root} is no version 2 hierarchy")
@@ -357,11 +357,11 @@ def test_a_control_group(group, program, untouched):
         assert target.stdout.readline() == "ready\n"
         with open(f"{group}/cgroup.procs", "w", encoding="utf-8") as procs:
             procs.write(str(target.pid))
-        with start(ANALYZE, "--json", "-", "--cgroup", group) as observer:
-            assert eventually(lambda: gate_is_open(observer))
+        with start(ANALYZE, "--json", "-", "--cgroup", group) as analyzer:
+            assert eventually(lambda: gate_is_open(analyzer))
             target.communicate("go\nend\n", timeout=PATIENCE_S)
-            observer.send_signal(signal.SIGINT)
-            stdout, stderr = observer.communicate(timeout=PATIENCE_S)
+            analyzer.send_signal(signal.SIGINT)
+            stdout, stderr = analyzer.communicate(timeout=PATIENCE_S)
     assert calls(check(json.loads(stdout)))["sendto"]["sends"] == 400, stderr
 
 
@@ -388,7 +388,7 @@ for _ in range(5):
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_sends_of_other_protocols_are_counted_or_said_not_to_be(mechanism, tmp_path, untouched):
+def test_sends_of_other_protocols_are_counted_or_reported_as_uncounted(mechanism, tmp_path, untouched):
     if run(PYTHON, "-c", OTHER_PROTOCOLS).returncode:
         pytest.skip("this kernel has no MPTCP, or no zero-copy sends by UDP")
     path = tmp_path / "record"
@@ -410,11 +410,11 @@ def test_sends_of_other_protocols_are_counted_or_said_not_to_be(mechanism, tmp_p
 def test_others_do_not_count(program, untouched):
     with start(PYTHON, program, "later") as target:
         assert target.stdout.readline() == "ready\n"
-        with start(ANALYZE, "--json", "-", "--pid", target.pid) as observer:
-            assert eventually(lambda: gate_is_open(observer))
+        with start(ANALYZE, "--json", "-", "--pid", target.pid) as analyzer:
+            assert eventually(lambda: gate_is_open(analyzer))
             assert run(PYTHON, program, "now", 0).returncode == 0
             target.communicate("go\nend\n", timeout=PATIENCE_S)
-            stdout, _ = observer.communicate(timeout=PATIENCE_S)
+            stdout, _ = analyzer.communicate(timeout=PATIENCE_S)
     assert calls(check(json.loads(stdout)))["sendto"]["sends"] == 400
 
 
@@ -425,32 +425,32 @@ def test_time_is_up(untouched):
 
 
 def test_a_signal_is_passed_on_and_the_report_still_comes(untouched):
-    # Not by a handler and pause(): a signal that comes just before the pause would not end it.
+    # Not by a handler and pause(): a signal just before the pause would not end it.
     script = "import signal, sys; signal.pthread_sigmask(signal.SIG_BLOCK, [15])\n" \
              "print('up', flush=True); sys.exit(signal.sigwait([15]) - 10)"
-    with start(ANALYZE, "--", PYTHON, "-c", script) as observer:
-        assert observer.stdout.readline() == "up\n"
-        observer.send_signal(signal.SIGTERM)
-        stdout, stderr = observer.communicate(timeout=PATIENCE_S)
-    assert observer.returncode == 5, stderr
+    with start(ANALYZE, "--", PYTHON, "-c", script) as analyzer:
+        assert analyzer.stdout.readline() == "up\n"
+        analyzer.send_signal(signal.SIGTERM)
+        stdout, stderr = analyzer.communicate(timeout=PATIENCE_S)
+    assert analyzer.returncode == 5, stderr
     assert "no TCP sends were seen" in stderr and not stdout
 
 
 @pytest.mark.parametrize("options,cut_short", [((), False), (("--duration", "600"), True)])
 def test_an_end_by_interrupt(options, cut_short, tmp_path, untouched):
-    """Without --duration it is the end; with it, it comes too early."""
+    """Without --duration, an interrupt is the normal end; with it, it comes too early."""
     path = tmp_path / "record"
-    with start(ANALYZE, "--all", "--json", path, *options) as observer:
-        assert eventually(lambda: gate_is_open(observer))
-        observer.send_signal(signal.SIGINT)
-        observer.communicate(timeout=PATIENCE_S)
+    with start(ANALYZE, "--all", "--json", path, *options) as analyzer:
+        assert eventually(lambda: gate_is_open(analyzer))
+        analyzer.send_signal(signal.SIGINT)
+        analyzer.communicate(timeout=PATIENCE_S)
     record = check(json.loads(path.read_text()))
     assert record["complete"] != cut_short
     assert ("interrupted" in {w["code"] for w in record["warnings"]}) == cut_short
 
 
 @pytest.mark.parametrize("zerocopy", [False, True])
-def test_no_warning_of_hooks_that_were_of_no_use(zerocopy, tmp_path, untouched):
+def test_unused_hooks_cause_no_warning(zerocopy, tmp_path, untouched):
     path = tmp_path / "record"
     with Receiver() as receiver:
         result = analyze("--json", path, "--", *receiver.sender(
@@ -461,15 +461,15 @@ def test_no_warning_of_hooks_that_were_of_no_use(zerocopy, tmp_path, untouched):
     for_zerocopy = {f"hook {name}" for name in (
         "completion", "skb copy", "skb segment", "skb pull", "skb duplicate", "send id",
         "error queue", "error queue read")}
-    # What could miss says so in the plan, of use or not.
+    # The plan names the hooks that could miss calls, even if they were not needed.
     could = {f"hook {h['name']}" for h in record["plan"]["hooks"]
              if h["status"] == "attached" and h["reason"]}
     assert misses & for_zerocopy == (could & for_zerocopy if zerocopy else set())
     assert "hook io_uring completion" not in misses
 
 
-# A full send buffer: once refused at once, then waited for, with a timer that interrupts; it is
-# libc's send that tells each EINTR, as Python's own tries again. At last the other end is gone.
+# Fills a send buffer: one send is refused at once, then one waits, and a timer interrupts it. libc's send reports
+# each EINTR; Python's own would retry. At last the other end closes.
 FAILING = """
 import ctypes, json, signal, socket
 libc = ctypes.CDLL(None, use_errno=True)
@@ -494,14 +494,14 @@ while not counts["EPIPE"]:
     try:
         send(socket.MSG_DONTWAIT)
     except KeyError:
-        pass  # ECONNRESET, the first that it is told: counted by the kernel, not here
+        pass  # ECONNRESET, its first error: counted by the kernel, not here
 print(json.dumps(counts))
 """
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_failures_by_name(mechanism, tmp_path, untouched):
-    """What a signal interrupted is not among the failures: the kernel may restart it."""
+    """Interrupted sends are not among the failures: the kernel may restart them."""
     path = tmp_path / "record"
     result = analyze("--json", path, "--mechanism", mechanism, "--by", "process", "--interval", 30, "--",
                      PYTHON, "-c", FAILING)

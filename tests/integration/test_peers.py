@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Programs that are not ours, unmodified: what they count themselves, and what we saw of them.
+"""Unmodified third-party programs: their own counts are compared with ours.
 
-Each comparison says why it may be exact.
+Each comparison explains why it may be exact.
 """
 
 import contextlib
@@ -43,7 +43,7 @@ def accepts(port):
 
 
 class Nginx:
-    """Under another command; ends gracefully, having logged every request."""
+    """Runs nginx under another command; it ends gracefully, after logging every request."""
 
     def __init__(self, folder, sendfile, around, daemon=False):
         (folder / "index.html").write_bytes(PAGE)
@@ -62,14 +62,14 @@ class Nginx:
         assert eventually(lambda: accepts(self.port) or self.process.poll() is not None)
 
     def end(self):
-        """What the command around it wrote."""
+        """Returns the output of the command around it."""
         run("kill", f"-{signal.SIGQUIT}", (self.folder / "pid").read_text().strip())
         stdout, stderr = self.process.communicate(timeout=PATIENCE_S)
         assert self.process.returncode == 0, stderr
         return stdout
 
     def serve(self, count, seed):
-        """Pages of random sizes, one after the other on one connection: their sizes."""
+        """Requests pages of random sizes, one after the other on one connection; returns their sizes."""
         numbers = random.Random(seed)
         sizes = [numbers.randrange(1, 30_000) for _ in range(count)]
         connection = http.client.HTTPConnection("127.0.0.1", self.port)
@@ -81,12 +81,12 @@ class Nginx:
         return sizes
 
     def logged(self):
-        """Bytes sent for each request."""
+        """Returns the bytes sent for each request."""
         return [int(line) for line in (self.folder / "access").read_text().split()]
 
 
 def requests(port, count):
-    """One after the other, on one connection."""
+    """Requests pages one after the other, on one connection."""
     connection = http.client.HTTPConnection("127.0.0.1", port)
     for _ in range(count):
         connection.request("GET", "/")
@@ -105,8 +105,8 @@ def sent_bytes(record):
 @pytest.mark.parametrize("mechanism", SEND_MECHANISMS)
 @pytest.mark.parametrize("sendfile", [False, True], ids=["writev", "sendfile"])
 def test_nginx_sends_what_strace_counts(sendfile, mechanism, tmp_path):
-    """Exact, because the requests come one after the other: each response then is the same
-    syscalls, and all that nginx sends is responses, whose bytes it logs."""
+    """The counts are exact: the requests come one after the other, so each response is the same syscalls, and
+    nginx sends only responses, whose bytes it logs."""
     need("nginx", "strace")
     (tmp_path / "ours").mkdir()
     server = Nginx(tmp_path / "ours", sendfile, [ANALYZE, "--json", "-", "--mechanism", mechanism, "--"])
@@ -122,13 +122,13 @@ def test_nginx_sends_what_strace_counts(sendfile, mechanism, tmp_path):
     assert len(server.logged()) == REQUESTS
     assert sends(record, "writev") == theirs["writev"]
     assert sent_bytes(record) == sum(server.logged())
-    # A sendfile is a send for each piece that fits a pipe.
+    # A sendfile is one send per piece that fits a pipe.
     assert (sends(record, "sendfile") >= theirs.get("sendfile", 0) > 0) == sendfile
     assert {c["syscall"] for c in record["calls"]} == set(theirs)
 
 
 def test_nginx_as_a_daemon(tmp_path):
-    """It forks twice, and the command ends: what it left behind is the server."""
+    """nginx forks twice, and the command ends: the process that remains is the server."""
     need("nginx")
     server = Nginx(tmp_path, True, [ANALYZE, "--json", "-", "--by", "process", "--"], daemon=True)
     requests(server.port, REQUESTS)
@@ -141,9 +141,9 @@ def test_nginx_as_a_daemon(tmp_path):
 
 @pytest.mark.parametrize("sendfile, keepalive", [(False, True), (True, False)], ids=["writev-keepalive", "sendfile-close"])
 def test_nginx_under_load(sendfile, keepalive, tmp_path):
-    """Bytes are exact: nginx logs for each request, a broken off one too, what the kernel
-    accepted of it, and sends nothing else. Requests are so within one a connection: the one
-    that wrk does not wait for when its time is up."""
+    """Bytes are exact: nginx logs for each request, even a broken-off one, the bytes that the kernel accepted, and
+    sends nothing else. Requests are exact within one per connection, which wrk does not wait for when its time is
+    up."""
     need("nginx", "wrk")
     connections = 20
     server = Nginx(tmp_path, sendfile, [ANALYZE, "--json", "-", "--by", "process", "--"])
@@ -152,8 +152,8 @@ def test_nginx_under_load(sendfile, keepalive, tmp_path):
                  f"http://127.0.0.1:{server.port}/")
     assert result.returncode == 0, result.stderr
     record = check(json.loads(server.end()))
-    told = int(re.search(r"(\d+) requests in", result.stdout)[1])
-    assert told <= len(server.logged()) <= told + connections
+    read = int(re.search(r"(\d+) requests in", result.stdout)[1])
+    assert read <= len(server.logged()) <= read + connections
     if "loses returns" not in reason(record, "send"):
         assert losses(record) == NOTHING_LOST
         assert sent_bytes(record) == sum(server.logged())
@@ -164,8 +164,8 @@ def test_nginx_under_load(sendfile, keepalive, tmp_path):
 
 @pytest.mark.parametrize("mechanism", SEND_MECHANISMS)
 def test_iperf3_by_sendfile(mechanism):
-    """Bytes of sendfile are exact: only the data go by it, and iperf3 tells what it was given.
-    Its words to the other end about the test go by write."""
+    """Bytes of sendfile are exact: only data go by it, and iperf3 prints how many. Its messages about the test go
+    by write."""
     need("iperf3")
     port = free_port()
     with Child(["iperf3", "-s", "-1", "-B", "127.0.0.1", "-p", str(port), "--forceflush"],
@@ -176,9 +176,9 @@ def test_iperf3_by_sendfile(mechanism):
         server.communicate(timeout=PATIENCE_S)
     assert result.returncode == 0, result.stderr
     own, last = result.stdout.rsplit("\n", 2)[:2]
-    record, told = check(json.loads(last)), json.loads(own)
+    record, own_report = check(json.loads(last)), json.loads(own)
     data = only([c for c in record["calls"] if c["syscall"] == "sendfile"])
-    assert data["bytes"] == told["end"]["sum_sent"]["bytes"] >= 4 << 20
+    assert data["bytes"] == own_report["end"]["sum_sent"]["bytes"] >= 4 << 20
     assert record["zerocopy"]["requests"] == 0  # iperf3's zero-copy is sendfile
 
 
@@ -189,30 +189,30 @@ MSG_ZEROCOPY, SO_ZEROCOPY = 0x4000000, 60
 s = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
 s.setsockopt(socket.SOL_SOCKET, SO_ZEROCOPY, 1)
 errors.register(s, 0)
-data, sent, told, copied, size = b"z" * 10000, int(sys.argv[2]), 0, 0, 0
+data, sent, completions, copied, size = b"z" * 10000, int(sys.argv[2]), 0, 0, 0
 
 def read_errors():
-    global told, copied
+    global completions, copied
     errors.poll()
     for level, kind, value in s.recvmsg(0, 512, socket.MSG_ERRQUEUE)[1]:
         _, origin, _, code, _, low, high = struct.unpack_from("IBBBBII", value)
         assert origin == 5
-        told += high - low + 1
+        completions += high - low + 1
         copied += (high - low + 1) * code
 
 for i in range(sent):
     size += s.send(data, MSG_ZEROCOPY)
-    while i + 1 - told >= 16:
+    while i + 1 - completions >= 16:
         read_errors()
-while told < sent:
+while completions < sent:
     read_errors()
-print(json.dumps({"sends": sent, "bytes": size, "completions": told, "copied": copied}))
+print(json.dumps({"sends": sent, "bytes": size, "completions": completions, "copied": copied}))
 """
 
 
 @pytest.mark.parametrize("mechanism", SEND_MECHANISMS)
 def test_a_python_program_with_the_flag(mechanism):
-    """Exact: it waits for the completion of each send, and on loopback all are copies."""
+    """The counts are exact: it waits for the completion of each send, and on loopback all are copies."""
     with Receiver() as receiver:
         result = analyze("--json", "-", "--mechanism", mechanism, "--", "/usr/bin/python3", "-c",
                          PYTHON_SENDER, receiver.port, REQUESTS)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Hardware counters of each side, where the machine has a PMU.
+"""Tests hardware counters of each side, where the machine has a PMU.
 
-The lab's arm64 guests have one: it counts cycles, and with --icount instructions, which
-are then nearly the same in equal runs.
+The lab's arm64 guests have one: it counts cycles, and with --icount instructions, which are then nearly the same
+in equal runs.
 """
 
 import collections
@@ -24,7 +24,7 @@ REPEATABLE = 0.05
 
 
 def rows(record, event):
-    """Side -> its rows of this event: several on a hybrid CPU."""
+    """Returns {side: rows of this event}; a hybrid CPU has several."""
     found = {side: [] for side in SIDES}
     for row in record["counters"]:
         if row["event"] == event:
@@ -38,7 +38,7 @@ def total(record, event, side):
 
 @pytest.fixture(scope="module", autouse=True)
 def pmu():
-    """The record says whether cycles could be counted here; if not, why not."""
+    """The record shows whether cycles could be counted here, or why not."""
     record = only(records(*PLAIN, "--messages", 1))
     cycles = [row for side in rows(record, "cycles").values() for row in side]
     if all(row["status"] != "counted" for row in cycles):
@@ -46,7 +46,7 @@ def pmu():
 
 
 def counted(record, event):
-    """Both sides have counted it, for as long as they say."""
+    """Asserts that both sides counted it, for all of the time that they report."""
     for side, found in rows(record, event).items():
         assert {row["status"] for row in found} == {"counted"}, found
         assert total(record, event, side) > 0
@@ -61,7 +61,7 @@ def test_each_side_has_its_counts(variant):
     counted(record, "cycles")
     if ICOUNT:
         counted(record, "instructions")
-    # Both sides copy the message, or the kernel does on their time.
+    # On each side, the program copies the message, or the kernel does in its time.
     for side in SIDES:
         assert total(record, "cycles", side) > record["app"]["bytes"] / CACHE_LINE
 
@@ -73,12 +73,11 @@ def test_more_work_is_more_cycles():
         assert total(many, "cycles", side) > 2 * total(few, "cycles", side)
 
 
-# One CPU, because ends on two wait for each other, and waiting for a lock is made of
-# instructions.
+# One CPU, because on two CPUs the ends wait for each other's lock, and that takes instructions.
 @pytest.mark.skipif(not ICOUNT or os.cpu_count() != 1,
                     reason="needs a guest of the lab with --icount --cpus 1")
 def test_equal_runs_count_equally():
-    """Two of at most four: the receiver may wake more often in one of them."""
+    """Compares two of at most four runs: the receiver may wake more often in one of them."""
     counts = {side: [] for side in SIDES}
     for _ in range(4):
         record = only(records(*PLAIN, *LOAD))
@@ -91,8 +90,8 @@ def test_equal_runs_count_equally():
 
 
 def instructions(*ways):
-    """Of a send, by the way in which it is traced: tests/bench counts them. The least of three runs:
-    the others have more of the timer's interrupts.
+    """Returns the instructions of a send, by the way in which it is traced (tests/bench counts them). Takes the
+    least of three runs: the others have more timer interrupts.
     """
     done = subprocess.run(["/usr/bin/python3", ROOT / "tests/bench/count_instructions.py", "3",
                            "1000", *ways], capture_output=True, text=True, check=True, timeout=600)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""With sudo, only the measuring is privileged: load and files belong to the caller."""
+"""Tests that with sudo only the measuring is privileged: load and files belong to the caller."""
 
 import collections
 import json
@@ -26,7 +26,7 @@ AS_SUDO = {**os.environ, "SUDO_UID": str(USER), "SUDO_GID": str(USER)}
 
 @pytest.fixture
 def home(open_path):
-    """A folder that the user may write and reach, with the programs: the tree need be neither."""
+    """A folder that the user may write and reach, with the programs; the tree may be neither."""
     copy_programs(open_path)
     os.chown(open_path, USER, USER)
     os.chown(open_path / "analyze", USER, USER)
@@ -59,14 +59,14 @@ def test_roots_files_are_out_of_reach(home):
 
 
 def test_locked_memory_is_refused_and_counted(home):
-    """The user's RLIMIT_MEMLOCK bounds zero-copy: root, with CAP_IPC_LOCK, would not see it."""
+    """The user's RLIMIT_MEMLOCK limits zero-copy; root, with CAP_IPC_LOCK, has no limit."""
     path = home / "runs.json"
     result = as_sudo(home, "--variant", "zerocopy", "--size", "64K", "--messages", "200",
                      "--json", path, limit=("prlimit", "--memlock=262144"))
     assert result.returncode == 0, result.stderr
     record = json.loads(path.read_text())
     assert record["app"]["memlock_bytes"] == 262144
-    # By limit: a completion may have made room before it was looked which one it had been.
+    # Counts by limit: a completion may have freed memory before the limit was read.
     refused = collections.Counter()
     for row in record["zerocopy"]["refused"]:
         refused[row["errno"]] += row["count"]
@@ -77,7 +77,7 @@ def test_locked_memory_is_refused_and_counted(home):
 
 
 def test_programs_out_of_reach(home):
-    """Under a folder that is root's alone, as /root is."""
+    """The programs are under a folder that only root may enter, such as /root."""
     (home / "loadgen").chmod(0o700)
     result = as_sudo(home, "--variant", "twocopy", "--messages", "10")
     assert result.returncode == 1
@@ -86,7 +86,7 @@ def test_programs_out_of_reach(home):
 
 
 def test_a_sweeps_folder_is_the_users(home):
-    """What needs root is skipped, and if that is all, the exit status says it."""
+    """Configurations that need root are skipped; if none remains, the exit status shows that."""
     out = home / "sweep"
     result = as_sudo(home, "sweep", "--out", out, "--variant", "twocopy", "--messages", "10",
                      "--link", "veth", "--repeat", "2")
@@ -99,14 +99,14 @@ def test_a_sweeps_folder_is_the_users(home):
 
 
 def with_capabilities(home, names, *args):
-    """As a user who has these alone."""
+    """Runs a command as a user with only these capabilities."""
     added = ",".join(f"+{name}" for name in names)
     return run("setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups",
                f"--inh-caps={added}", f"--ambient-caps={added}", home / "analyze", *args)
 
 
 def test_three_capabilities_are_enough(home):
-    """With two of them the kernel hides where its functions lie: said, and what is lost."""
+    """With two of them the kernel hides the functions' addresses: the record reports that, and what is lost."""
     for names in (["bpf", "perfmon", "syslog"], ["bpf", "perfmon"]):
         path = home / "-".join(names)
         result = with_capabilities(home, names, "--variant", "zerocopy", "--messages", "2000",
@@ -117,7 +117,7 @@ def test_three_capabilities_are_enough(home):
         record = json.loads(path.read_text())
         seen = "syslog" in names
         assert seen == ("CAP_SYSLOG" not in result.stdout)
-        assert record["lost"]["flags"] <= 20 or not seen  # a hundredth; without it far more
+        assert record["lost"]["flags"] <= 20 or not seen  # a hundredth; without the capability far more
         assert record["zerocopy"]["completions"] == 2000
         doctor = with_capabilities(home, names, "doctor").stdout
         assert seen == ("without CAP_SYSLOG" not in doctor)
@@ -139,7 +139,7 @@ def test_the_front_has_no_privilege(home, environment):
         assert eventually(lambda: front_of(job.pid))
         pid = front_of(job.pid)
         assert has_no_privilege(pid, USER if environment is AS_SUDO else 0)
-        # While it begins, it reads its modules.
+        # While it starts, it also has its modules open.
         assert eventually(lambda: sorted(os.listdir(f"/proc/{pid}/fd")) == ["0", "1", "2", "3"])
         assert os.readlink(f"/proc/{pid}/fd/0") == "/dev/null"
         assert os.readlink(f"/proc/{pid}/fd/3").startswith("socket:")
@@ -173,14 +173,14 @@ def test_a_run_ends_with_the_front(home):
     assert len(errors.splitlines()) == 1 and "no report: the front (/usr/bin/python3) ended early" in errors
 
 
-def test_the_front_reports_what_it_has_when_the_engine_is_gone(home):
+def test_the_front_reports_its_records_when_the_engine_has_ended(home):
     out = home / "out"
     with Child([home / "analyze", "--variant", "twocopy,onecopy", "--messages", "20", "--repeat", "1000",
                 "--mechanism", "none", "--json", out], text=True, env=AS_SUDO,
                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as job:
         assert eventually(lambda: out.exists() and len(out.read_text().splitlines()) > 3)
         os.kill(job.pid, signal.SIGKILL)
-        report, _ = job.communicate(timeout=PATIENCE_S)  # its end is that of the front, too
+        report, _ = job.communicate(timeout=PATIENCE_S)  # it ends when the front ends, too
     assert "twocopy" in report and "Gbit/s" in report
 
 
@@ -218,7 +218,7 @@ record.record_of = record_of""")
     '{"run": 0, "repeat": 1e9}', '{"run": "0", "repeat": 1}', '{"run": 0}', "{}", "[]", "nothing",
     '{"run": [[[[[[[[0]]]]]]]]}', "x" * 70000, '{"run": 18446744073709551616, "repeat": 1}'],
     ids=range(12))
-def test_a_front_cannot_ask_for_anything_else(home, line):
+def test_a_front_cannot_request_anything_else(home, line):
     other_front(home, f"""
 os.read(3, 1 << 20)
 try:
@@ -291,6 +291,6 @@ def test_while_it_measures_it_can_only_read_maps(options):
         job.wait(PATIENCE_S)
 
 
-def test_who_serves_strangers_keeps_none():
+def test_a_server_of_strangers_keeps_no_capability():
     with Serve() as there:
         assert effective(there.process.pid) == 0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Sampled kernel functions: of measured threads alone, in the send that they were in, as often as they had
-a CPU, and in the stages where the hooks see them.
+"""Tests sampled kernel functions: only of measured threads, in their own send, as often as they had a CPU, and in
+the stages where the hooks see them.
 """
 
 import json
@@ -36,7 +36,7 @@ def has(*functions):
 
 
 def interval(part, whole, z=3.9):
-    """Wilson's: of 20 shares at once, 99.9 % of the time."""
+    """Returns Wilson's interval: it covers 20 shares at once, 99.9 % of the time."""
     share = part / whole
     middle = (share + z * z / 2 / whole) / (1 + z * z / whole)
     half = z * (share * (1 - share) / whole + (z / whole) ** 2 / 4) ** 0.5 / (1 + z * z / whole)
@@ -52,7 +52,7 @@ def test_stacks_are_of_the_sends_that_were_made(mechanism, untouched):
     in_call = sampled(record, lambda stack: stack["syscall"])
     assert sampled(record, lambda s: s["syscall"] and has("__sys_sendto")(s)) > 0.95 * in_call
     assert sampled(record, lambda s: s["syscall"] and has("tcp_sendmsg")(s)) > 0.9 * in_call
-    # Where acknowledgments come while the socket is locked, release_sock sends a third of the data or more.
+    # While the socket is locked, acknowledgments arrive, and release_sock sends a third of the data or more.
     of_data = sampled(record, lambda s: s["syscall"] and (has("tcp_sendmsg_locked")(s) or has("release_sock")(s)))
     assert of_data > 0.8 * in_call
     assert not sampled(record, has("skb_copy_ubufs"))
@@ -77,13 +77,13 @@ def test_samples_are_as_many_as_the_cpu_time_is():
     record = profiled("twocopy", MECHANISMS[-1])
     app = record["app"]
     cpu_s = sum(side[key] for side in (app, app["receiver"]) for key in ("user_s", "system_s"))
-    # Of a machine that gives its CPUs to others the clock runs on meanwhile.
+    # The clock continues while a hypervisor gives the CPUs to others.
     assert 0.7 * cpu_s * HZ < record["profile"]["samples"] < 1.6 * cpu_s * HZ + 50
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_stages_are_those_that_hooks_see(mechanism):
-    # Large sends: a hook's own time, half of it in the function and half in its caller, is little.
+    # Sends are large: a hook's own time, half of it in the function and half in its caller, is small.
     record = profiled("onecopy", mechanism, "--stages", "--size", "1M")
     call = only(record["calls"])
     whole = sampled(record, lambda stack: stack["syscall"])
@@ -100,7 +100,7 @@ def test_stages_are_those_that_hooks_see(mechanism):
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_time_off_the_cpu_is_that_which_hooks_see(mechanism):
-    """Sends that are larger than the socket's buffer wait for room in it."""
+    """Sends larger than the socket's buffer wait for room in it."""
     record = profiled("twocopy", mechanism, "--stages", "--size", "8M")
     waits = record["profile"]["waits"]
     assert {(wait["syscall"], wait["zerocopy"]) for wait in waits} == {("sendto", False)}
@@ -109,7 +109,7 @@ def test_time_off_the_cpu_is_that_which_hooks_see(mechanism):
     assert 0.9 * blocked < for_room, waits
     off = sum(part["ns"]["sum"] for part in only(record["calls"])["stages"]["parts"] if not part["on_cpu"] and part["ns"])
     assert 0.8 * off < sum(wait["ns"] for wait in waits) < 1.2 * off
-    # Both see the switches of the same threads; the last send of the window may end outside of it.
+    # Both see the switches of the same threads; the last send may end after the window.
     assert not any(name.startswith("bpf_") for wait in waits for name in wait["functions"][-1:])
 
 
@@ -122,7 +122,7 @@ def test_stages_without_hooks_are_sampled(link):
 
 
 def share_of_checksums(near, far, address, tmp_path):
-    """Of the samples of sends that a program makes over a veth pair."""
+    """Returns the share of checksums among the samples of a program's sends over a veth pair."""
     with Receiver(address, far) as receiver:
         done = analyze("--json", tmp_path / "record", f"--profile={HZ}", "--", *near,
                        *receiver.sender("--plain", "--sends", 20000, "--size", 65536))
@@ -137,7 +137,7 @@ def share_of_checksums(near, far, address, tmp_path):
 
 @pytest.mark.slow
 def test_work_that_a_device_leaves_to_the_kernel_rises(tmp_path):
-    """A device that makes no checksums has the kernel make them."""
+    """The kernel computes checksums for a device that computes none."""
     if not shutil.which("ethtool"):
         pytest.skip("no ethtool: apt-get install ethtool")
     with veth_pair() as (near, far, address):
@@ -199,6 +199,6 @@ def test_wrong_use(options, status, word):
 def test_more_than_the_kernel_allows():
     most = int(run("sysctl", "-n", "kernel.perf_event_max_sample_rate").stdout)
     if most >= 100000:
-        pytest.skip("the kernel allows all that can be asked for")
+        pytest.skip("the kernel allows all that can be requested")
     done = analyze("--variant", "null", "--messages", 1, f"--profile={most + 1}")
     assert done.returncode == 3 and "kernel.perf_event_max_sample_rate" in done.stderr

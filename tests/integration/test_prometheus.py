@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A real Prometheus scrapes the exporter, by the configuration and rules that are shipped, and is
-asked what the dashboard asks."""
+"""A real Prometheus scrapes the exporter with the shipped configuration and rules, and answers the dashboard's
+queries."""
 
 import json
 import os
@@ -21,7 +21,7 @@ from exporter import Exporter
 DEPLOY = ROOT / "deploy"
 RULES = DEPLOY / "prometheus/sendpath.rules.yml"
 DASHBOARD = json.loads((DEPLOY / "grafana/sendpath.json").read_text())
-# What has nothing to show where no send fails and --cost is not given.
+# These are empty if no send fails and --cost is not given.
 MAY_BE_EMPTY = re.compile(r"send_errors|refused|bpf_seconds")
 
 pytestmark = [needs_bpf, pytest.mark.slow]
@@ -34,12 +34,12 @@ def promtool(prometheus, *args):
 
 @pytest.mark.parametrize("what,file", [("config", "prometheus.yml"), ("rules", RULES.name)])
 def test_promtool_has_no_objection(prometheus, what, file):
-    status, said = promtool(prometheus, "check", what, DEPLOY / "prometheus" / file)
-    assert status == 0 and "9 rules found" in said, said
+    status, output = promtool(prometheus, "check", what, DEPLOY / "prometheus" / file)
+    assert status == 0 and "9 rules found" in output, output
 
 
 class Series:
-    """Made up, for rules that look back for hours."""
+    """Invented series, for rules that look back for hours."""
 
     def __init__(self, name, **labels):
         labels = {"job": "sendpath", "instance": "c:9435", **labels}
@@ -50,7 +50,7 @@ class Series:
 
 
 def fallbacks(copied):
-    """A minute apart; ten sends a second, of which so many a minute are copied."""
+    """Returns samples a minute apart: ten sends per second; `copied` of them per minute are copied."""
     by = {"cause": "packet_tap", "device": "eth0"}
     return [Series("sendpath_zerocopy_completions_total", interface="msg_zerocopy").is_("0+600x60"),
             Series("sendpath_zerocopy_copied_total", interface="msg_zerocopy").is_(f"0+{copied}x60"),
@@ -61,7 +61,7 @@ SHARE = "instance:sendpath_zerocopy_fallback:ratio_rate5m"
 
 
 def shares(copied, *expected):
-    """Of ten sends a second by MSG_ZEROCOPY, and thirty by io_uring, whose copies are not known."""
+    """Returns ten sends per second by MSG_ZEROCOPY, and thirty by io_uring, whose copies are not known."""
     series = [*fallbacks(copied),
               Series("sendpath_zerocopy_completions_total", interface="io_uring").is_("0+1800x60")]
     return {"interval": "1m", "input_series": series, "promql_expr_test": [
@@ -70,8 +70,8 @@ def shares(copied, *expected):
 
 
 def latencies(before, after, pause=0):
-    """Twenty sends a second, for 26 hours and half an hour more: within these bounds. In the middle of the 26
-    hours, nothing is sent for so many minutes."""
+    """Returns twenty sends per second, for 26.5 hours, within these bounds. For `pause` minutes in the middle,
+    nothing is sent."""
     of = {"syscall": "sendmsg", "zerocopy": "false"}
     found = [Series("sendpath_sends_total", **of).is_("0+1200x1600")]
     for le in ("1e-05", "2e-05", "4e-05", "8e-05", "+Inf"):
@@ -92,15 +92,15 @@ def assert_rules(prometheus, folder, tests):
     shutil.copy(RULES, folder)
     path = folder / "tests.yml"
     path.write_text(json.dumps({"rule_files": [RULES.name], "tests": tests}))
-    status, said = promtool(prometheus, "test", "rules", path)
-    assert status == 0, said
+    status, output = promtool(prometheus, "test", "rules", path)
+    assert status == 0, output
 
 
 HELP = "docs/findings.md has what this code means, and what helps."
 
 
 def refusals(cause, errno):
-    """Five a minute."""
+    """Returns five refusals per minute."""
     return [Series("sendpath_zerocopy_refused_total", interface="msg_zerocopy", cause=cause, errno=errno).is_("0+5x60")]
 
 
@@ -146,7 +146,7 @@ def test_alerts_come_when_they_should_and_else_not(prometheus, tmp_path):
 
 
 def test_a_share_is_of_the_sends_whose_copies_are_known(prometheus, tmp_path):
-    """And there is none where all sends are by io_uring."""
+    """There is no share if all sends are by io_uring."""
     idle = [one for one in shares(0)["input_series"] if "io_uring" in one["series"]]
     alone = {**shares(0), "input_series": idle + [
         Series(f"sendpath_zerocopy_{metric}_total", interface="msg_zerocopy").is_("0x60")
@@ -155,7 +155,7 @@ def test_a_share_is_of_the_sends_whose_copies_are_known(prometheus, tmp_path):
 
 
 class Prometheus:
-    """One of the test's own: by the configuration that is shipped, but for times and ports."""
+    """A Prometheus of the test's own, with the shipped configuration except times and ports."""
 
     def __init__(self, folder, programs, target):
         config = (DEPLOY / "prometheus/prometheus.yml").read_text()
@@ -182,29 +182,29 @@ class Prometheus:
 
     def is_ready(self):
         try:
-            return self.ask("query", query="up")["result"]
+            return self.query("query", query="up")["result"]
         except OSError:
             return False
 
-    def ask(self, what, **parameters):
+    def query(self, what, **parameters):
         url = f"http://127.0.0.1:{self.port}/api/v1/{what}?{urllib.parse.urlencode(parameters)}"
         with urllib.request.urlopen(url, timeout=PATIENCE_S) as answer:
-            said = json.load(answer)
-        assert said["status"] == "success" and not said.get("warnings"), said
-        return said["data"]
+            output = json.load(answer)
+        assert output["status"] == "success" and not output.get("warnings"), output
+        return output["data"]
 
     def value(self, query):
-        return float(only(self.ask("query", query=query)["result"])["value"][1])
+        return float(only(self.query("query", query=query)["result"])["value"][1])
 
     def values(self, query, start):
-        """By labels, every value since then."""
-        found = self.ask("query_range", query=query, start=start, end=time.time(), step=0.5)
+        """Returns every value since then, by labels."""
+        found = self.query("query_range", query=query, start=start, end=time.time(), step=0.5)
         return {tuple(sorted(series["metric"].items())):
                 [float(value) for _, value in series["values"]] for series in found["result"]}
 
 
 def listening_port(pid):
-    """Of a process that had the kernel choose it."""
+    """Returns the port that the kernel chose for a process."""
     links = [os.readlink(fd) for fd in pathlib.Path(f"/proc/{pid}/fd").iterdir()]
     for line in pathlib.Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]:
         fields = line.split()
@@ -215,9 +215,9 @@ def listening_port(pid):
 
 @pytest.fixture(scope="module")
 def scraped(prometheus, tmp_path_factory):
-    """Prometheus after two loads side by side; the record of the same sends; when they began."""
+    """Prometheus after two loads side by side; the record of the same sends; the time when they began."""
     folder = tmp_path_factory.mktemp("prometheus")
-    # A name of its own: others may send on this machine.
+    # The program has a name of its own: others may send on this machine.
     program = folder / f"load{os.getpid()}"
     shutil.copy(LOADGEN, program)
     loads = " & ".join(f"{program} --variant {variant} --duration 5"
@@ -238,7 +238,7 @@ def panels():
 
 
 def expression(target):
-    """As Grafana sends it, when all hosts are shown."""
+    """Returns the query as Grafana sends it, when all hosts are shown."""
     return target["expr"].replace("$instance", ".*").replace("$__rate_interval", "2s")
 
 
@@ -251,13 +251,13 @@ def test_every_query_of_the_dashboard(scraped, panel, target):
 
 
 def test_the_dashboard_has_room_for_all():
-    taken = set()
+    occupied = set()
     for panel in DASHBOARD["panels"]:
         at = panel["gridPos"]
         cells = {(x, y) for x in range(at["x"], at["x"] + at["w"])
                  for y in range(at["y"], at["y"] + at["h"])}
-        assert not cells & taken and at["x"] + at["w"] <= 24
-        taken |= cells
+        assert not cells & occupied and at["x"] + at["w"] <= 24
+        occupied |= cells
     assert len({panel["id"] for panel in DASHBOARD["panels"]}) == len(DASHBOARD["panels"])
 
 
@@ -266,15 +266,15 @@ def query_of(title):
 
 
 def test_the_share_of_copies_by_cause(scraped):
-    """Loopback copies all; and it is the only cause."""
+    """Loopback copies everything, and is the only cause."""
     server, record, began = scraped
     labels, values = only(list(server.values(query_of("Copied, by cause and device"), began).items()))
     assert {("cause", "loopback"), ("device", "lo")} <= set(labels)
-    # The series of a cause begins with its first copies: a rate knows them only from then on.
+    # The series of a cause begins with its first copies: a rate exists only from then on.
     shares = [value for value in values if value == value]
     assert shares and all(share == pytest.approx(1, abs=0.05) for share in shares[4:]), shares
     zerocopy = record["zerocopy"]
-    # Each of the two observers may lose flags of its own.
+    # Each of the two observations may lose flags of its own.
     lost = record["lost"]["flags"] + server.value('sum(sendpath_lost_total{what="flags"})')
     for metric, count in (("completions", zerocopy["completions"]), ("copied", zerocopy["copied"]),
                           ("copied_by_cause", only(zerocopy["causes"])["count"]),
@@ -283,7 +283,7 @@ def test_the_share_of_copies_by_cause(scraped):
 
 
 def test_percentiles_are_the_records(scraped):
-    """Of the same sends, by another observer; buckets here are half as wide as they are high."""
+    """Two observations of the same sends; a bucket here is half as wide as its upper bound."""
     server, record, _ = scraped
     compared = 0
     for call in record["calls"]:
@@ -301,7 +301,7 @@ def test_percentiles_are_the_records(scraped):
 
 def test_every_rule_works(scraped):
     server, _, began = scraped
-    rules = [rule for group in server.ask("rules")["groups"] for rule in group["rules"]]
+    rules = [rule for group in server.query("rules")["groups"] for rule in group["rules"]]
     assert len(rules) == 9
     assert all(rule["health"] == "ok" for rule in rules), rules
     pending = {rule["name"] for rule in rules if rule.get("state") == "pending"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""README.md's commands, which an ordinary user types in a clone, with a real sudo."""
+"""Runs README.md's commands as an ordinary user types them in a clone, with a real sudo."""
 
 import contextlib
 import json
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 VENV = ROOT / "analysis/.venv"
 README = (ROOT / "README.md").read_text()
 
-# Commands that are not run here, by the words that they begin with, and why.
+# Commands that are not run here, by their first words, and why.
 NOT_RUN = {
     "make check": "make check-slow runs this test",
     "make install": "it writes to /usr/local; test_setup.py installs below another prefix",
@@ -30,7 +30,7 @@ NOT_RUN = {
     "sudo ./analyze advise -- qemu-system-x86_64 ...": "tests/foreign/test_qemu.py observes QEMU",
     "sudo ./analyze exporter": "it runs until it is stopped; test_exporter.py reads its metrics",
 }
-# What takes too long is shortened; later options override earlier ones.
+# Shortens what takes too long; later options override earlier ones.
 SHORTENED = {
     "--pid": " --watch 2", "--comm": " --duration 2",
     "sweep": " --size 1K,4K --threads 1 --repeat 1 --duration 0.1",
@@ -38,7 +38,7 @@ SHORTENED = {
 
 
 def commands():
-    """Those of code blocks and of inline code, without comments, in the order of the page."""
+    """Returns the commands of code blocks and of inline code, without comments, in the order of the page."""
     found = re.findall(r"^(?:\t|\$ )(.+)$|`((?:sudo )?\./\S+ [^`]+)`", README, re.M)
     return [re.sub(r"\s+#.*", "", block or inline).strip() for block, inline in found]
 
@@ -49,7 +49,7 @@ def test_only_named_commands_are_not_run():
 
 
 def table_head(text):
-    """The words of the first line of the table of variants, and the names in its first column."""
+    """Returns the words of the first line of the table of variants, and the names in its first column."""
     lines = text[text.index("\nvariant "):].splitlines()[1:5]
     return lines[0].split(), [line.split()[0] for line in lines[1:]]
 
@@ -58,8 +58,8 @@ def table_head(text):
 def clone(tmp_path):
     """A clone of an ordinary user, with a function that runs a command there as that user.
 
-    Unless SENDPATH_FULL is set, what is built already is copied, which saves building it once more.
-    It is not in pytest's folder, which another pytest that starts closes to other users.
+    Unless SENDPATH_FULL is set, copies the build, to save time. It is not in pytest's folder, because every start
+    of pytest closes that to other users.
     """
     with tempfile.TemporaryDirectory() as folder:
         tree = pathlib.Path(folder)
@@ -75,7 +75,7 @@ def make_usable(tree, rules):
             run("chown", "-R", f"{USER.pw_uid}:{USER.pw_gid}", tree / name)
     if VENV.exists():
         (tree / "analysis/.venv").symlink_to(VENV)
-        os.utime(tree / "analysis/requirements.txt", (0, 0))  # older than what was installed of it
+        os.utime(tree / "analysis/requirements.txt", (0, 0))  # older than the installed libraries
     (rules / "test").write_text(RULES)
     (rules / "test").chmod(0o440)
 
@@ -90,7 +90,7 @@ def make_usable(tree, rules):
 
 @contextlib.contextmanager
 def in_background(clone, command):
-    """The process of the command, which ends with the block; exec: the shell is replaced by it."""
+    """Runs the command for the block; exec: it replaces the shell."""
     words, options = clone
     with Child(words(f"exec {command}"), stdout=subprocess.PIPE, text=True, **options) as process:
         try:

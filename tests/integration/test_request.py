@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The receiver asks, the sender answers with one message each."""
+"""Tests --workload request: the receiver sends requests, and the sender answers each with one message."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from test_errors import busy, descend
 pytestmark = pytest.mark.usefixtures("untouched")
 
 
-def ask(*args, **kwargs):
+def load(*args, **kwargs):
     result = run(LOADGEN, "--workload", "request", "--json", "-", *args, **kwargs)
     assert result.returncode == 0, result.stderr
     return json.loads(result.stdout)
@@ -24,19 +24,19 @@ def ask(*args, **kwargs):
 @pytest.mark.parametrize("size", ["100", "16K", "1M"])
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_each_request_has_its_answer(variant, size):
-    app = ask("--variant", variant, "--threads", 2, "--messages", 100, "--size", size, "--verify")
+    app = load("--variant", variant, "--threads", 2, "--messages", 100, "--size", size, "--verify")
     assert app["messages"] == 200
     assert app["bytes"] == app["received_bytes"] == app["verify"]["bytes_checked"]
     latency = app["message_latency_ns"]
     assert latency["span"] == "request..answer" and latency["count"] == 200
-    # One at a time on each connection: the times of both fill the window twice at most.
+    # Requests come one at a time on each connection: the times of both fill the window twice at most.
     assert latency["sum"] <= 2.1e9 * app["elapsed_s"]
 
 
 def test_timed_phases_lose_no_request():
-    app = ask("--variant", "zerocopy", "--duration", "0.5", "--warmup", "0.1")
+    app = load("--variant", "zerocopy", "--duration", "0.5", "--warmup", "0.1")
     assert app["message_latency_ns"]["count"] == app["messages"] > 10
-    # Of the request that waited for the window, only the time in it counts.
+    # A request that waited for the window counts only from its start.
     assert app["message_latency_ns"]["max"] <= 1e9 * app["elapsed_s"]
 
 
@@ -52,7 +52,7 @@ def test_wrong_usage(args, words):
 
 
 @pytest.mark.parametrize("sig", [signal.SIGKILL, signal.SIGSTOP])
-def test_receiver_that_asks_no_more(sig):
+def test_receiver_that_requests_no_more(sig):
     with Child([LOADGEN, "--workload", "request", "--duration", "60"],
                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as job:
         assert eventually(lambda: descend(job.pid, 1) and busy(descend(job.pid, 1)[0]))

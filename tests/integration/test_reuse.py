@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A message's memory is written to again only when the kernel is done with it; one that does
-not wait for that is caught by the receiver, wherever the memory really was shared.
+"""Tests that a message's memory is written to again only when the kernel has finished with it. The receiver
+detects a sender that does not wait, if the memory really was shared.
 
-Two real cards and a delay on the wire (the lab's topology nicpair) make sure that it was:
-data leave long after the send returned. Pages that splice and sendfile lend are shared on
-loopback too.
+Two real NICs and a delay on the wire (the lab's topology nicpair) make it shared: data leave long after the send
+returned. Pages of splice and sendfile are shared on loopback, too.
 """
 
 import contextlib
@@ -23,12 +22,12 @@ THERE = (["--address", os.environ["SENDPATH_PEER"], "--netns", os.environ["SENDP
 LOAD = ["--messages", 60, "--size", "16K", "--inflight", 8, "--warmup", 0, "--verify"]
 EARLY = "--reuse-early"
 
-cards = pytest.mark.skipif(not NICPAIR, reason="needs the lab's topology nicpair")
+nics = pytest.mark.skipif(not NICPAIR, reason="needs the lab's topology nicpair")
 
 
 @contextlib.contextmanager
 def delay():
-    """Packets leave the card late."""
+    """Delays packets at the NIC."""
     def tc(*arguments):
         done = run("tc", "qdisc", *arguments)
         assert done.returncode == 0, done.stderr
@@ -42,7 +41,7 @@ def delay():
 
 
 def load(variant, *options):
-    """Exit status, what it wrote to stderr, and its counts."""
+    """Returns the exit status, stderr, and its counts."""
     done = run(LOADGEN, "--variant", variant, *LOAD, *THERE, *options, "--json", "-")
     if done.returncode == 3 and "this kernel's io_uring" in done.stderr:
         pytest.skip(done.stderr.strip())
@@ -63,23 +62,23 @@ def assert_caught(status, errors, app):
     assert "--reuse-early" in app["error"]
 
 
-@cards
+@nics
 @pytest.mark.parametrize("variant", SHARING)
 def test_late_data_arrive_as_sent(variant):
     with delay():
         assert_right(*load(variant))
 
 
-@cards
+@nics
 @pytest.mark.parametrize("variant", SHARING)
 def test_early_reuse_is_caught(variant):
     with delay():
         assert_caught(*load(variant, EARLY))
 
 
-@cards
+@nics
 @needs_bpf
-def test_the_record_says_so(tmp_path):
+def test_the_record_says_that_it_reuses_early(tmp_path):
     path = tmp_path / "run.json"
     with delay():
         done = analyze("--variant", "zerocopy", *LOAD, *THERE, EARLY, "--json", path)
@@ -94,7 +93,7 @@ def test_the_record_says_so(tmp_path):
 @pytest.mark.parametrize("variant", ["splice", "sendfile"])
 def test_lent_pages_are_shared_on_loopback_too(variant):
     assert_right(*load(variant))
-    # Until a receiver is late, nothing is shared for long.
+    # Nothing is shared for long until a receiver is late.
     assert_caught(*load(variant, EARLY))
 
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The same tests through the binaries that carry the address and UB sanitizers: those that
-read what may be wrong. By default the short ones; SENDPATH_SANITIZED=1 asks for longer ones, and
-with SENDPATH_FULL=1 for the longest, too.
+"""Runs tests of untrusted input with the address and UB sanitizers: by default the short ones; with
+SENDPATH_SANITIZED=1 longer ones, and with SENDPATH_FULL=1 the longest, too.
 """
 
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Many connections, many processes, many observations: nothing is lost, nothing grows, nothing stays."""
+"""Tests many connections, processes and observations: nothing is lost, nothing grows, nothing is left behind."""
 
 import contextlib
 import json
@@ -19,15 +19,15 @@ pytestmark = [pytest.mark.slow, needs_bpf, pytest.mark.usefixtures("untouched")]
 CONNECTIONS = min(10_000, CALLS)
 PROCESSES = min(1000, CALLS // 10)
 TIMES = min(50, CALLS // 400)
-# What analyze may grow to, the kernel's types and symbols that it reads included.
+# The limit of analyze's memory, including the kernel's types and symbols that it reads.
 RSS_KB = 128 * 1024
-# And its maps, of which all but those of a CPU each have a fixed size.
+# The limit of its maps, which have fixed sizes except those per CPU.
 MAPS_KB = 96 * 1024
 
 
 @pytest.fixture
 def many_files():
-    """Descriptors for a socket each, on both sides."""
+    """Raises the limit of files: each connection needs a descriptor on both sides."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = CONNECTIONS + 1000
     try:
@@ -39,13 +39,13 @@ def many_files():
 
 
 def maps_kb():
-    """Memory of all maps that the kernel holds."""
+    """Returns the memory of all maps that the kernel holds."""
     listed = json.loads(run("bpftool", "-j", "map", "list").stdout or "[]")
     return sum(m.get("bytes_memlock", 0) for m in listed) // 1024
 
 
 class Observer:
-    """analyze as it runs beside a program; at its end, its record and how large it was."""
+    """Runs analyze beside a program; has its record and its largest memory at the end."""
 
     def __init__(self, *options):
         self.before = maps_kb()
@@ -81,16 +81,16 @@ def stepped(command):
 
 @pytest.mark.parametrize("how", ["comm", "command"])
 def test_many_connections(how, many_files):
-    """Each sends twice with the flag, so each is a socket to be remembered."""
+    """Each connection sends twice with the flag, so each is a zero-copy socket to keep."""
     sends = 2 * CONNECTIONS
     options = ["--connections", CONNECTIONS, "--size", 100]
     with Receiver() as receiver:
         if how == "comm":
             with stepped(receiver.sender(*options, "--steps")) as (program, _):
-                observer = Observer("--comm", "peer", "--by", "port,process")
+                analyzer = Observer("--comm", "peer", "--by", "port,process")
                 step(program, f"send {sends}")
                 own = step(program, "drain")
-                record = observer.end()
+                record = analyzer.end()
         else:
             result = run(ANALYZE, "--json", "-", "--by", "port,process", "--",
                          *receiver.sender(*options, "--sends", sends), timeout=500)
@@ -109,7 +109,7 @@ def test_many_connections(how, many_files):
 
 
 def test_many_peers():
-    """Each port a group of its own: the record has the first thousand, and sums up the rest."""
+    """Each port is a group: the record has the first thousand, and the sum of the rest."""
     ports = min(1200, CALLS // 4)
     script = ("import socket\n"
               f"for _ in range({ports}):\n"
@@ -121,7 +121,7 @@ def test_many_peers():
     assert result.returncode == 0, result.stderr
     record = check(json.loads(result.stdout))
     zerocopy, ports_seen = record["zerocopy"], {g["remote_port"] for g in record["by"]["groups"]}
-    distinct = len(ports_seen)  # a port may come twice
+    distinct = len(ports_seen)  # a port may be reused
     assert sum(g["sends"] for g in record["by"]["groups"]) == ports
     assert len(zerocopy["peers"]) == min(distinct, 1000)
     rest = zerocopy["peers_rest"] or {"peers": 0, "requests": 0}
@@ -149,7 +149,7 @@ sys.stdin.readline()
 
 @pytest.mark.parametrize("how", ["comm", "cgroup", "pid"])
 def test_many_short_lived_processes(how, request):
-    """Of a process alone, --pid, its children are not counted."""
+    """With --pid, only the process itself is counted, not its children."""
     with Child(["/usr/bin/python3", "-c", PARENT, str(PROCESSES)], text=True,
                stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
         assert parent.stdout.readline() == "ready\n"
@@ -159,11 +159,11 @@ def test_many_short_lived_processes(how, request):
             with open(f"{path}/cgroup.procs", "w", encoding="utf-8") as procs:
                 procs.write(str(parent.pid))
             options["cgroup"] = ["--cgroup", path]
-        observer = Observer(*options[how], "--by", "process")
+        analyzer = Observer(*options[how], "--by", "process")
         parent.stdin.write("go\n")
         parent.stdin.flush()
         assert parent.stdout.readline() == "done\n"
-        record = observer.end()
+        record = analyzer.end()
         parent.communicate("end\n", timeout=PATIENCE_S)
     assert losses(record) == NOTHING_LOST
     groups = record["by"]["groups"]
@@ -179,23 +179,23 @@ def links():
 
 
 def test_attached_again_and_again_to_a_busy_process():
-    """It goes on as if nobody looked, and nothing stays attached."""
+    """The process continues undisturbed, and nothing stays attached."""
     before = links(), programs()
     with Receiver() as receiver, stepped(receiver.sender("--steps", "--plain")) as (program, _):
         sent = 0
         for _ in range(TIMES):
             with Child([ANALYZE, "--json", "-", "--pid", str(program.pid),
                         "--duration", "0.01"], stdout=subprocess.PIPE,
-                       stderr=subprocess.PIPE, text=True) as observer:
-                while observer.poll() is None:
+                       stderr=subprocess.PIPE, text=True) as analyzer:
+                while analyzer.poll() is None:
                     sent += 100
                     own = step(program, "send 100")
-                record = check(json.loads(observer.stdout.read()))
-                assert observer.returncode == 0, observer.stderr.read()
-            # What the kernel skipped, for whichever process, it counts, and the record says.
+                record = check(json.loads(analyzer.stdout.read()))
+                assert analyzer.returncode == 0, analyzer.stderr.read()
+            # The kernel counts skipped programs, for any process, and the record has the number.
             if not reason(record, "send") and not hook(record, "send")["missed"]:
-                # The state of a thread is made at its first send, without waiting: where the
-                # kernel is at work on another's just then, it refuses, and that send is lost.
+                # The state of a thread is allocated at its first send, without waiting: the kernel refuses if it
+                # is allocating another at that moment, and that send is lost.
                 assert losses(record) in (NOTHING_LOST, {**NOTHING_LOST, "calls": 1})
         assert (own["sends"], own["failed"]) == (sent, 0)
     assert receiver.received["bytes"] == own["bytes"] == 16384 * sent

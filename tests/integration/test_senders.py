@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Programs whose sends are easily counted wrong: huge ones, a thread that execs, 32 bits, kTLS."""
+"""Tests programs whose sends are easily miscounted: huge ones, a thread that execs, 32 bits, kTLS."""
 
 import json
 import os
@@ -18,7 +18,7 @@ PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.execu
 LAST_PID = "/proc/sys/kernel/ns_last_pid"
 MAX_RW_COUNT = 0x7fffffff & -os.sysconf("SC_PAGE_SIZE")
 HUGE = 3 << 30
-# Memory that is never touched, and so takes none.
+# The memory is never touched, so it takes none.
 HUGE_SEND = f"""
 import mmap, os, socket, sys
 MAP_NORESERVE = 0x4000
@@ -34,7 +34,7 @@ with socket.create_connection(("127.0.0.1", int(sys.argv[2]))) as s:
 @pytest.mark.slow
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("how, sends, accepted", [("write", 1, MAX_RW_COUNT), ("sendto", 2, HUGE)])
-def test_more_than_a_syscall_takes(how, sends, accepted, mechanism):
+def test_more_than_a_syscall_accepts(how, sends, accepted, mechanism):
     with Receiver() as receiver:
         result = analyze("--json", "-", "--mechanism", mechanism, "--", PYTHON, "-c", HUGE_SEND, how,
                          receiver.port)
@@ -45,8 +45,8 @@ def test_more_than_a_syscall_takes(how, sends, accepted, mechanism):
     assert losses(record) == NOTHING_LOST
 
 
-def stranger(pid, port, sends):
-    """A process of this id, which nobody measures, sends. False: another process has the id."""
+def send_as(pid, port, sends):
+    """Sends from an unobserved process with this id. False: another process has the id."""
     with open(LAST_PID, "w", encoding="ascii") as last:
         last.write(str(pid - 1))
     child = os.fork()
@@ -61,21 +61,21 @@ def stranger(pid, port, sends):
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_the_id_of_a_thread_that_execs_goes_to_a_stranger(mechanism):
+def test_the_id_of_a_thread_that_execs_goes_to_an_unobserved_process(mechanism):
     if not os.access(LAST_PID, os.W_OK):
         pytest.skip(f"{LAST_PID}: no process of a chosen id can be made")
     with Receiver() as receiver:
-        observer = Child([str(ANALYZE), "--json", "-", "--mechanism", mechanism, "--",
+        analyzer = Child([str(ANALYZE), "--json", "-", "--mechanism", mechanism, "--",
                           str(PROGRAMS / "execs"), "--port", str(receiver.port)],
                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                          text=True)
-        with observer:
-            ids = json.loads(observer.stdout.readline())
+        with analyzer:
+            ids = json.loads(analyzer.stdout.readline())
             assert ids["was"] != ids["is"]
-            taken = any(stranger(ids["was"], receiver.port, 1000) for _ in range(20))
-            stdout, stderr = observer.communicate("go on\n", timeout=PATIENCE_S)
-    assert observer.returncode == 0, stderr
-    assert taken, "another process always had the id"
+            reused = any(send_as(ids["was"], receiver.port, 1000) for _ in range(20))
+            stdout, stderr = analyzer.communicate("go on\n", timeout=PATIENCE_S)
+    assert analyzer.returncode == 0, stderr
+    assert reused, "another process always had the id"
     record = check(json.loads(stdout))
     assert only(record["calls"])["sends"] == 11
     assert losses(record) == NOTHING_LOST
@@ -103,8 +103,8 @@ def test_a_32_bit_program(options, mechanism):
 @pytest.mark.parametrize("mechanism", SEND_MECHANISMS)
 @pytest.mark.parametrize("by,size", [("tls", 65536), ("sockmap", 4096)])
 def test_ktls_and_sockmaps_bypass_tcp_sendmsg(by, size, mechanism):
-    """kTLS gives TCP a record of at most 16 KiB at a time: less than the syscall sends. Service meshes
-    put the sockets of their pods into sockmaps."""
+    """kTLS gives TCP records of at most 16 KiB: less than the syscall sends. Service meshes put the sockets of
+    their pods into sockmaps."""
     if by == "tls" and run("modprobe", "tls").returncode and not os.path.isdir("/sys/module/tls"):
         pytest.skip("this kernel has no kTLS")
     with Receiver() as receiver:
@@ -120,7 +120,7 @@ def test_ktls_and_sockmaps_bypass_tcp_sendmsg(by, size, mechanism):
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_sends_that_a_mechanism_does_not_see(mechanism, tmp_path):
-    """Then no sentence denies that there were any, and a warning stands before the figures."""
+    """No sentence then denies that there were sends, and a warning precedes the numbers."""
     path = tmp_path / "record"
     with Receiver() as receiver:
         result = analyze("--json", path, "--mechanism", mechanism, "--", PROGRAMS / "peer", "--port",
@@ -134,7 +134,7 @@ def test_sends_that_a_mechanism_does_not_see(mechanism, tmp_path):
     assert result.stderr.endswith(printed(record))
 
 
-# Most of the threads wait for the socket's lock, and so have no send id yet.
+# Most threads wait for the socket's lock, and have no send id yet.
 SHARED = NOTIFICATIONS + """
 import errno, select, sys, threading
 SO_ZEROCOPY, MSG_ZEROCOPY = 60, 0x4000000

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Ways of sending beside the three of teaching; data sets, open loops, socket options."""
+"""Tests further send variants, data sets, open loops and socket options."""
 
 import json
 import os
@@ -19,7 +19,7 @@ EVERY = ["twocopy", "onecopy", "zerocopy", *MORE]
 
 
 def load(*args, status=0, **kwargs):
-    """What the load generator counted; skips what this kernel's io_uring lacks."""
+    """Returns the load generator's counts; skips the test if this kernel's io_uring lacks the variant."""
     done = run(LOADGEN, *args, "--json", "-", **kwargs)
     if done.returncode == 3 and "io_uring" in done.stderr:
         pytest.skip(done.stderr.strip())
@@ -80,14 +80,14 @@ def test_send_calls_agree_with_strace(variant):
     if "ptrace" in done.stderr and done.returncode:
         pytest.skip("ptrace is not allowed here")
     app = json.loads(done.stdout)
-    # To sockets: the processes also write() to each other, and the result.
+    # Counts only sockets: the processes also write() to each other, and the result.
     traced = [int(m[1]) for m in re.finditer(rf"{CALLS[variant]}(?:\(| resumed>).* = (-?\d+)", done.stderr)]
     if variant == "write":
         traced = [n for n in traced if n >= 4096]
-    taken = [n for n in traced if n >= 0]
+    accepted = [n for n in traced if n >= 0]
     assert app["send_calls"] == len(traced)
-    assert app["send_calls"] - sum(app["errors"].values()) == len(taken)
-    assert sum(taken) == app["bytes"] == 300 * 65536
+    assert app["send_calls"] - sum(app["errors"].values()) == len(accepted)
+    assert sum(accepted) == app["bytes"] == 300 * 65536
 
 
 @pytest.mark.parametrize("options", [[], ["--fields", 1], ["--registered"], ["--inflight", 1],
@@ -100,7 +100,7 @@ def test_io_uring_accounts_for_every_zero_copy_send(options):
     pieces = 1 if "--registered" not in options else 100 if "--fields" in options else 8
     assert z["requests"] >= 200 * pieces
     assert z["completions"] == z["notifications"]
-    assert z["copied"] in (None, z["completions"])  # it is loopback
+    assert z["copied"] in (None, z["completions"])  # on loopback
     assert app["verify"]["bad_bytes"] == 0
 
 
@@ -148,15 +148,15 @@ def test_interrupted_while_blocked(variant):
         _, err = job.communicate(timeout=PATIENCE_S)
     if job.returncode == 3 and "io_uring" in err:
         pytest.skip(err.strip())
-    assert time.monotonic() - begun < 20  # of the 60 that were asked for
-    # 1: where all is slow it gave up a receiver that stands still before it was interrupted.
+    assert time.monotonic() - begun < 20  # of the requested 60
+    # 1: on a slow machine it gave up the stopped receiver before the interrupt.
     assert job.returncode in (-signal.SIGINT, 1)
     assert err.count("\n") == 1 and "receiver process was stopped by a signal" in err
     assert receiver not in processes()
 
 
 def receiver_of(job):
-    """Its pid, once messages have come in."""
+    """Returns the receiver's pid, once messages have arrived."""
     found = []
 
     def receives():
@@ -167,7 +167,7 @@ def receiver_of(job):
             pass
         if job.poll() is not None or not found:
             return job.poll() is not None
-        # -O: what ss says of a socket in one line
+        # -O: ss prints each socket in one line
         sockets = [line for line in run("ss", "-HOtinp").stdout.splitlines()
                    if f"pid={found[0]}," in line]
         return sum(map(int, re.findall(r"bytes_received:(\d+)", "".join(sockets)))) > 1 << 20
@@ -177,7 +177,7 @@ def receiver_of(job):
 
 
 def asleep(pid):
-    """No thread of it runs or ends, in a row of looks."""
+    """Returns whether no thread of it runs or ends, in consecutive checks."""
     for _ in range(20):
         try:
             for task in os.listdir(f"/proc/{pid}/task"):
@@ -208,13 +208,13 @@ def _without_io_uring(tmp_path):
 
 
 @pytest.mark.parametrize("variant", ["uring", "uring_zc"])
-def test_a_variant_that_is_lacking_is_an_error_by_name(variant, without_io_uring):
+def test_a_lacking_variant_is_an_error_by_name(variant, without_io_uring):
     err = refused("--variant", variant, status=3, env=without_io_uring)
     assert f"--variant {variant}: this kernel has no io_uring" in err
 
 
 @needs_bpf
-def test_a_variant_that_is_lacking_is_skipped_aloud_of_every(without_io_uring, tmp_path):
+def test_a_lacking_variant_of_every_is_skipped_with_a_message(without_io_uring, tmp_path):
     path = tmp_path / "runs.json"
     done = analyze("--variant", "every", "--messages", 20, "--json", path, env=without_io_uring)
     assert done.returncode == 0, done.stderr
@@ -228,7 +228,7 @@ def test_a_variant_that_is_lacking_is_skipped_aloud_of_every(without_io_uring, t
 
 
 @needs_bpf
-def test_the_kernel_counts_what_every_variant_says(untouched):
+def test_the_kernels_counts_equal_those_of_every_variant(untouched):
     got = {r["load"]["variant"]: r for r in records("--variant", "every", "--messages", 300)}
     assert set(EVERY) - {"uring", "uring_zc"} <= set(got)
     for variant, record in got.items():
@@ -236,12 +236,12 @@ def test_the_kernel_counts_what_every_variant_says(untouched):
         assert row["bytes"] == record["app"]["bytes"] == 300 * 16384, variant
         assert row["zerocopy"] == ("zero" in variant or "_zc" in variant)
     if "uring_zc" in got:
-        told, seen = got["uring_zc"]["app"]["zerocopy"], got["uring_zc"]["zerocopy"]
+        own, seen = got["uring_zc"]["app"]["zerocopy"], got["uring_zc"]["zerocopy"]
         assert seen["requests"] == 0 and seen["errqueue_copied"] is None
         row = only(got["uring_zc"]["calls"])
         accepted = row["sends"] - sum(row["errors"].values())
-        if seen["io_uring"]["completions"] is not None:  # of a message in parts there are several
-            assert seen["io_uring"]["completions"] == accepted >= told["completions"]
+        if seen["io_uring"]["completions"] is not None:  # a message in parts has several
+            assert seen["io_uring"]["completions"] == accepted >= own["completions"]
 
 
 # Messages
@@ -284,22 +284,22 @@ def test_a_file_in_a_folder(tmp_path):
 
 
 @needs_bpf
-def test_the_record_holds_what_was_asked(untouched):
+def test_the_record_holds_the_requested_load(untouched):
     plain = only(records("--variant", "onecopy", "--messages", 10))["load"]
     assert [plain[key] for key in ("working_set_bytes", "pick", "seed", "align_bytes",
                                    "rate_per_thread", "file_dir")] == [None] * 6
-    asked = only(records("--variant", "onecopy", "--messages", 10, "--working-set", "1M", "--pick",
+    record = only(records("--variant", "onecopy", "--messages", 10, "--working-set", "1M", "--pick",
                          "random", "--seed", 5, "--align", 64, "--rate", 1000, "--socket",
                          "nodelay,more,sndbuf=64K,rcvbuf=128K,congestion=reno,device=lo"))
-    assert {key: asked["load"][key] for key in ("working_set_bytes", "pick", "seed", "align_bytes",
+    assert {key: record["load"][key] for key in ("working_set_bytes", "pick", "seed", "align_bytes",
                                                 "rate_per_thread")} == {
         "working_set_bytes": 1 << 20, "pick": "random", "seed": 5, "align_bytes": 64,
         "rate_per_thread": 1000}
-    assert asked["load"]["socket"] == {"nodelay": True, "more": True, "sndbuf": 65536,
+    assert record["load"]["socket"] == {"nodelay": True, "more": True, "sndbuf": 65536,
                                        "rcvbuf": 131072, "congestion": "reno", "device": "lo"}
-    assert asked["app"]["message_latency_ns"]["span"] == "message_due"
-    assert asked["app"]["rate"] == {"due": 10, "unsent": 0}
-    assert asked["run"]["cell"] != "onecopy,16384B,8f,1t"
+    assert record["app"]["message_latency_ns"]["span"] == "message_due"
+    assert record["app"]["rate"] == {"due": 10, "unsent": 0}
+    assert record["run"]["cell"] != "onecopy,16384B,8f,1t"
 
 
 # Open loop
@@ -314,7 +314,7 @@ def test_the_environment_may_name_the_receivers_place(default, options, address)
     assert record["load"]["address"] == address
 
 
-def test_a_place_that_cannot_be():
+def test_an_impossible_place_is_refused():
     result = analyze("--variant", "onecopy", env={**os.environ, "SENDPATH_ADDRESS": "here"})
     assert result.returncode == 2
     assert "--address here: give an IPv4 or IPv6 address" in result.stderr
@@ -325,26 +325,26 @@ def test_a_rate_is_kept(variant):
     app = load("--variant", variant, "--rate", 500, "--threads", 2, "--duration", 1)
     assert app["rate"]["due"] == 1000
     assert app["messages"] + app["rate"]["unsent"] == app["rate"]["due"]
-    assert app["messages"] > 500  # a busy machine's too
+    assert app["messages"] > 500  # also on a busy machine
     assert 1 <= app["elapsed_s"] < 3
 
 
-def test_a_rate_that_cannot_be_kept_is_told():
+def test_a_rate_that_cannot_be_kept_is_reported():
     app = load("--variant", "onecopy", "--rate", 1000000000, "--size", "64K", "--duration", "0.3")
     assert app["rate"]["due"] == 300000000
     assert app["rate"]["unsent"] == app["rate"]["due"] - app["messages"] > 0
 
 
 @needs_bpf
-def test_the_record_warns_of_what_was_not_begun(untouched):
+def test_the_record_warns_of_messages_that_were_not_begun(untouched):
     record = only(records("--variant", "onecopy", "--rate", 1000000000, "--duration", "0.2"))
     assert record["app"]["rate"]["unsent"] > 0
     assert "rate_not_kept" in {w["code"] for w in record["warnings"]}
 
 
 def stalled(*options):
-    """For how much of the time that a run took its messages were under way, all in all, when
-    the receiver stood still for a while."""
+    """Returns the sum of the times that messages took, as a multiple of the run's time, when the receiver was
+    stopped for a while."""
     with Child([LOADGEN, "--variant", "onecopy", "--size", "1M", "--duration", "4",
                 "--warmup", "0", "--json", "-", *map(str, options)],
                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as job:
@@ -360,10 +360,10 @@ def stalled(*options):
 
 @pytest.mark.slow
 def test_a_stall_delays_all_that_was_due_in_it():
-    """Sent one after another, messages cannot take more time than there is, however long one
-    of them is held up; of those that were due at a time, each waits."""
+    """One message after another takes no more time than there is, however long one is held up. Messages that are
+    due at fixed times all wait."""
     assert stalled() <= 1
-    assert stalled("--rate", 100) > 4  # 90 for half a second each, in 4 s: some 11
+    assert stalled("--rate", 100) > 4  # some 90 messages wait half a second in 4 s: about 11
 
 
 # Socket options
@@ -388,7 +388,7 @@ def test_socket_options_reach_the_socket():
     ("congestion=nosuch", 3, ["congestion=nosuch", "tcp_allowed_congestion_control"]),
     ("device=nosuch0", 1, ["device=nosuch0", "ip link"]),
 ])
-def test_socket_options_that_cannot_be(socket, status, words):
+def test_impossible_socket_options_are_refused(socket, status, words):
     err = refused("--variant", "onecopy", "--socket", socket, status=status)
     assert all(word in err for word in words)
 
@@ -412,7 +412,7 @@ def test_a_message_of_sendfile_is_one_piece():
 
 
 @needs_bpf
-def test_the_verdict_speaks_of_zero_copy_by_io_uring_too():
+def test_the_verdict_covers_zero_copy_by_io_uring_too():
     done = analyze("--variant", "onecopy,uring_zc", "--messages", 300)
     if done.returncode == 3 and "io_uring" in done.stderr:
         pytest.skip(done.stderr.strip())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""loadgen serve and --peer: a receiver elsewhere, and all that is not one."""
+"""Tests loadgen serve and --peer: a receiver on another machine, and programs that are none."""
 
 import contextlib
 import errno
@@ -35,41 +35,41 @@ def signature(secret, data):
 
 def pack(kind, number=0, slot=1, err=0, values=(), text=b"", secret=b"", sign=None, version=VERSION,
          magic=b"SPLG"):
-    """sign: the secret to sign it with."""
+    """Packs a message; sign: the secret to sign it with."""
     packed = MESSAGE.pack(magic, version, 0, kind, number, slot, err, *values,
                           *[0] * (7 - len(values)), text, secret)
     return packed[:SIGNED] + signature(sign, packed[:SIGNED]) if sign else packed
 
 
 def hello(kind, slot=1, size=1024, flags=0, fields=0, picked_from=0, connection=0, **kwargs):
-    """What a connection begins with, or what answers that."""
+    """Packs a message that begins a connection, or its answer."""
     return pack(kind, slot=slot, err=-errno.ECONNREFUSED if kind == REFUSED else 0,
                 values=(connection,) if kind == DATA else (size, flags, fields, picked_from), **kwargs)
 
 
 def kind_of(data):
-    """ACCEPTED of PROOF and DATA, other replies as they are; None: it is no message, or several."""
+    """Returns ACCEPTED for PROOF and DATA, other replies as they are; None: not exactly one message."""
     if len(data) != MESSAGE.size or data[:4] != b"SPLG":
         return None
     kind, err = MESSAGE.unpack(data)[3], MESSAGE.unpack(data)[6]
     return REFUSED if err else ACCEPTED if kind & REPLY and kind & ~REPLY > CONTROL else kind
 
 
-def accepted(said, **kwargs):
-    """The reply to it."""
-    _, _, _, kind, number, slot, err, *values, text, _ = MESSAGE.unpack(said)
+def accepted(data, **kwargs):
+    """Returns the reply that accepts a message."""
+    _, _, _, kind, number, slot, err, *values, text, _ = MESSAGE.unpack(data)
     return pack(kind | REPLY, number, slot, err, values, text, **kwargs)
 
 
 def answer(s):
-    """Its kind, secret and text; the end of the connection raises."""
+    """Returns an answer's kind, secret and text; raises an error at the end of the connection."""
     data = s.recv(MESSAGE.size, socket.MSG_WAITALL)
     *_, text, secret = MESSAGE.unpack(data)
     return kind_of(data), secret, text.rstrip(b"\0").decode()
 
 
 def begin(s, key=b"", **kwargs):
-    """Has a session of this load: kind and text of what was answered, and the secret."""
+    """Begins a session with this load. Returns kind and text of the answer, and the secret."""
     control = hello(CONTROL, **kwargs)
     s.sendall(control)
     secret = signature(key, control + s.recv(MESSAGE.size, socket.MSG_WAITALL))
@@ -83,12 +83,12 @@ def message(secret, kind, number=1, slot=0, value=0, more=(0,) * 6, err=0):
 
 
 def received(s):
-    """The numbers of a message, whoever signed it; the end of the connection raises."""
+    """Returns the numbers of a message, whoever signed it; raises an error at the end of the connection."""
     return MESSAGE.unpack(s.recv(MESSAGE.size, socket.MSG_WAITALL))[3:-2]
 
 
 class Serve:
-    """loadgen serve on a port of its own."""
+    """Runs loadgen serve on a port of its own."""
 
     def __init__(self, *args, program=(LOADGEN, "serve"), stderr=subprocess.PIPE):
         self.process = subprocess.Popen([*program, *args], stdout=subprocess.PIPE, stderr=stderr,
@@ -105,7 +105,7 @@ class Serve:
         _, self.log = self.process.communicate(timeout=PATIENCE_S)
 
     def receives(self):
-        """Do data flow? A session's own connection has a few messages."""
+        """Returns whether data flow. A session's own connection carries only a few messages."""
         listed = run("ss", "-Htin", f"sport = :{self.port}").stdout
         return any(int(count) > 1 << 20 for count in re.findall(r"bytes_received:(\d+)", listed))
 
@@ -143,14 +143,14 @@ def test_every_byte_arrives(variant):
 
 @pytest.mark.parametrize("mark", [[], ["--rcvlowat", "1"], ["--rcvlowat", "64K"]])
 @pytest.mark.parametrize("size", [64, 1 << 20])
-def test_a_receiver_wakes_at_what_it_was_asked_for(mark, size):
+def test_a_receiver_wakes_at_the_requested_bytes(mark, size):
     with Serve() as there:
         app = measure(there.peer, "--variant", "onecopy", "--size", size, "--messages", 40, *mark)
     assert app["received_bytes"] == 40 * size
 
 
 @pytest.mark.parametrize("pick", [[], ["--pick", "random", "--seed", 7]])
-def test_the_receiver_knows_which_fields_were_picked(pick):
+def test_the_receiver_computes_which_fields_were_picked(pick):
     with Serve() as there:
         app = measure(there.peer, "--working-set", "1M", *pick, "--threads", 2, "--messages", 500,
                       "--verify")
@@ -176,7 +176,7 @@ def test_ipv6():
 
 
 def test_each_address_of_a_peer_is_tried(tmp_path):
-    """The first that a resolver gives is of IPv6, where nobody listens."""
+    """The resolver's first address is IPv6, where nobody listens."""
     (tmp_path / "hosts").write_text("::1 there\n127.0.0.1 there\n")
     enter = ("unshare", "-m", "sh", "-c", 'mount --bind "$0" /etc/hosts && exec "$@"', tmp_path / "hosts")
     found = run(*enter, "getent", "ahosts", "there")
@@ -189,7 +189,7 @@ def test_each_address_of_a_peer_is_tried(tmp_path):
     assert done.returncode == 1 and f"--peer there:{there.port}: Connection refused" in done.stderr
 
 
-def test_listens_on_loopback_unless_told_otherwise():
+def test_listens_on_loopback_by_default():
     with Serve() as there:
         listed = run("ss", "-Hltn", f"sport = :{there.port}")
         if listed.returncode:
@@ -198,8 +198,8 @@ def test_listens_on_loopback_unless_told_otherwise():
 
 
 def test_port_in_use():
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as occupied:
+        port = occupied.getsockname()[1]
         result = run(LOADGEN, "serve", "--port", port)
     assert result.returncode == 1 and result.stdout == ""
     assert len(result.stderr.splitlines()) == 1 and f"127.0.0.1:{port}" in result.stderr
@@ -213,10 +213,10 @@ def test_serve_wrong_usage(args):
     assert args[-1] in result.stderr or args[0] in result.stderr
 
 
-# What is not a receiver of ours
+# Programs that are no receiver of ours
 
 def ended(s, close=False):
-    """Closed by the other end; by a reset, where it left bytes unread."""
+    """Returns whether the other end closed it; by a reset, if it left bytes unread."""
     try:
         if close:
             s.shutdown(socket.SHUT_WR)
@@ -226,7 +226,7 @@ def ended(s, close=False):
 
 
 class Listening:
-    """Has a thread that listens, and gives each connection to begin()."""
+    """Listens in a thread, and gives each connection to begin()."""
 
     def __init__(self):
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -247,7 +247,7 @@ class Listening:
 
 
 class Impostor(Listening):
-    """Answers a connection with these bytes; None: with silence."""
+    """Answers a connection with these bytes; None: does not answer."""
 
     def __init__(self, answer):
         self.answer, self.kept = answer, []
@@ -274,7 +274,7 @@ class Impostor(Listening):
     (None, "does not answer"),
     (hello(REFUSED, text=b"no\x1b[2J room"), "it refuses: no\\x1b[2J room"),
 ], ids=["version", "garbage", "short", "closed", "silence", "refusal"])
-def test_peer_that_is_none(answer, words):
+def test_a_peer_that_is_no_receiver(answer, words):
     with Impostor(answer) as there:
         result = send(there.peer)
     assert result.returncode == 1
@@ -292,7 +292,7 @@ def test_a_signal_ends_it_while_it_connects(tmp_path, sig):
     assert not list(tmp_path.iterdir())
 
 
-def test_nobody_there():
+def test_a_peer_where_nobody_listens():
     with socket.create_server(("127.0.0.1", 0)) as free:
         peer = f"127.0.0.1:{free.getsockname()[1]}"
     result = send(peer)
@@ -311,10 +311,10 @@ def test_peer_wrong_usage(args):
     assert len(result.stderr.splitlines()) == 1 and "--peer" in result.stderr
 
 
-# What is not a sender of ours
+# Programs that are no sender of ours
 
 def test_strangers_are_refused_and_disturb_nobody():
-    """A log drops lines beyond ten a second, so the silent client has a server of its own, too."""
+    """A log drops lines beyond ten per second, so the silent client has a server of its own, too."""
     with Serve() as there, Serve() as quiet, there.connect() as silent, quiet.connect() as silent_there:
         for words in (b"GET / HTTP/1.1\r\n\r\n", hello(CONTROL, magic=b"SPLX"), b"SPLG"):
             with there.connect() as s:
@@ -339,7 +339,7 @@ def test_strangers_are_refused_and_disturb_nobody():
 
 
 def test_mark_that_was_not_announced_ends_the_session():
-    """Its receiver blocks, and would not hear of it."""
+    """The receiver blocks, and would not notice the mark."""
     with Serve() as there:
         with there.connect() as s:
             kind, secret, _ = begin(s)
@@ -397,7 +397,7 @@ def test_killed_sender_frees_the_receiver():
 @pytest.mark.parametrize("variant", ["onecopy", "zerocopy"])
 def test_receiver_that_stops_reading(variant):
     with Serve() as there:
-        # No warm-up: between it and the window there is nothing that could be missed.
+        # Without a warm-up, there is no pause before the window that could be missed.
         with sending(there.peer, "--variant", variant, "--warmup", "0") as job:
             assert eventually(there.receives)
             there.process.send_signal(signal.SIGSTOP)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Many short connections: every server model answers each, and what kept some waiting is told."""
+"""Tests many short connections: every server model answers each, and the report explains why some waited."""
 
 import contextlib
 import json
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("untouched")
 
 
 def serve(*args, prefix=(), **kwargs):
-    """The load alone; its result."""
+    """Runs only the load; returns its result."""
     result = run(*prefix, LOADGEN, "--workload", "procinfo", "--warmup", 0, "--json", "-", *args,
                  **kwargs)
     assert result.returncode == 0, result.stderr
@@ -38,7 +38,7 @@ def test_every_connection_is_answered(model, client):
     assert serving["unfinished"] == serving["unanswered"] == 0 and app["errors"] == {}
     for key in ("connect_ns", "accept_ns", "work_ns", "answer_ns"):
         assert serving[key]["count"] == 120
-    # An answer takes at least its part at the server.
+    # An answer takes at least as long as its part at the server.
     assert serving["work_ns"]["sum"] <= serving["answer_ns"]["sum"]
     assert app["tcp"]["passive_opens"] >= 120
     assert app["received_bytes"] == app["bytes"] > 120 * len("1 a 0.00 0.00\n" * 2)
@@ -46,7 +46,7 @@ def test_every_connection_is_answered(model, client):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_connections_agree_with_strace(model, tmp_path):
-    """accept4 calls that gave a socket, and sends, as another program counts them."""
+    """Another program counts the accept4 calls that returned a socket, and the sends."""
     if not shutil.which("strace"):
         pytest.skip("strace is not installed")
     trace = tmp_path / "trace"
@@ -65,7 +65,7 @@ def test_thousands_at_once():
     hard = int(subprocess.check_output("ulimit -Hn", shell=True, text=True))
     if hard < 5100:
         pytest.skip(f"only {hard} open files are allowed here")
-    # From a low limit: it is raised as far as is allowed.
+    # The soft limit is low: the program raises it as far as allowed.
     app = serve("--server-model", "epoll", "--connections", 5000, "--messages", 1,
                 prefix=("prlimit", f"--nofile=1024:{hard}"), timeout=200)
     serving = app["serving"]
@@ -82,8 +82,8 @@ def test_too_few_descriptors():
 
 
 @pytest.mark.slow
-def test_full_listen_queue_is_told():
-    """A queue of one: most of a burst must wait for a retransmission, some for ever."""
+def test_full_listen_queue_is_reported():
+    """A queue of one: most of a burst must wait for a retransmission, some forever."""
     app = serve("--server-model", "iterative", "--connections", 50, "--messages", 1, "--backlog",
                 1, timeout=60)
     tcp, serving = app["tcp"], app["serving"]
@@ -118,7 +118,7 @@ def test_options_of_connections_need_the_workload():
 
 
 def started(*args):
-    """In the background, the server under way; its pid too."""
+    """Starts a load in the background; returns it, and the server's pid when it serves."""
     job = subprocess.Popen([str(a) for a in (LOADGEN, "--workload", "procinfo", "--connections", 5,
                                              "--warmup", 0, "--duration", 60, *args)],
                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -134,7 +134,7 @@ def started(*args):
 
 
 def sockets(pid):
-    """How many it has open; what closes meanwhile does not count."""
+    """Returns how many sockets it has open, without those that close at this moment."""
     found = 0
     for fd in os.listdir(f"/proc/{pid}/fd"):
         with contextlib.suppress(FileNotFoundError):
@@ -154,7 +154,7 @@ def test_killed_server(model):
 def test_stopped_server_does_not_hold_an_interrupted_run():
     job, server = started("--server-model", "epoll")
     os.kill(server, signal.SIGSTOP)
-    # Answers that were under way have come, and all clients wait for one that does not.
+    # Waits until earlier answers have arrived, and all clients wait for one that does not come.
     assert eventually(lambda: state(server) == "T" and sockets(job.pid) >= 5 and rests(job.pid))
     job.send_signal(signal.SIGINT)
     out, _ = job.communicate(timeout=PATIENCE_S)
@@ -181,7 +181,7 @@ def test_all_models_in_one_command(tmp_path):
             for r in rows] == [(n, c, m) for n in (1, 2) for c in (10, 20) for m in MODELS]
     for record in rows:
         sent = sum(c["sends"] for c in record["calls"])
-        # What the kernel saw of the server's sends is what the client got.
+        # The kernel's count of the server's sends equals the client's answers.
         assert sent == record["serving"]["answered"] == 3 * record["load"]["connections"]
         assert sum(c["bytes"] for c in record["calls"]) == record["app"]["received_bytes"]
         for side in ("sender", "receiver"):
@@ -197,7 +197,7 @@ def test_all_models_in_one_command(tmp_path):
 
 @pytest.mark.slow
 @needs_bpf
-def test_of_all_models_the_impossible_are_left_out_aloud():
+def test_impossible_models_of_all_are_left_out_with_a_message():
     result = analyze("--workload", "procinfo", "--server-model", "all", "--connections", "1100",
                      "--messages", 1, "--warmup", 0, "--mechanism", "none", timeout=300)
     assert result.returncode == 0, result.stderr

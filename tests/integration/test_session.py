@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Many windows of one process, which loads its programs once, count what one process each counts."""
+"""Tests that several windows of one process, which loads its programs once, count as one process each would."""
 
 import os
 import re
@@ -24,7 +24,7 @@ def run(variants, threads, mechanism, repeats, *more):
 
 
 def counted(record):
-    """What is the same each time, whatever the time that it takes."""
+    """Returns the counts that are the same each time, without times."""
     zerocopy = record["zerocopy"] or {}
     return {
         "calls": [{key: call[key] for key in ("syscall", "zerocopy", "sends", "syscalls", "bytes",

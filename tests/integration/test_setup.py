@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Building as whoever has the source: an ordinary user, or one who says sudo make."""
+"""Tests building from source: as an ordinary user, or by sudo make."""
 
 import os
 import pwd
@@ -11,7 +11,7 @@ import pytest
 from conftest import ANALYZE, ROOT, git, only, run
 
 USER = pwd.getpwnam("nobody")
-# What a login gives an ordinary user of Debian: bpftool is in none of these.
+# The PATH of an ordinary user's login in Debian: bpftool is not in it.
 PATH = "/usr/local/bin:/usr/bin:/bin"
 TARGET = "build/sendpath.skel.h"
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become
 
 
 def copy_tree(folder):
-    """The source as a clone has it, of a user that may do nothing else."""
+    """Copies the source as in a clone, owned by a user without privilege."""
     listed = git("ls-files", "-z")
     assert listed.returncode == 0, listed.stderr
     files = listed.stdout.split("\0")
@@ -67,7 +67,7 @@ def test_sudo_make_leaves_nothing_of_roots(tree):
 
 
 def closed(folder):
-    """What not all users may read there, or enter."""
+    """Returns the files there that not all users may read, or enter."""
     return [path for path in (folder, *folder.rglob("*"))
             if not path.is_symlink() and ~path.stat().st_mode & (0o005 if path.is_dir() else 0o004)]
 
@@ -80,7 +80,7 @@ def test_all_users_may_read_what_is_installed(tmp_path):
 
 @pytest.mark.slow
 def test_what_is_installed_works_whole_and_goes_again(tree):
-    """Its reports, too, without a further command; root's installation replaces sudo's."""
+    """Its reports work, too, without a further command; root's installation replaces sudo's."""
     prefix = tree.parent / "installed"
     environment = {"PREFIX": str(prefix), "HOME": "/root"}
     for user in {"SUDO_UID": str(USER.pw_uid), "SUDO_GID": str(USER.pw_gid)}, {}:
@@ -158,7 +158,7 @@ def test_a_program_below_home_completes(tmp_path, shell, script, command, there)
     (["--vari"], "--variant="), (["sw"], "sweep"), (["compare", "--thr"], "--threshold"),
     (["timeline", "--st"], "--stages"), (["--variant=two"], "twocopy"), (["sweep", "--grid=s"], "servers")])
 def test_zsh_completes(words, offered):
-    """What its own functions are told, which only run inside its line editor."""
+    """Prints the arguments of zsh's own functions, which only run inside its line editor."""
     if not shutil.which("zsh"):
         pytest.skip("zsh is not installed")
     script = (f"words=({ANALYZE} {' '.join(words)}); CURRENT={len(words) + 1}; "

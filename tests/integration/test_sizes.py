@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Sizes of sends are the program's own, to the send."""
+"""Tests that the sizes of sends are exactly the program's own."""
 
 import collections
 import json
@@ -17,7 +17,7 @@ pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
 
 SENDS = min(5000, CALLS // 2)
 
-# Says what each of its calls returned, by syscall; "again" are those that failed with EAGAIN.
+# Prints what each of its calls returned, by syscall; "again" counts those that failed with EAGAIN.
 SENDER = """
 import json, os, random, select, socket, sys
 
@@ -54,7 +54,7 @@ print(json.dumps(own))
 
 
 def classes(sizes):
-    """What a record says of sends of these sizes."""
+    """Returns the record's block for sends of these sizes."""
     rows = collections.defaultdict(list)
     for size in sizes:
         rows[size.bit_length()].append(size)
@@ -63,7 +63,7 @@ def classes(sizes):
 
 
 def sent(tmp_path, how, sends, mechanism):
-    """What the sender says, and the record of it."""
+    """Returns the sender's report, and its record."""
     program = tmp_path / "sender.py"
     program.write_text(SENDER)
     with Receiver() as receiver:
@@ -127,7 +127,7 @@ def test_sizes_of_loads(mechanism):
 @pytest.mark.parametrize("mechanism", SEND_MECHANISMS)
 @pytest.mark.parametrize("sendfile", [False, True], ids=["writev", "sendfile"])
 def test_sizes_of_nginx(sendfile, mechanism, tmp_path):
-    """It logs the bytes of each response: one writev, or one of the head, and sendfiles."""
+    """nginx logs the bytes of each response: one writev, or one of the head, and sendfiles."""
     need("nginx")
     server = Nginx(tmp_path, sendfile, [ANALYZE, "--json", "-", "--mechanism", mechanism, "--"])
     bodies = server.serve(min(100, SENDS), 7)
@@ -144,7 +144,7 @@ def test_sizes_of_nginx(sendfile, mechanism, tmp_path):
 
 
 def section(report):
-    """The rows of sizes, or none."""
+    """Returns the rows of sizes, or none."""
     found = re.search(r"^sizes: [^\n]*\n[^\n]*\n(.*?)^$", report, re.M | re.S)
     return found[1].splitlines() if found else []
 
@@ -166,7 +166,7 @@ def test_the_report_has_them_of_a_program_and_adds_up_the_rare(tmp_path):
     assert max(map(len, result.stderr.splitlines())) <= 80
 
 
-def test_the_report_of_a_load_has_none_where_all_are_alike():
+def test_the_report_of_a_load_has_no_sizes_if_all_are_equal():
     result = analyze("--variant", "twocopy,onecopy", "--size", "4K", "--messages", 100)
     assert result.returncode == 0, result.stderr
     assert "variant" in result.stdout and not section(result.stdout)

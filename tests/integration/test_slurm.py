@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""An audit of four hosts by a real Slurm, one of them with a packet tap: deploy/slurm/audit."""
+"""Tests an audit of four hosts by a real Slurm, one of them with a packet tap: deploy/slurm/audit."""
 
 import json
 import os
@@ -33,14 +33,14 @@ def lines(file):
 
 
 def sweeping(folder, shard):
-    """The process that writes to that folder."""
+    """Returns the process that writes to that folder."""
     found = run("pgrep", "-f", f"^{ANALYZE} sweep .*--out {folder} --shard {shard} ").stdout.split()
     return int(found[0]) if found else None
 
 
 @pytest.fixture(scope="module")
 def audited(tmp_path_factory):
-    """The folder of the audit, of whose shards one was killed; what Slurm says of the jobs."""
+    """The folder of an audit in which a shard was killed, and Slurm's report about the jobs."""
     folder = tmp_path_factory.mktemp("slurm")
     out, ring = folder / "out", run(PAIRS, "--ring", *HOSTS).stdout.splitlines(True)
     with Slurm(folder, HOSTS) as slurm:
@@ -53,14 +53,14 @@ def audited(tmp_path_factory):
         tap = slurm.start(sys.executable, "-c", TAP, host=TAPPED)
         assert eventually((folder / f"{pathlib.Path(sys.executable).name}-{TAPPED}.out").read_bytes)
         audit(ring[:1], *SWEEP, shards=SHARDS)
-        # Of those that share no host, two at once.
+        # Two audits run at once, on different hosts.
         audit((ring[2], ring[1], ring[3]), *SWEEP)
         audit(ring[2:3], "advise", "--budget", "10s")
         killed = out / "a-to-b"
         assert eventually(lambda: lines(killed / f"runs-1-of-{SHARDS}.jsonl")), slurm.logs()
         os.kill(eventually(lambda: sweeping(killed, f"1/{SHARDS}")), signal.SIGKILL)
         slurm.wait()
-        jobs = slurm.ask("scontrol", "show", "job", "--oneliner")
+        jobs = slurm.query("scontrol", "show", "job", "--oneliner")
         assert tap.poll() is None
     return out, jobs
 
@@ -84,24 +84,24 @@ def test_the_report_names_the_host_with_the_tap(audited):
     out, _ = audited
     done = run(ANALYZE, "report", out, "--out", out / "report", "--figures", "svg")
     assert done.returncode == 0, done.stderr
-    # On a busy machine the times of another one may be away from the others', too.
-    said = " ".join(done.stdout.split())
-    assert f"host {TAPPED}: packet tap on eth0 (100 % of its completed" in said
-    assert said.count(": packet tap on ") == 1
+    # On a busy machine another host's times may differ from the others', too.
+    words = " ".join(done.stdout.split())
+    assert f"host {TAPPED}: packet tap on eth0 (100 % of its completed" in words
+    assert words.count(": packet tap on ") == 1
     page = (out / "report/report.md").read_text()
     assert "\n| c | d | 6 | 100 % | local delivery on eth0, packet tap on eth0 |" in page
-    # What advise said of the same pair stands there, too.
+    # The page has advise's answer for the same pair, too.
     assert "advice.json" in page and (out / "c-to-d/advice.json").exists()
     assert (out / "report/figures/hosts.svg").exists()
 
 
 def test_bad_plans_are_one_line(tmp_path):
-    for text, said in (("a\n", "a  : give SENDER RECEIVER, a pair a line"),
+    for text, words in (("a\n", "a  : give SENDER RECEIVER, a pair a line"),
                        ("a b c\n", "a b c: give SENDER RECEIVER"), ("../x b\n", "../x b : give SENDER")):
         (tmp_path / "pairs").write_text(text)
         done = run(AUDIT, tmp_path / "pairs", tmp_path / "out", "sweep")
-        assert done.returncode == 2 and done.stderr.startswith(f"audit: {tmp_path}/pairs: {said}")
+        assert done.returncode == 2 and done.stderr.startswith(f"audit: {tmp_path}/pairs: {words}")
         assert done.stderr.count("\n") == 1
-    for arguments, said in ((("none", "out", "sweep"), "none: not a file"), (("x",), "usage: audit PAIRS")):
+    for arguments, words in ((("none", "out", "sweep"), "none: not a file"), (("x",), "usage: audit PAIRS")):
         done = run(AUDIT, *arguments, cwd=tmp_path)
-        assert done.returncode == 2 and said in done.stderr and done.stderr.count("\n") == 1
+        assert done.returncode == 2 and words in done.stderr and done.stderr.count("\n") == 1

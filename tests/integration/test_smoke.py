@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Run inside a guest of the lab: does this kernel do what it is known to do?"""
+"""Runs inside a guest of the lab: does this kernel behave as documented?"""
 
 import json
 import os

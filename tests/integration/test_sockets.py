@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Zero-copy sockets in numbers: thousands at once, a million one after the other in the same
-memory, tens of thousands of sends in flight, one that two processes share. The counts are the
-programs' own, to the unit, or the record says how many it lost."""
+"""Tests many zero-copy sockets: thousands at once, a million one after the other in the same memory, tens of
+thousands of sends in flight, one shared by two processes. The counts equal the programs' own, or the record has
+the number that it lost."""
 
 import contextlib
 import json
@@ -21,26 +21,26 @@ from test_window import groups_add_up
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
 
 PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
-# Of the sockets that are open at once:
+# The numbers of processes with open sockets, and of sends per socket:
 PROCESSES, SENDS_EACH = 8, 5
 
 
 @contextlib.contextmanager
 def observing(*options):
-    """A window that is open meanwhile; its record is in the list afterwards."""
+    """Observes while the block runs; appends the record to the list afterwards."""
     record = []
     with Child([ANALYZE, "--json", "-", "--interval", "0.1", *map(str, options)],
-               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as observer:
-        observer.stderr.readline()  # the first line: the window is open
+               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as analyzer:
+        analyzer.stderr.readline()  # the first line: the window is open
         yield record
-        observer.send_signal(signal.SIGINT)
-        out, err = observer.communicate(timeout=PATIENCE_S)
-        assert observer.returncode in (0, -signal.SIGINT), err
+        analyzer.send_signal(signal.SIGINT)
+        out, err = analyzer.communicate(timeout=PATIENCE_S)
+        assert analyzer.returncode in (0, -signal.SIGINT), err
     record.append(check(json.loads(out)))
 
 
 def counted(record, sends, copied, before=0):
-    """Every send, every completion and every copy is in a sum, or in what was lost."""
+    """Asserts that every send, completion and copy is in a sum, or lost."""
     adds_up(record)
     groups_add_up(record)
     seen, lost = record["zerocopy"], record["lost"]
@@ -51,7 +51,7 @@ def counted(record, sends, copied, before=0):
     assert seen["completions_before"] <= before
     assert seen["outstanding"] == lost["completions"]
     assert seen["completions"] == sends - lost["completions"] - lost["calls"]
-    # What completed with a flag that went by unseen has its neighbour's, and no cause.
+    # A completion whose flag was missed has its neighbour's flag, and no cause.
     unknown = sum(losses(record).values())
     assert copied - unknown <= seen["flagged"] <= copied + lost["flags"]
     if not unknown:
@@ -60,18 +60,19 @@ def counted(record, sends, copied, before=0):
 
 
 def nothing_lost(record):
-    """Where two CPUs are at one socket's completions, a tracepoint may cost the flags of a few."""
+    """Asserts that nothing was lost; a tracepoint may lose a few flags where two CPUs complete sends of one
+    socket."""
     few = 64 if hook(record, "completion")["mechanism"] == "tracepoint" else 0
     assert {**losses(record), "flags": 0} == NOTHING_LOST
     assert record["lost"]["flags"] <= few
 
 
-# The largest number is more than the state of which is kept, on any kernel.
+# The largest number exceeds the sockets whose state is kept, on any kernel.
 @pytest.mark.parametrize("sockets", [min(2000, CALLS), *(pytest.param(n, marks=pytest.mark.slow)
                                                          for n in (10_000, 66_000))])
 def test_many_sockets_open_at_once(sockets, many_files):  # noqa: F811
-    """None is closed while the window is open, so the state of none can go. Each process has its
-    receiver: one would run out of files, or of ports."""
+    """No socket is closed while the window is open, so no state is freed. Each process has its own receiver: a
+    single one would run out of files, or of ports."""
     each = sockets // PROCESSES
     sends = each * SENDS_EACH
     with contextlib.ExitStack() as running:
@@ -95,7 +96,7 @@ def test_many_sockets_open_at_once(sockets, many_files):  # noqa: F811
                                         for n in ((1, min(20_000, CALLS)), (4, CALLS))],
                 ids=lambda of: "-".join(map(str, of)))
 def churn(request):
-    """Sockets that come and go: what the program counted, and the record."""
+    """Sockets that open and close: the program's counts, and the record."""
     mechanism, threads, sockets = request.param
     result = analyze("--json", "-", "--mechanism", mechanism, "--", PROGRAMS / "churn", "--sockets", sockets,
                      "--threads", threads, timeout=600)
@@ -106,18 +107,18 @@ def churn(request):
 
 
 def test_sockets_that_come_and_go(churn):
-    """The kernel gives their memory to the next at once, mostly with completions under way."""
+    """The kernel reuses their memory at once, mostly with completions in progress."""
     own, record = churn
     counted(record, own["sends"], own["sends"] - own["unsent"])
     nothing_lost(record)
 
 
-def test_what_they_read_of_their_error_queues(churn):
+def test_reads_of_their_error_queues_are_counted(churn):
     own, record = churn
-    reported_as(record, own["notifications"], own["told"], own["copied"])
+    reported_as(record, own["notifications"], own["completions"], own["copied"])
 
 
-# Both ends of many connections. The receiver resets them; only then are their queues read.
+# Opens both ends of many connections. The receiver resets them; only then are their queues read.
 RESET = NOTIFICATIONS + """
 import json, sys
 
@@ -130,26 +131,26 @@ with socket.create_server(("127.0.0.1", 0)) as listener:
         pairs.append((s, listener.accept()[0]))
 for _, other in pairs:
     other.close()
-told = [(last - first + 1, code) for s, _ in pairs for first, last, code in notifications(s)]
-print(json.dumps({"read": len(told), "told": sum(n for n, _ in told),
-                  "copied": sum(n * code for n, code in told)}))
+completions = [(last - first + 1, code) for s, _ in pairs for first, last, code in notifications(s)]
+print(json.dumps({"read": len(completions), "completions": sum(n for n, _ in completions),
+                  "copied": sum(n * code for n, code in completions)}))
 """
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_queues_that_are_read_after_a_reset(mechanism):
-    """A connection that failed is closed to the kernel, but the program has its socket still."""
+    """The kernel has closed a failed connection; the program still has its socket."""
     result = analyze("--json", "-", "--mechanism", mechanism, "--", PYTHON, "-c", RESET, 200)
     assert result.returncode == 0, result.stderr
     own, record = map(json.loads, result.stdout.splitlines())
-    assert own["told"] == 200
+    assert own["completions"] == 200
     counted(check(record), 200, own["copied"])
-    reported_as(record, own["read"], own["told"], own["copied"])
+    reported_as(record, own["read"], own["completions"], own["copied"])
 
 
 @contextlib.contextmanager
 def held(receiver):
-    """It reads nothing meanwhile: what the windows have no room for stays in flight."""
+    """Keeps the receiver from reading: data beyond its windows stay in flight."""
     os.kill(receiver.process.pid, signal.SIGSTOP)
     try:
         yield
@@ -174,12 +175,12 @@ def test_more_sends_in_flight_than_a_map_has_room_for(sockets, each, size, mecha
     assert (own["sends"], own["failed"]) == (sockets * each, 0)
     assert own["sends"] - before["completions"] > 65536
     counted(record, own["sends"], own["copied"])
-    # More of one socket may be too many to follow.
+    # One socket may have more than are followed.
     if each <= 8192:
         nothing_lost(record)
 
 
-# One socket of two processes, which send by turns: of the ids, a turn's each is one's.
+# Two processes share a socket, and send by turns: each turn's ids belong to one process.
 SHARED = NOTIFICATIONS + """
 import json, os, select, sys
 
@@ -233,8 +234,8 @@ sys.stdin.readline()
 @pytest.mark.parametrize("whose", [0, 1], ids=["parent", "child"])
 @pytest.mark.parametrize("turn", [100, 1])
 def test_a_socket_that_two_processes_share(turn, whose, in_flight, mechanism):
-    """One is measured: the other's sends are none of its own, in the same ubufs too. Those that
-    came before its first count as sends of before the window."""
+    """One process is measured: the other's sends are not counted, even in the same ubufs. Those before its first
+    send count as sends of before the window."""
     sends = min(2000, CALLS)
     with Receiver() as receiver:
         command = [PYTHON, "-c", SHARED, str(receiver.port), str(sends), str(turn)]

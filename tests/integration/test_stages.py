@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Where the time of a send goes: the stages add up, and what is known to happen shows in them."""
+"""Tests where the time of a send goes: the stages add up, and known events show in them."""
 
 import contextlib
 import os
@@ -18,18 +18,18 @@ SEEN_BY_TRACEPOINTS = {"softirq", "interrupt", "unaccounted", "blocked", "preemp
 
 
 def divided(record):
-    """The row of calls whose sends were divided."""
+    """Returns the row of calls whose sends were divided."""
     return only([call for call in record["calls"] if call["stages"]])
 
 
 def total(call, *names):
-    """ns, of the stages named, or of all."""
+    """Returns ns of the stages named, or of all."""
     return sum(part["ns"]["sum"] for part in call["stages"]["parts"]
                if part["ns"] and (not names or part["stage"] in names))
 
 
 def adds_up(call):
-    """The parts are the whole, which is what the call's own clock says."""
+    """Asserts that the parts add up to the whole, which the call's own clock measures."""
     stages = call["stages"]
     wall = stages["wall_ns"]["sum"]
     assert 0.98 <= total(call) / wall <= 1.02, stages
@@ -64,15 +64,15 @@ def test_stages_add_up_to_the_time_in_the_call(mechanism, untouched):
         assert total(call, "pin" if zerocopy else "copy") > 0
         assert total(call, "copy" if zerocopy else "pin") == 0
         assert total(call, "entry") > 0 and total(call, "transmit") > 0
-        # Where a copy is certain it takes its time, whatever context it runs in.
+        # A certain copy takes its time, whatever context it runs in.
         assert (total(call, "deep_copy") > 0) == zerocopy
         unaccounted += total(call, "unaccounted")
         whole += call["stages"]["wall_ns"]["sum"]
         divided_ns += total(call) - total(call, "entry")
         timed_ns += call["wall_ns"]["sum"]
     assert unaccounted <= 0.05 * whole
-    # The same sends, timed by the send hook's own clock, which has no syscall entry. The runs are
-    # summed up, because a preemption between the two clocks may take a third of a short one.
+    # Compares with the send hook's own clock, which has no syscall entry. Sums the runs: a preemption between the
+    # two clocks may take a third of a short one.
     assert divided_ns == pytest.approx(timed_ns, rel=0.25)
 
 
@@ -82,8 +82,8 @@ STOP_S, data = float(sys.argv[1]), bytes(16 << 20)
 listener = socket.create_server(("127.0.0.1", 0))
 child = os.fork()
 if not child:
-    taken = listener.accept()[0]
-    while taken.recv(1 << 20):
+    peer = listener.accept()[0]
+    while peer.recv(1 << 20):
         pass
     os._exit(0)
 sender = socket.create_connection(listener.getsockname())
@@ -123,8 +123,8 @@ listener = socket.create_server(("127.0.0.1", 0))
 child = os.fork()
 if not child:
     os.sched_setaffinity(0, {1})
-    taken = listener.accept()[0]
-    while taken.recv(1 << 20):
+    peer = listener.accept()[0]
+    while peer.recv(1 << 20):
         pass
     os._exit(0)
 os.sched_setaffinity(0, {0})
@@ -160,7 +160,7 @@ def sent(*options, size=1 << 16, seconds=1):
                     "tests here: a sender waits for its CPU without a busy loop, too")
 @pytest.mark.parametrize("mechanism", MECHANISMS[:1])
 def test_a_sender_beside_a_busy_loop_waits_for_its_cpu(mechanism, untouched):
-    """Sends that block, so that they wait where the kernel does not preempt itself, too."""
+    """The sends block, so that they also wait on a kernel that does not preempt itself."""
     alone = sent("--mechanism", mechanism, size=1 << 20)
     with busy_loop(0):
         beside = sent("--mechanism", mechanism, size=1 << 20)
@@ -199,8 +199,8 @@ MIXED = """
 import os, socket
 listener = socket.create_server(("127.0.0.1", 0))
 if not os.fork():
-    taken = listener.accept()[0]
-    while taken.recv(1 << 20):
+    peer = listener.accept()[0]
+    while peer.recv(1 << 20):
         pass
     os._exit(0)
 sender = socket.create_connection(listener.getsockname())
@@ -258,8 +258,8 @@ SENDS, PAGES = 200, 8
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_counters_are_divided_by_stage(mechanism, untouched):
-    """The copy of a send from memory that was never touched has one page fault for each page, and no other stage
-    has any."""
+    """A send from memory that was never touched has one page fault per page in its copy, and none in any other
+    stage."""
     call = divided(only(records("--stages", "--call-counters", "page-faults", "--mechanism", mechanism, "--",
                                 sys.executable, "-c", FAULTS, SENDS, PAGES)))
     assert call["stages"]["sends"] == call["sends"] == SENDS
@@ -286,11 +286,11 @@ def test_without_the_option_there_are_none():
         record["unmeasured"]
 
 
-@pytest.mark.parametrize("options, said", [
+@pytest.mark.parametrize("options, message", [
     (("--sample", "0"), "--sample 0: give a whole number from 1 to 1000000"),
     (("--stages", "--mechanism", "none"), "--stages with --mechanism none: nothing is attached"),
 ])
-def test_wrong_use_is_told(options, said):
+def test_wrong_use_is_reported(options, message):
     result = analyze("--variant", "onecopy", *options)
     assert (result.returncode, result.stdout) == (2, "")
-    assert said in result.stderr
+    assert message in result.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What a stranger does to loadgen serve, and what a false receiver tells its sender."""
+"""Tests what unauthenticated clients can do to loadgen serve, and what a false receiver can to its sender."""
 
 import contextlib
 import errno
@@ -44,14 +44,14 @@ def descriptors(there):
 
 @contextlib.contextmanager
 def session(there, **kwargs):
-    """A control connection, and its secret."""
+    """Returns a control connection, and its secret."""
     with there.connect() as s:
         kind, secret, text = begin(s, **kwargs)
         assert kind == ACCEPTED, text
         yield s, secret
 
 
-# Strangers
+# Unauthenticated clients
 
 def test_many_questions_make_no_threads():
     with Serve() as there:
@@ -61,7 +61,7 @@ def test_many_questions_make_no_threads():
             while received(s)[0] != CPU_TIME | REPLY:
                 pass
             assert threads(there) == 1
-            s.sendall(message(secret, STATE, 6, 0, 1 << 40))  # a second one of a connection
+            s.sendall(message(secret, STATE, 6, 0, 1 << 40))  # the connection's second one
             assert ended(s)
         assert measure(there.peer, "--messages", 20)["messages"] == 20
         assert eventually(lambda: threads(there) == 1)
@@ -70,7 +70,7 @@ def test_many_questions_make_no_threads():
 
 def test_many_sessions_leave_nothing():
     with Serve() as there:
-        with session(there):  # it serves, and has all that it needs for that
+        with session(there):  # serves a session, and has all descriptors that it needs
             before = descriptors(there) - 1
         for _ in range(200):
             with there.connect() as s:
@@ -89,8 +89,8 @@ def resident_kib(there):
 
 
 @pytest.mark.slow
-def test_what_sessions_had_goes_back():
-    """64 MiB of buffers are theirs while they last."""
+def test_memory_of_sessions_is_returned():
+    """The sessions use 64 MiB of buffers while they last."""
     with Serve() as there:
         before = resident_kib(there)
         for connections in (1, 16, 100):
@@ -99,7 +99,7 @@ def test_what_sessions_had_goes_back():
         assert resident_kib(there) < before + 8192
 
 
-def test_silent_crowd_keeps_no_sender_out():
+def test_a_crowd_that_sends_nothing_excludes_no_sender():
     with Serve() as there, contextlib.ExitStack() as crowd:
         for _ in range(300):
             crowd.enter_context(there.connect())
@@ -109,7 +109,7 @@ def test_silent_crowd_keeps_no_sender_out():
 
 
 @pytest.mark.parametrize("sender", [False, True])
-def test_so_many_may_be_pending(sender):
+def test_the_number_of_pending_connections_is_limited(sender):
     with Serve() as there, contextlib.ExitStack() as opened:
         if sender:
             opened.enter_context(session(there))
@@ -135,7 +135,7 @@ def test_too_few_descriptors_to_serve():
     assert "the limit is 20" in result.stderr and "ulimit -Hn" in result.stderr
 
 
-def test_only_the_secret_joins():
+def test_only_the_secret_adds_a_connection():
     with Serve() as there, session(there) as (_, secret):
         for other in (bytes(32), secret[:-1] + bytes([secret[-1] ^ 1])):
             with there.connect() as s:
@@ -150,8 +150,8 @@ def test_only_the_secret_joins():
                 assert answer(again)[2] == "no such connection"
 
 
-def test_what_is_checked_is_told_at_last():
-    """While more comes, more may be checked than is counted as received."""
+def test_the_result_of_checking_is_in_the_last_reply():
+    """While more data arrive, more may be checked than is counted as received."""
     data = bytes(1 << 20)
     with Serve() as there, session(there, flags=VERIFY, size=len(data)) as (s, secret):
         with there.connect() as sender:
@@ -177,7 +177,7 @@ def test_half_a_message_ends_the_session():
 
 
 @pytest.mark.slow
-def test_replies_that_nobody_reads_end_the_session():
+def test_unread_replies_end_the_session():
     with Serve() as there, session(there) as (s, secret):
         numbers = itertools.count(1)
         with pytest.raises(OSError):
@@ -204,7 +204,7 @@ def test_the_same_key_is_needed(key, tmp_path):
     other.chmod(0o600)
     with Serve("--key", key) as there:
         assert measure(there.peer, "--key", key, "--messages", 20, "--threads", 3)["messages"] == 60
-        for options, words in (((), "it asks for a key: give --key FILE"),
+        for options, words in (((), "it requires a key: give --key FILE"),
                                (("--key", other), "it has another --key")):
             result = send(there.peer, "--messages", 5, *options)
             assert result.returncode == 1 and len(result.stderr.splitlines()) == 1
@@ -212,7 +212,7 @@ def test_the_same_key_is_needed(key, tmp_path):
         with there.connect() as s:
             s.sendall(hello(PROOF, secret=bytes(32)))
             assert answer(s)[0] == REFUSED
-        with there.connect() as s:  # what another program makes of the same key
+        with there.connect() as s:  # another program's result for the same key
             control = hello(CONTROL, secret=os.urandom(32))
             s.sendall(control)
             challenge = s.recv(MESSAGE.size, socket.MSG_WAITALL)
@@ -235,7 +235,7 @@ def test_beyond_loopback_only_with_a_key_or_openly(key):
 
 @pytest.mark.parametrize("content,mode,words", [
     (None, 0, "No such file"), ("short", 0o600, "16 bytes or more"), (SECRET, 0o644, "chmod 600")])
-def test_a_key_that_is_none(tmp_path, content, mode, words):
+def test_a_bad_key_is_refused(tmp_path, content, mode, words):
     path = tmp_path / "key"
     if content is not None:
         path.write_text(content)
@@ -245,11 +245,10 @@ def test_a_key_that_is_none(tmp_path, content, mode, words):
     assert str(path) in result.stderr and words in result.stderr
 
 
-# Receivers that lie
+# Receivers that report impossible values
 
 class Liar(Listening):
-    """Takes what is sent, and answers each message by what lie() makes of it and of the bytes
-    that have come."""
+    """Receives a load, and answers each message with what lie() makes of it and of the received bytes."""
 
     def __init__(self, lie):
         self.lie = lie
@@ -261,53 +260,53 @@ class Liar(Listening):
         threading.Thread(target=self.serve, args=(s,), daemon=True).start()
 
     def greet(self, s):
-        """Accepts it, whatever it is: its kind."""
-        said = s.recv(MESSAGE.size, socket.MSG_WAITALL)
-        kind = kind_of(said)
+        """Accepts any message; returns its kind."""
+        data = s.recv(MESSAGE.size, socket.MSG_WAITALL)
+        kind = kind_of(data)
         if kind == CONTROL:
             challenge = pack(CHALLENGE)
             s.sendall(challenge)
-            self.secret = signature(b"", said + challenge)
-            said = s.recv(MESSAGE.size, socket.MSG_WAITALL)
-        s.sendall(accepted(said, sign=self.secret))
+            self.secret = signature(b"", data + challenge)
+            data = s.recv(MESSAGE.size, socket.MSG_WAITALL)
+        s.sendall(accepted(data, sign=self.secret))
         return kind
 
     def serve(self, s):
         with s, contextlib.suppress(OSError, struct.error):
             kind = self.greet(s)
-            while kind == DATA and (data := self.take(s)):
+            while kind == DATA and (data := self.read_data(s)):
                 self.received += len(data)
             while kind == CONTROL:
                 got = received(s)
                 for kind_, number, slot, err, value, *more in self.lie(self, *got[:3], got[4]):
                     s.sendall(message(self.secret, kind_ ^ REPLY, number, slot, value, more, err))
 
-    def take(self, s):
+    def read_data(self, s):
         return s.recv(1 << 20)
 
 
-def tell(kind, number, slot, *values):
+def reply_message(kind, number, slot, *values):
     return (kind, number, slot, 0, *values, *[0] * (7 - len(values)))
 
 
 def honest(peer, kind, number, slot, value):
     if kind != STATE:
-        return [tell(kind, number, slot)]
+        return [reply_message(kind, number, slot)]
     assert eventually(lambda: peer.received >= value)
-    return [tell(kind, number, slot, value)]
+    return [reply_message(kind, number, slot, value)]
 
 
 def of(wanted, *values):
-    """A lie about one kind of message."""
+    """Returns a lie about one kind of message."""
     def lie(peer, kind, number, slot, value):
         if kind != wanted:
             return honest(peer, kind, number, slot, value)
-        return [tell(kind, number, slot, *values)]
+        return [reply_message(kind, number, slot, *values)]
     return lie
 
 
 def too_early(peer, kind, number, slot, value):
-    return [tell(kind, number, slot, *([0, 0] if kind == CPU_TIME else [value, 0]))]
+    return [reply_message(kind, number, slot, *([0, 0] if kind == CPU_TIME else [value, 0]))]
 
 
 def twice(*args):
@@ -316,7 +315,7 @@ def twice(*args):
 
 def less(peer, kind, number, slot, value):
     honest(peer, kind, number, slot, value)
-    return [tell(kind, number, slot, *([0, 0] if kind == CPU_TIME else [value - number, 0]))]
+    return [reply_message(kind, number, slot, *([0, 0] if kind == CPU_TIME else [value - number, 0]))]
 
 
 TIMES = iter(range(1, 1000))
@@ -325,7 +324,7 @@ TIMES = iter(range(1, 1000))
 def later_than_it_is(peer, kind, number, slot, value):
     if kind != CPU_TIME:
         return honest(peer, kind, number, slot, value)
-    return [tell(kind, number, slot, next(TIMES) * 3_600_000_000, 0)]
+    return [reply_message(kind, number, slot, next(TIMES) * 3_600_000_000, 0)]
 
 
 def failing(peer, kind, number, slot, value):
@@ -334,14 +333,14 @@ def failing(peer, kind, number, slot, value):
     return [(kind, number, slot, -errno.EPIPE, *[0] * 7)]
 
 
-def test_an_honest_one_is_believed():
+def test_an_honest_receiver_is_accepted():
     with Liar(honest) as there:
         assert measure(there.peer, "--messages", 50, "--variant", "onecopy")["received_bytes"] == 50 << 14
 
 
 @pytest.mark.parametrize("lie,words", [
-    (of(STATE, 2**64 - 1), "the receiver says that it has"),
-    (of(STATE, 2**63), "the receiver says that it has"),
+    (of(STATE, 2**64 - 1), "the receiver reports that it has"),
+    (of(STATE, 2**63), "the receiver reports that it has"),
     (of(STATE, 1 << 40, 7), "impossible numbers"),
     (of(STATE, 1 << 20, 0, 1 << 20), "impossible numbers"),
     (later_than_it_is, "impossible processor time"),
@@ -357,11 +356,11 @@ def test_numbers_are_checked(lie, words):
 
 
 def test_bytes_that_have_not_left_are_not_there():
-    """A send buffer of megabytes, and a receiver that says at once that it has them all."""
+    """The send buffer has megabytes, and the receiver reports at once that it has them all."""
     def slow(self, s):
         threading.Event().wait(PATIENCE_S / 4)
 
-    liar = type("Slow", (Liar,), {"take": slow})
+    liar = type("Slow", (Liar,), {"read_data": slow})
     with liar(too_early) as there:
         there.listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         result = send(there.peer, "--messages", 30, "--variant", "onecopy", "--warmup", 0,
@@ -370,12 +369,12 @@ def test_bytes_that_have_not_left_are_not_there():
 
 
 @pytest.mark.slow
-def test_one_that_grows_by_a_byte_does_not_hold_the_run():
+def test_a_receiver_that_grows_by_a_byte_does_not_block_the_run():
     def by_a_byte(peer, kind, number, slot, value):
         if kind == CPU_TIME:
-            yield tell(kind, number, slot)
+            yield reply_message(kind, number, slot)
         for n in itertools.count(1) if kind == STATE else ():
-            yield tell(kind, number, slot, n)
+            yield reply_message(kind, number, slot, n)
             time.sleep(0.5)
 
     begin = time.monotonic()
@@ -387,19 +386,19 @@ def test_one_that_grows_by_a_byte_does_not_hold_the_run():
 
 
 @pytest.mark.slow
-def test_a_slow_one_hears_of_its_sender():
-    """Which answers all the time: it would give up a sender that says nothing for long."""
-    asked = []
+def test_a_slow_receiver_gets_requests_in_time():
+    """The receiver replies continuously, and would give up a sender that sends nothing for long."""
+    kinds = []
 
     def slow(peer, kind, number, slot, value):
-        asked.append(kind)
+        kinds.append(kind)
         end = time.monotonic() + 6
         while kind == STATE and time.monotonic() < end:
-            yield tell(kind, number, slot, 1)
+            yield reply_message(kind, number, slot, 1)
             time.sleep(0.2)
         yield from honest(peer, kind, number, slot, value)
 
     with Liar(slow) as there:
         app = measure(there.peer, "--messages", 1, "--variant", "onecopy", "--warmup", 0)
     assert app["received_bytes"] == 16384
-    assert asked.count(CPU_TIME) > 2  # before and after the window
+    assert kinds.count(CPU_TIME) > 2  # before and after the window

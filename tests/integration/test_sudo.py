@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""advise, which an ordinary user starts by a real sudo, while other users attack root by it."""
+"""Tests advise when an ordinary user starts it by a real sudo, while other users try to attack root by it."""
 
 import json
 import os
@@ -19,14 +19,14 @@ STRANGER = 65533
 RULES = """nobody ALL=(root) NOPASSWD: ALL
 Defaults:nobody env_keep += HOME, !use_pty
 """
-# sudo's rules for these processes alone: nothing of the machine is changed.
+# Sets sudo's rules for these processes only; the machine is unchanged.
 BY_SUDO = ("unshare", "-m", "sh", "-c", 'mount --bind "$1" /etc/sudoers.d && shift && exec "$@"', "sh")
 AS_CALLER = ("setpriv", f"--reuid={USER}", f"--regid={USER}", "--init-groups", "sudo", "-n")
 
 
 @pytest.fixture
 def sudo(home, tmp_path_factory):  # noqa: F811
-    """Runs the program as root, whom an ordinary user has called; its folder is home."""
+    """Runs the program as root, called by an ordinary user; its folder is home."""
     shutil.copytree(ROOT / "analysis", home / "analysis", dirs_exist_ok=True,
                     ignore=shutil.ignore_patterns(".venv"))
     rules = tmp_path_factory.mktemp("sudoers")
@@ -36,7 +36,7 @@ def sudo(home, tmp_path_factory):  # noqa: F811
     (home / "tmp").chmod(0o1777)
 
     def call(*command, **kwargs):
-        # A program that is setuid, as sudo, finds no TMPDIR.
+        # A setuid program such as sudo gets no TMPDIR.
         return run(*BY_SUDO, rules, *AS_CALLER, "env", f"TMPDIR={home / 'tmp'}", *command,
                    env={**os.environ, "HOME": str(home)}, **kwargs)
 
@@ -49,7 +49,7 @@ def sudo(home, tmp_path_factory):  # noqa: F811
     return call
 
 
-# Looks for folders, and puts a record of its own where one will be written; says what it saw.
+# Looks for folders, and puts a record of its own where one will be written; prints what it saw.
 PLANT = """
 import contextlib, os, sys
 
@@ -67,7 +67,7 @@ while True:
 
 @pytest.mark.parametrize("what", ["record", "fifo"])
 def test_a_stranger_cannot_answer_in_the_kernels_place(sudo, what):
-    """Neither change what root reads, nor hang it, nor speak to its terminal."""
+    """A stranger can neither change what root reads, nor block it, nor write to its terminal."""
     place = sudo.home / "tmp"
     made = run(ANALYZE, "--variant", "zerocopy", "--size", "64K", "--messages", "300", "--json", "-")
     record = json.loads(made.stdout)
@@ -91,8 +91,8 @@ def test_a_stranger_cannot_answer_in_the_kernels_place(sudo, what):
     assert os.listdir(place) == ["planted"]
 
 
-def test_what_root_alone_may_write_is_not_written(sudo):
-    """Nor what root's group may: the caller is in none of its groups."""
+def test_files_that_only_root_may_write_are_not_written(sudo):
+    """Files of root's group are safe, too: the load is in none of root's groups."""
     for mode in 0o700, 0o770:
         folder = sudo.home / f"roots-{mode:o}"
         folder.mkdir()
@@ -106,7 +106,7 @@ def test_what_root_alone_may_write_is_not_written(sudo):
             assert str(path) in done.stderr and not os.listdir(folder)
 
 
-def test_what_root_alone_may_read_is_not_read(sudo):
+def test_files_that_only_root_may_read_are_not_read(sudo):
     (sudo.home / "roots").mkdir(mode=0o755)
     path = sudo.home / "roots/known.json"
     path.write_text("{}")
@@ -139,7 +139,7 @@ with open(os.path.join({home!r}, "ran"), "a") as file:
 
 @pytest.mark.parametrize("command", ["advise", "crosscheck", "table"])
 def test_no_modules_of_the_callers_are_run_by_root(sudo, command):
-    """HOME is kept; and who became root by su has all of the environment of before."""
+    """HOME is kept; after su, root has all of the earlier environment."""
     site = run("/usr/bin/python3", "-c", "import site; print(site.getusersitepackages())",
                env={**os.environ, "HOME": str(sudo.home)}).stdout.strip()
     assert site.startswith(str(sudo.home))

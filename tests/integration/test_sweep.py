@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A sweep makes each run of its plan exactly once, whatever interrupts it, and drops none."""
+"""Tests that a sweep makes each run of its plan exactly once, whatever interrupts it, and drops none."""
 
 import collections
 import datetime
@@ -21,8 +21,8 @@ from test_errors import descend
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
 
-# Four configurations, two blocks; a run takes some tenths of a second. What a sweep does with its plan and folder
-# does not depend on what its runs measure, so these attach nothing.
+# Four configurations, two blocks; a run takes some tenths of a second. The runs attach nothing, because plan and
+# folder do not depend on what they measure.
 TINY = ("--variant", "twocopy,onecopy", "--size", "256,4K", "--messages", "50", "--repeat", "2",
         "--warmup", "0", "--budget", "0", "--mechanism", "none")
 TINY_CELLS = {f"{variant},{size}B,8f,1t" for variant in ("twocopy", "onecopy")
@@ -38,7 +38,7 @@ def sweep(out, *args, **kwargs):
 
 
 def lines(out, name="runs.jsonl"):
-    """The records of a folder, each checked against its schema."""
+    """Returns the records of a folder, each checked against its schema."""
     path = pathlib.Path(out) / name
     got = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
     for record in got:
@@ -54,7 +54,7 @@ def runs(records):
 
 
 def once(records, cells=TINY_CELLS, repeats=2):
-    """Each run of the plan is there exactly once."""
+    """Asserts that each run of the plan is there exactly once."""
     count = collections.Counter(runs(records))
     assert count == {(repeat, cell): 1 for cell in cells for repeat in range(1, repeats + 1)}
 
@@ -81,20 +81,20 @@ def _finished_once(tmp_path_factory):
 
 @pytest.fixture(name="finished")
 def _finished(finished_once, tmp_path):
-    """A folder with all runs of TINY, whose order has the seed 4."""
+    """A folder with all runs of TINY, ordered by the seed 4."""
     shutil.copytree(finished_once[0], tmp_path, dirs_exist_ok=True)
     return tmp_path
 
 
 def generator_of(job):
-    """The load generator of a sweep, once there is one."""
+    """Returns the load generator of a sweep, once there is one."""
     found = []
     assert eventually(lambda: found.extend(descend(job.pid, 1)) or found)
     return found[0]
 
 
 def test_blocks_and_seed(tmp_path):
-    """Every block has each cell once; the same seed, the same order; another, another."""
+    """Every block has each configuration once; the order depends on the seed and the block."""
     orders = {}
     for name, seed in (("a", 7), ("b", 7), ("c", 8)):
         result = sweep(tmp_path / name, *TINY, "--order-seed", seed)
@@ -110,7 +110,7 @@ def test_blocks_and_seed(tmp_path):
 
 
 def is_left(out):
-    """Nobody writes to the folder: what a killed engine has started ends soon after it."""
+    """Returns whether the sweep has ended: a killed engine's processes end soon after it."""
     with open(out / "runs.jsonl", "rb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -126,7 +126,7 @@ def test_resumes_after_a_kill(tmp_path):
     assert eventually(lambda: is_left(tmp_path))
     before = (tmp_path / "runs.jsonl").read_bytes()
     seed = json.loads((tmp_path / "plan.json").read_text())["order_seed"]
-    # As a crash within a write leaves it.
+    # Cuts the file as a crash within a write does.
     last = before[:-1].rfind(b"\n") + 1
     (tmp_path / "runs.jsonl").write_bytes(before[:last + 100])
     result = sweep(tmp_path, *TINY)
@@ -141,7 +141,7 @@ def test_resumes_after_a_kill(tmp_path):
 
 @pytest.mark.parametrize("kept, cut", [(0, 0), (0, 1), (1, 0), (1, 1), (1, 300), (1, -1)])
 def test_resumes_wherever_it_was_cut(tmp_path, kept, cut):
-    """After so many whole lines, so many bytes; -1: all of a line but its end."""
+    """Keeps this many whole lines, then this many bytes; -1: all of a line except its end."""
     args = ("--variant", "twocopy,null", "--messages", "10", "--repeat", "1", "--warmup", "0",
             "--budget", "0")
     assert sweep(tmp_path, *args).returncode == 0
@@ -168,7 +168,7 @@ def test_a_finished_sweep_runs_nothing(finished_once):
 
 
 def test_interrupted(tmp_path):
-    """What was under way is not kept, for it is made again; the summary has the rest."""
+    """A run in progress is not kept, because it is repeated; the summary has the rest."""
     args = ("--variant", "twocopy,onecopy", "--duration", "0.5", "--repeat", "2", "--warmup", "0",
             "--budget", "0")
     with start(tmp_path, *args) as job:
@@ -185,7 +185,7 @@ def test_interrupted(tmp_path):
     once(lines(tmp_path), {"twocopy,16384B,8f,1t", "onecopy,16384B,8f,1t"})
 
 
-def test_a_failed_run_is_kept_and_told(tmp_path):
+def test_a_failed_run_is_kept_and_reported(tmp_path):
     args = ("--variant", "twocopy,onecopy", "--duration", "0.5", "--repeat", "1", "--budget", "0")
     with start(tmp_path, *args) as job:
         os.kill(generator_of(job), signal.SIGKILL)
@@ -218,8 +218,8 @@ def test_a_run_without_a_window_is_dated_by_its_beginning(tmp_path):
         assert record["run"]["id"].startswith(f"{int(started.timestamp())}.{started.microsecond:06}-")
 
 
-def test_what_cannot_be_run_is_skipped_aloud(tmp_path):
-    """The client has no threads for so many: of all models that number is left out."""
+def test_impossible_runs_are_skipped_with_a_message(tmp_path):
+    """The client cannot have a thread for each of these connections: all models leave that number out."""
     result = sweep(tmp_path, "--workload", "procinfo", "--server-model", "all", "--connections",
                    "2,1025", "--client-model", "threaded", "--messages", "1", "--repeat", "2")
     assert result.returncode == 0, result.stderr
@@ -273,7 +273,7 @@ def test_two_in_one_folder_are_refused(tmp_path):
     assert lines(tmp_path) == []
 
 
-def test_damage_in_the_middle_is_said(finished):
+def test_damage_in_the_middle_is_reported(finished):
     path = finished / "runs.jsonl"
     rows = path.read_text().splitlines(keepends=True)
     rows[1] = rows[1][:50] + "\n"
@@ -288,7 +288,7 @@ def test_damage_in_the_middle_is_said(finished):
 
 
 def changed(line, path, text):
-    """The line with another value at a path, as that text."""
+    """Returns the line with another value at a path, as that text."""
     record = json.loads(line)
     *blocks, key = path.split("/")
     place = record
@@ -306,7 +306,7 @@ def changed(line, path, text):
     ("app", "[]", "/app is not of type object"),
     ("load", "null", "/load is not of type object"),
     ("app/throughput_bps", "Infinity", "a number is not finite")])
-def test_an_odd_record_is_said_and_its_run_made_again(finished, path, text, word):
+def test_an_invalid_record_is_reported_and_its_run_made_again(finished, path, text, word):
     file = finished / "runs.jsonl"
     rows = file.read_text().splitlines()
     rows[2] = changed(rows[2], path, text)
@@ -346,8 +346,8 @@ def test_what_is_no_file_is_refused_at_once(finished_once, tmp_path, name, make,
     assert name in line and (why in line or "Is a directory" in line)
 
 
-def test_another_kernel_is_said(finished):
-    """As after a reboot into an update: it goes on, aloud."""
+def test_another_kernel_is_reported(finished):
+    """After a reboot into an update, the sweep continues with a warning."""
     path = finished / "runs.jsonl"
     rows = [json.loads(x) for x in path.read_text().splitlines()]
     rows[0]["host"]["kernel"] = "5.4.0"
@@ -359,7 +359,7 @@ def test_another_kernel_is_said(finished):
 
 
 def test_full_disk(tmp_path):
-    """On a disk of 64 KiB: what fits is whole, and the line says how to go on."""
+    """The disk has 64 KiB: what fits is complete, and the message has the command to continue."""
     if run("unshare", "-m", "true").returncode:
         pytest.skip("no mount namespace can be made here")
     disk = tmp_path / "disk"
@@ -377,8 +377,8 @@ def test_full_disk(tmp_path):
 
 def test_bar_on_a_terminal_only(tmp_path):
     quiet = sweep(tmp_path / "a", *TINY)
-    told = [x for x in quiet.stderr.splitlines() if re.match(r"\[\d/8\] .*: .*, .* s; .* left$", x)]
-    assert len(told) == 8 and "\x1b" not in quiet.stderr + quiet.stdout
+    lines_left = [x for x in quiet.stderr.splitlines() if re.match(r"\[\d/8\] .*: .*, .* s; .* left$", x)]
+    assert len(lines_left) == 8 and "\x1b" not in quiet.stderr + quiet.stdout
     status, text, _ = on_a_terminal([ANALYZE, "sweep", "--out", tmp_path / "b", *TINY],
                                     stdout=subprocess.DEVNULL)
     assert status == 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The service: what it may do is what it needs, by systemd's own tools; in a systemd, where one runs."""
+"""Tests that the service may do only what it needs, by systemd's own tools, and in a running systemd."""
 
 import os
 import re
@@ -15,13 +15,13 @@ from exporter import Exporter
 pytestmark = pytest.mark.slow
 
 UNIT = ROOT / "deploy/systemd/sendpath-exporter.service"
-EXPOSURE = 25  # tenths, as systemd counts; 22 is what BPF needs
+EXPOSURE = 25  # tenths, as systemd counts; BPF needs 22
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to give up what it has")
 
 
 def settings(name):
-    """The words that the unit gives this setting."""
+    """Returns the words that the unit gives this setting."""
     return " ".join(re.findall(rf"^{name}=(.*)$", UNIT.read_text(), re.M)).split()
 
 
@@ -39,12 +39,12 @@ def test_the_unit_is_well_formed(tmp_path):
     unit.write_text(UNIT.read_text().replace("/usr/local/bin/sendpath", ANALYZE).replace(
         "Documentation=man:sendpath(1)\n", ""))
     done = systemd_analyze("verify", "--man=no", unit)
-    said = [line for line in done.stderr.splitlines() if UNIT.name in line or "analyze" in line]
-    assert (done.returncode, said) == (0, []), done.stderr
+    errors = [line for line in done.stderr.splitlines() if UNIT.name in line or "analyze" in line]
+    assert (done.returncode, errors) == (0, []), done.stderr
 
 
 def test_an_address_that_is_not_there_yet_is_awaited():
-    """With --listen, at boot: it starts again until it can, however often."""
+    """With --listen, at boot: it restarts until it can listen, however often."""
     assert "network-online.target" in settings("Wants") and "network-online.target" in settings("After")
     assert settings("Restart") == ["on-failure"] and settings("StartLimitIntervalSec") == ["0"]
     assert int(only(settings("RestartSec"))) >= 1
@@ -58,7 +58,7 @@ def test_little_is_exposed():
 
 
 def allowed_calls():
-    """The names that the filter lets pass."""
+    """Returns the names that the filter allows."""
     names = set()
     groups = settings("SystemCallFilter")
     while groups:
@@ -91,7 +91,7 @@ def test_it_makes_no_call_that_is_refused(tmp_path):
 
 
 def as_the_service(capabilities):
-    """A command line that runs with these capabilities, and as somebody who has no others."""
+    """Returns a command that runs as a user with only these capabilities."""
     listed = ",".join("+" + name.lower().removeprefix("cap_") for name in capabilities)
     return ["setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups",
             "--inh-caps", f"-all,{listed}", "--ambient-caps", f"-all,{listed}",
@@ -113,11 +113,11 @@ def test_its_capabilities_are_enough():
 @needs_root
 @pytest.mark.skipif(not CAN_MEASURE, reason="sends cannot be timed here")
 @pytest.mark.parametrize("left_out", settings("AmbientCapabilities"))
-def test_and_each_of_them_is_needed(left_out):
+def test_each_capability_is_needed(left_out):
     rest = [name for name in settings("AmbientCapabilities") if name != left_out]
     if left_out == "CAP_SYSLOG":
-        said = run(*as_the_service(rest), ANALYZE, "doctor").stdout
-        assert "without CAP_SYSLOG" in said and "without CAP_SYSLOG" not in run(
+        text = run(*as_the_service(rest), ANALYZE, "doctor").stdout
+        assert "without CAP_SYSLOG" in text and "without CAP_SYSLOG" not in run(
             *as_the_service(rest + [left_out]), ANALYZE, "doctor").stdout
         return
     done = run(*as_the_service(rest), ANALYZE, "exporter", "--listen", "127.0.0.1:0")
@@ -163,8 +163,8 @@ def test_it_is_installed_to_run_what_is_installed(tmp_path):
     assert (tmp_path / program.lstrip("/")).exists()
 
 
-def test_who_lacks_privilege_is_told_how_to_have_it():
-    said = run("setpriv", "--reuid", "nobody", "--clear-groups", "--inh-caps=-all", ANALYZE,
+def test_a_user_without_privilege_reads_how_to_get_it():
+    done = run("setpriv", "--reuid", "nobody", "--clear-groups", "--inh-caps=-all", ANALYZE,
                "exporter") if os.geteuid() == 0 else analyze("exporter")
-    assert said.returncode == 3 and said.stderr.count("\n") == 1
-    assert "CAP_BPF and CAP_PERFMON" in said.stderr and "sudo" in said.stderr
+    assert done.returncode == 3 and done.stderr.count("\n") == 1
+    assert "CAP_BPF and CAP_PERFMON" in done.stderr and "sudo" in done.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The life of single sends: exactly those of a program, in order, with their sizes, causes and completions."""
+"""Tests the events of single sends: exactly a program's, in order, with sizes, causes and completions."""
 
 import json
 import sys
@@ -11,7 +11,7 @@ from conftest import MECHANISMS, Receiver, analyze, check, completes, copy_progr
 pytestmark = needs_bpf
 
 SIZES = (1, 500, 4096, 65536, 100000, 300000, 4096, 70000)
-# Sends, and waits for what the kernel says of it before it sends again.
+# Sends, and waits for the kernel's notification before it sends again.
 SENDER = """
 import select, socket, sys
 port, zerocopy, *sizes = map(int, sys.argv[1:])
@@ -28,8 +28,8 @@ for size in sizes:
 """
 
 
-def taken(tmp_path, *words):
-    """The record, and the slices of its trace by the names of their tracks."""
+def trace(tmp_path, *words):
+    """Returns the record, and the slices of its trace by the names of their tracks."""
     out, kept = tmp_path / "trace.json", tmp_path / "record"
     done = analyze("timeline", "--json", kept, "--out", out, *words)
     assert done.returncode == 0, done.stderr
@@ -39,19 +39,19 @@ def taken(tmp_path, *words):
 
 
 def sends_of(events):
-    """Slices that are whole sends."""
+    """Returns the slices that are whole sends."""
     return sorted((event for event in events if event["ph"] == "X" and "returned" in event["args"]),
                   key=lambda event: event["ts"])
 
 
 def observed(tmp_path, mechanism, zerocopy, *more):
     with Receiver() as receiver:
-        return taken(tmp_path, "--mechanism", mechanism, *more, "--", sys.executable, "-c", SENDER,
+        return trace(tmp_path, "--mechanism", mechanism, *more, "--", sys.executable, "-c", SENDER,
                      str(receiver.port), str(int(zerocopy)), *map(str, SIZES))
 
 
 def cause_of(record, mechanism):
-    """Of its copies, by its counts. From a kprobe the stack of 5.10 does not lead to it."""
+    """Returns the cause of its copies, by its counts. A kprobe's stack on 5.10 does not contain it."""
     cause = only(record["zerocopy"]["causes"])["cause"]
     assert cause == "loopback" or (mechanism, cause) == ("kprobe", "unclassified")
     return cause
@@ -98,23 +98,23 @@ def test_what_happens_to_a_send_is_in_order(mechanism, tmp_path):
         assert send["received_ns"] is None, "another process receives"
 
 
-def test_so_many_sends_of_a_load(tmp_path):
-    record, events = taken(tmp_path, "--variant", "twocopy", "--sends", "50", "--duration", "0.3", "--size", "32K")
+def test_a_number_of_sends_of_a_load(tmp_path):
+    record, events = trace(tmp_path, "--variant", "twocopy", "--sends", "50", "--duration", "0.3", "--size", "32K")
     assert record["timeline"]["sends"] == len(sends_of(events)) == 50
     assert {send["args"]["returned"] for send in sends_of(events)} == {32768}
     for which in "median", "slowest":
         send = record["timeline"][which]
         assert send["received_ns"] > 0
-        # What the receiver copies at once may be of several sends.
+        # The receiver may copy data of several sends at once.
         assert sum(event["bytes"] for event in send["events"] if event["lane"] == "receiver") >= send["returned"]
     tracks = {event["tid"] for event in events if event["ph"] == "X" and event["name"] == "copied to the receiver"}
     assert len(tracks) == 1
 
 
-def test_slow_sends_alone(tmp_path):
-    """A limit between the two sizes tells them apart."""
+def test_only_slow_sends(tmp_path):
+    """A limit between the two sizes separates them."""
     least = "200us"
-    record, events = taken(tmp_path, "--variant", "twocopy", "--size", "4M", "--slower-than", least, "--sends", "5",
+    record, events = trace(tmp_path, "--variant", "twocopy", "--size", "4M", "--slower-than", least, "--sends", "5",
                            "--duration", "1")
     sends = sends_of(events)
     assert record["timeline"]["slower_than_ns"] == 200000 and 0 < record["timeline"]["sends"] == len(sends) <= 5
@@ -149,7 +149,7 @@ def test_wrong_use(options, status, word):
     assert word in done.stderr and not done.stdout
 
 
-def test_a_library_that_is_missing_is_told_before_measuring(tmp_path):
+def test_a_missing_library_is_reported_before_measuring(tmp_path):
     copy_programs(tmp_path)  # without the libraries of analysis/
     done = run(tmp_path / "analyze", "timeline", "--variant", "null", "--out", tmp_path / "trace.pftrace")
     assert done.returncode == 3 and "run make analysis" in done.stderr
@@ -176,12 +176,12 @@ for sends in range(1, 4):
 
 
 @pytest.mark.parametrize("options, sends", [((), 1), (("--slower-than", "1us"), 6)])
-def test_connections_are_told_apart(options, sends, tmp_path):
-    """The kernel may give each the memory, and all begin with the same id."""
+def test_connections_are_distinguished(options, sends, tmp_path):
+    """The kernel may give both the same memory, and all ids begin with 0."""
     if not completes(MECHANISMS[-1]):
         pytest.skip("zero-copy sends are not followed by this mechanism here")
     with Receiver() as receiver:
-        record, events = taken(tmp_path, "--mechanism", MECHANISMS[-1], *options, "--", sys.executable, "-c", RECONNECTS,
+        record, events = trace(tmp_path, "--mechanism", MECHANISMS[-1], *options, "--", sys.executable, "-c", RECONNECTS,
                                str(receiver.port))
     assert [(send["args"]["bytes"], send["args"]["copied"]) for send in sends_of(events)] == \
         [(1000 * size, True) for size in (1, 2, 2, 3, 3, 3)][:sends]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""To a receiver across any network of the lab: counts, and what the kernel copies on the way.
+"""Sends to a receiver across any network of the lab; tests the counts, and what the kernel copies on the way.
 
-The lab says where the receiver is and what the kernel is known to do (its
-topologies.tsv); elsewhere it is loopback.
+The lab names the receiver's address and what the kernel is known to do (its topologies.tsv); elsewhere it is
+loopback.
 """
 
 import json
@@ -29,7 +29,7 @@ def as_expected(copied, of):
 
 
 def measure(variant, *args, threads=1):
-    """A run to the other end, of which nothing may be lost or miscounted."""
+    """Measures a run to the other end, from which nothing may be lost or miscounted."""
     record = only(records("--variant", variant, "--threads", threads, "--messages",
                           CALLS // threads, *PEER, *args, timeout=500))
     exact(record, variant, CALLS // threads * threads)
@@ -55,7 +55,7 @@ def copied_as_expected(record):
 
 
 def causes_as_expected(record):
-    """One cause on one device for all, or none; and nothing that fits no row."""
+    """Asserts one cause on one device for all sends, or none; and no other row."""
     seen = record["zerocopy"]
     if seen["unflagged"] is not None:
         assert seen["copied"] == seen["flagged"] + seen["unflagged"]
@@ -64,7 +64,7 @@ def causes_as_expected(record):
         return
     cause, device = CAUSE.split(":")
     if lossy(record) and sum(row["bytes"] for row in seen["causes"]) < seen["bytes"]:
-        # Of a copy that went by unseen only the flag is left.
+        # For an unseen copy, only the flag is known.
         assert {row["cause"] for row in seen["causes"]} <= {cause, "unclassified"}
         return
     row = only(seen["causes"])
@@ -102,11 +102,11 @@ def test_copying(variant):
     assert measure(variant)["zerocopy"] is None
 
 
-def test_report_says_so():
+def test_report_agrees():
     result = analyze("--variant", "zerocopy", "--messages", "300", "--details", *PEER)
     found = re.search(r"300 completed, (\d+ of them|none) copied", unwrapped(result.stdout))
     assert found, result.stdout + result.stderr
-    # What is copied in silence is copied all the same.
+    # Copies without a flag are copies all the same.
     assert found[1] == ("none" if COPIED == "none" else "300 of them")
     assert "no verdict" not in verdict_of(result.stdout)
 
@@ -119,7 +119,7 @@ def test_bytes_arrive_unharmed():
 
 
 def test_doctor_does_not_contradict():
-    """What it says of the device that the kernel sends by."""
+    """Tests the doctor's verdict about the device that the kernel sends by."""
     route = only(json.loads(run("ip", "-j", "route", "get", ADDRESS).stdout))
     line = only(re.findall(rf"^device +{route['dev']}\b.*$", analyze("doctor").stdout, re.M))
     assert re.search(r"zero-copy (\w+): \S", line)[1] == os.environ.get("SENDPATH_DOCTOR", "no")

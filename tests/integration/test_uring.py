@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Sends by io_uring, whichever thread makes them, as their sender counted; also across networks."""
+"""Tests that sends by io_uring have their sender's counts, whichever thread makes them; also across networks."""
 
 import json
 import os
@@ -24,7 +24,7 @@ pytestmark = [needs_bpf,
 
 
 def observe(*options, mechanism, address=ADDRESS, sends=SENDS):
-    """What the sender and what the record say of it."""
+    """Returns the sender's report and the record of it."""
     prefix = ["ip", "netns", "exec", NETNS] if NETNS else []
     with Receiver(address, prefix) as receiver:
         result = analyze("--json", "-", "--by", "process", "--mechanism", mechanism, "--",
@@ -47,7 +47,7 @@ def assert_arithmetic(zerocopy):
 
 
 def missed_some(record):
-    """Programs that a preemptible kernel skipped: it may, and it says so."""
+    """Returns whether a preemptible kernel skipped programs, as the record has it."""
     hooks = [hook(record, name) for name in ("send", "io_uring completion")]
     return any(h["missed"] for h in hooks if "preempts" in (h["reason"] or ""))
 
@@ -60,7 +60,7 @@ def expected_copies(of):
 @pytest.mark.parametrize("options, address", [
     (["--by", "send-zc"], ADDRESS), (["--by", "sendmsg-zc"], "::1" if LOOPBACK else ADDRESS),
     (["--worker"], ADDRESS), (["--poll"], "::1" if LOOPBACK else ADDRESS)], ids=lambda of: of if isinstance(of, str) else " ".join(of))
-def test_zero_copy_sends_stand_apart(options, address, mechanism):
+def test_zero_copy_sends_have_their_own_row(options, address, mechanism):
     own, record = observe(*options, "--report", mechanism=mechanism, address=address)
     zerocopy, row = record["zerocopy"], only(record["calls"])
     assert (row["syscall"], row["zerocopy"], row["notified_by"]) == ("io_uring", True, "io_uring")
@@ -83,15 +83,15 @@ def test_zero_copy_sends_stand_apart(options, address, mechanism):
     assert only(record["by"]["groups"])["zerocopy"]["requests"] == uring["requests"]
     if "loses returns" not in reason(record, "send"):
         assert losses(record) == NOTHING_LOST
-        if not row["errors"] and row["sends"] == own["sends"]:  # none was taken in parts
+        if not row["errors"] and row["sends"] == own["sends"]:  # none was accepted in parts
             assert uring["completions"] == own["completions"]
 
 
 @pytest.mark.parametrize("mechanism", SEND_MECHANISMS)
-def test_copies_that_nobody_asked_about(mechanism):
+def test_copies_without_a_request_to_report_them(mechanism):
     own, record = observe(mechanism=mechanism)
     uring, peer = record["zerocopy"]["io_uring"], only(record["zerocopy"]["peers"])
-    assert own["copied"] == 0  # as it did not ask
+    assert own["copied"] == 0  # it did not request the report
     if missed_some(record):
         return
     assert uring["completions"] == peer["completions"] == uring["requests"] - sum(
@@ -107,8 +107,7 @@ def test_copies_that_nobody_asked_about(mechanism):
 
 @pytest.mark.parametrize("mechanism", SEND_MECHANISMS)
 def test_a_route_without_scatter_gather_copies_at_once(mechanism):
-    """No packet ever has the pages, so none gives them back copied. TCP-MD5 forbids what forces
-    scatter-gather on."""
+    """No packet ever holds the pages, so none reports them copied. TCP-MD5 rules out the forced scatter-gather."""
     with veth_pair() as (near, far, address):
         assert run(*near, "ethtool", "-K", "near0", "sg", "off").returncode == 0
         with Receiver(address, far, "--md5", "198.18.7.1") as receiver:
@@ -123,7 +122,7 @@ def test_a_route_without_scatter_gather_copies_at_once(mechanism):
 
 @pytest.mark.parametrize("mechanism", SEND_MECHANISMS)
 def test_sends_that_the_socket_takes_in_parts(mechanism):
-    """A part is a send, and all of them are of one request, and completed by one notification."""
+    """A part is a send; all parts belong to one request, and one notification completes them."""
     own, record = observe("--size", 1 << 20, mechanism=mechanism, sends=20)
     uring, row = record["zerocopy"]["io_uring"], only(record["calls"])
     assert own["completions"] == 20
@@ -154,7 +153,7 @@ def test_sends_that_copy(options, mechanism):
 
 @pytest.mark.parametrize("mechanism", SEND_MECHANISMS)
 def test_the_flag_by_io_uring(mechanism):
-    """With MSG_ZEROCOPY, not by SEND_ZC: it has a send id, and the error queue tells."""
+    """With MSG_ZEROCOPY, not by SEND_ZC: it has a send id, and the error queue reports it."""
     own, record = observe("--by", "send", "--flag", mechanism=mechanism, sends=20)
     zerocopy, row = record["zerocopy"], only(record["calls"])
     assert (row["syscall"], row["notified_by"]) == ("io_uring", "error queue")
@@ -163,13 +162,13 @@ def test_the_flag_by_io_uring(mechanism):
         return
     assert_arithmetic(zerocopy)
     assert zerocopy["bytes"] == own["bytes"]
-    if not row["errors"] and row["sends"] == own["sends"]:  # none was taken in parts
+    if not row["errors"] and row["sends"] == own["sends"]:  # none was accepted in parts
         assert zerocopy["requests"] == own["sends"]
         if hook(record, "completion")["status"] == "attached":
             assert zerocopy["completions"] == own["completions"]
 
 
-# The way of sending, and what of the record its sends are in.
+# The way of sending, and the row of the record that has its sends.
 LINKED = {"send": ["--by", "send"], "flag": ["--by", "sendmsg", "--flag"],
           "send-zc": ["--by", "send-zc", "--report"]}
 
@@ -197,7 +196,7 @@ def test_sends_on_the_way_out_of_another_syscall(by, wake, linked, mechanism):
         assert counted["copied"] == expected_copies(own["sends"])
 
 
-def test_the_report_says_so():
+def test_the_report_has_the_counts_of_io_uring():
     with Receiver(ADDRESS, ["ip", "netns", "exec", NETNS] if NETNS else []) as receiver:
         text = analyze("--details", "--", PROGRAMS / "uring", "--address", ADDRESS, "--port", receiver.port,
                        "--report", "--sends", 100).stderr

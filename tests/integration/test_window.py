@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What a window over a program that goes on counts: its own sends, and those to their end."""
+"""Tests what a window over a running program counts: its own sends, followed to their end."""
 
 import json
 import os
@@ -17,21 +17,21 @@ from test_observe import PYTHON
 
 pytestmark = needs_bpf
 
-# Emulated, a sender that never waits leaves the analyzer little of two CPUs.
+# In an emulator, a sender that never waits leaves the analyzer little of two CPUs.
 IN_LAB = "SENDPATH_LAB" in os.environ
 WINDOWS, THREADS = (2, 1) if IN_LAB else (5, 2)
 
-# Zero-copy sends over loopback to a thread of its own; says what it counted of them.
+# Sends by zero-copy over loopback to a thread of its own; prints its counts.
 PROGRAM = NOTIFICATIONS + """
 import errno, json, sys, threading
 
 ZEROCOPY, FASTOPEN = 0x4000000, 0x20000000
-told = copied = sends = sent = 0
+completions = copied = sends = sent = 0
 
 def read_notifications(s):
-    global told, copied
+    global completions, copied
     for first, last, code in notifications(s):
-        told += last - first + 1
+        completions += last - first + 1
         copied += (last - first + 1) * code
 
 def zerocopy_socket():
@@ -51,7 +51,7 @@ def drain(listener, may_read):
 listener = socket.create_server(("127.0.0.1", 0), backlog=64)
 buffer = bytearray(8192)
 mode, count = sys.argv[1], int(sys.argv[2])
-if mode == "told":
+if mode == "paused":
     print("ready", flush=True)
     sys.stdin.readline()
 for _ in range(count):
@@ -63,15 +63,15 @@ for _ in range(count):
         sent += s.sendto(buffer[:400], FASTOPEN | ZEROCOPY, listener.getsockname())
         sends += 1
         may_read.set()
-        while told < sends:
+        while completions < sends:
             read_notifications(s)
-    elif mode == "told":
+    elif mode == "paused":
         s.connect(listener.getsockname())
         may_read.set()
         for _ in range(5):
             sent += s.send(buffer, ZEROCOPY)
             sends += 1
-        while told < sends:
+        while completions < sends:
             read_notifications(s)
     else:
         s.connect(listener.getsockname())
@@ -86,14 +86,14 @@ for _ in range(count):
     s.close()
     may_read.set()
     reader.join()
-print(json.dumps({"sends": sends, "bytes": sent, "told": told, "copied": copied}), flush=True)
-if mode == "told":
+print(json.dumps({"sends": sends, "bytes": sent, "completions": completions, "copied": copied}), flush=True)
+if mode == "paused":
     sys.stdin.readline()
 """
 
 
 def command(program, mode, mechanism, *prefix, count=20):
-    """What the program counted, and the record of it."""
+    """Returns the program's counts, and the record of it."""
     record = str(program.parent / "record")
     result = subprocess.run([*prefix, analyze.program, "--json", record, "--mechanism", mechanism, "--",
                              PYTHON, str(program), mode, str(count)], text=True,
@@ -106,7 +106,7 @@ def command(program, mode, mechanism, *prefix, count=20):
 @pytest.mark.slow
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_window_over_a_running_program_adds_up(mechanism, untouched):
-    """Sends of before the window complete in it, and others begin while it closes."""
+    """Earlier sends complete in the window, and others begin while it closes."""
     earlier = 0
     with Child([PROGRAMS / "plain", "--size", "16384", "--threads", str(THREADS), "--seconds", "600",
                 "--warmup", "0", "--buffers", "32"], stdout=subprocess.PIPE) as sender:
@@ -123,7 +123,7 @@ def test_a_window_over_a_running_program_adds_up(mechanism, untouched):
 
 
 def waits_for_memory(pid):
-    """sk_stream_wait_memory, which may be inlined, or what it calls."""
+    """Returns whether it waits in sk_stream_wait_memory, which may be inlined, or in a function called by it."""
     return pathlib.Path(f"/proc/{pid}/wchan").read_text() in ("sk_stream_wait_memory", "wait_woken")
 
 
@@ -153,15 +153,15 @@ def test_a_send_that_is_blocked_is_not_lost(program, mechanism, untouched):
     assert watch.returncode == -signal.SIGINT, err
     record = check(json.loads(out))
     assert record["observed"]["in_flight"] == 1
-    # Where the kernel does not say that it skipped none, one may be lost.
+    # If the kernel does not report skipped programs, one send may be lost.
     unknown = hook(record, "send")["missed"] is None and reason(record, "send")
     assert record["lost"]["calls"] == (1 if unknown else 0)
     adds_up(record)
 
 
 def lost_flags(record):
-    """By tracepoint the kernel may skip the look at one where an interrupt finds another under
-    way: few, and told."""
+    """Returns the number of lost flags. The kernel may skip a tracepoint's check if an interrupt comes during
+    another: few, and counted."""
     flags = record["lost"]["flags"]
     assert not flags or hook(record, "completion")["mechanism"] == "tracepoint"
     assert flags <= 64
@@ -171,7 +171,7 @@ def lost_flags(record):
 @pytest.mark.parametrize("mode", ["close", "reset"])
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_sends_complete_after_their_socket_was_closed(program, mode, mechanism, untouched):
-    """The receiver reads when the sender has closed; or all that waits is thrown away."""
+    """The receiver reads after the sender has closed; or everything that waits is discarded."""
     theirs, record = command(program, mode, mechanism)
     seen = record["zerocopy"]
     adds_up(record)
@@ -188,8 +188,8 @@ def test_sends_complete_after_their_socket_was_closed(program, mode, mechanism, 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_closed_sockets_memory_is_soon_another_programs(program, mechanism, untouched):
-    """What completes there, and is read there, does not count."""
-    argv = ["taskset", "-c", "0", PYTHON, str(program), "told", "20"]
+    """Completions and reads of the other program do not count."""
+    argv = ["taskset", "-c", "0", PYTHON, str(program), "paused", "20"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with Child(argv, **pipes) as target, Child(argv, **pipes) as other:
         for child in (target, other):
@@ -210,12 +210,12 @@ def test_a_closed_sockets_memory_is_soon_another_programs(program, mechanism, un
     seen = record["zerocopy"]
     assert seen["requests"] == theirs["sends"] == 100
     if completes(mechanism) and not lossy(record):
-        assert seen["completions"] == seen["notifications"]["reported"] == theirs["told"]
+        assert seen["completions"] == seen["notifications"]["reported"] == theirs["completions"]
         assert seen["completions_before"] == 0
 
 
 def fast_open(setting):
-    """A network namespace of its own, where servers allow it, or do not."""
+    """A network namespace in which servers allow fast open, or do not."""
     return ["unshare", "-n", "sh", "-c",
             f"ip link set lo up && echo {setting} >/proc/sys/net/ipv4/tcp_fastopen && exec \"$@\"",
             "sh"]
@@ -225,12 +225,12 @@ def fast_open(setting):
 @pytest.mark.parametrize("setting", [3, 1])
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_fast_open(program, setting, mechanism, untouched):
-    """Data may go with the SYN; where the server does not allow it, after it."""
+    """Data may be in the SYN; if the server does not allow that, they follow it."""
     count = min(200, max(20, CALLS // 100))
     theirs, record = command(program, "fastopen", mechanism, *fast_open(setting), count=count)
     seen = record["zerocopy"]
     adds_up(record)
-    assert theirs["sends"] == theirs["told"] == count
+    assert theirs["sends"] == theirs["completions"] == count
     if not completes(mechanism):
         pytest.skip(f"{mechanism}: completions are not seen here")
     assert seen["requests"] == count
@@ -240,13 +240,13 @@ def test_fast_open(program, setting, mechanism, untouched):
         assert losses(record) == NOTHING_LOST
 
 
-# A storm lasts so many windows; check-full opens a thousand.
+# The number of windows of a storm; check-full opens a thousand.
 STORM = 4 if IN_LAB else 25
 STORMS = int(os.environ.get("SENDPATH_STORMS", "40" if os.environ.get("SENDPATH_FULL") else "1"))
 
 
 def groups_add_up(record):
-    """Whom zero-copy sends were for, and what the process groups say, are parts of the whole."""
+    """The groups of peers and of processes are parts of the whole."""
     seen = record["zerocopy"]
     uring = seen["io_uring"] or {}
     for key in ("completions", "copied"):
@@ -271,7 +271,7 @@ def calls_add_up(record):
 @pytest.mark.parametrize("seed", range(STORMS))
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_windows_in_a_storm_add_up(mechanism, seed):
-    """They open and close at any moment, over one process of several, or all of them."""
+    """Windows open and close at any moment, over one of several processes, or all."""
     chance = random.Random(seed)
     receiver = Receiver()
     storm = subprocess.Popen([PROGRAMS / "storm", "--port", str(receiver.port), "--seed",

@@ -12,20 +12,20 @@ need_apt() {
 	need apt-get:apt dpkg:dpkg "$KEYRING:debian-archive-keyring" "$@"
 }
 
-# The mirror of this machine's own sources; main archive and security archive
-# are told apart by the end of the address.
+# Returns the mirror of this machine's own sources; the end of the address distinguishes main and security
+# archives.
 mirror_of() {
 	local suite=$1 archive=debian found
 	[[ $suite == *-security ]] && archive=debian-security
-	# sed reads to the end: apt-get must not see a closed pipe.
+	# sed reads to the end, so that apt-get sees no closed pipe.
 	found=$(apt-get --print-uris update 2>/dev/null |
 		sed -n "s|^'\([^']*/$archive\)/dists/.*|\1|p") || true
 	found=${found%%$'\n'*}
 	echo "${found:-http://deb.debian.org/$archive}"
 }
 
-# private_apt TMP ARCH SUITES: write a configuration that shares nothing but the
-# proxy and transport settings with the machine's.
+# private_apt TMP ARCH SUITES: writes a configuration that shares nothing but the proxy and transport settings with
+# the machine's.
 private_apt() {
 	local tmp=$1 arch=$2 suite suites
 	mkdir -p "$tmp"/apt/{lists/partial,archives/partial,etc,trusted,preferences,parts}
@@ -34,9 +34,8 @@ private_apt() {
 	for suite in "${suites[@]}"; do
 		echo "deb [signed-by=$KEYRING] $(mirror_of "$suite") $suite main"
 	done >"$tmp/apt/etc/sources.list"
-	# Check-Valid-Until: a mirror that lags serves lists past their date, those
-	# of sid after a week. That date keeps an attacker from withholding
-	# updates; signatures are verified all the same, and a stale kernel in a
+	# Check-Valid-Until: a mirror that lags serves lists past their date, those of sid after a week. The date
+	# keeps an attacker from withholding updates; but signatures are still verified, and a stale kernel in a
 	# guest harms nobody.
 	cat >"$tmp/apt/apt.conf" <<-EOF
 		APT::Architecture "$arch";
@@ -61,7 +60,7 @@ private_apt() {
 	export APT_CONFIG=$tmp/apt/apt.conf
 }
 
-# update_lists WHAT: that they are for, to say so.
+# update_lists WHAT: updates the lists; WHAT is for the message.
 update_lists() {
 	local errors
 	errors=$(apt-get -qq -o APT::Update::Error-Mode=any update 2>&1) ||

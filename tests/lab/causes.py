@@ -1,9 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""In which kernels, and by which mechanism, each cause of a copy was made to happen and named.
+"""Lists the kernels and mechanisms in which each cause of a copy was made to happen.
 
-causes.py SEEN...: reads what the tests noted (SENDPATH_SEEN=FILE: cause, kernel, mechanism,
-separated by tabs) and writes the column of docs/causes.md.
+causes.py SEEN...: reads what the tests noted (SENDPATH_SEEN=FILE: cause, kernel, mechanism, separated by tabs) and
+writes the column of docs/causes.md.
+
+
 """
 
 import pathlib
@@ -16,12 +18,12 @@ ROW = re.compile(r"^\| `(?P<cause>\w+)` \|(?P<cells>.*)\|(?P<seen>[^|]*)\|$")
 
 
 def short(release):
-    """6.12 of 6.12.117+deb12-amd64."""
+    """Returns 6.12 for 6.12.117+deb12-amd64."""
     return re.match(r"\d+\.\d+", release)[0]
 
 
 def read(paths):
-    """{cause: {kernel: letters of the mechanisms}}"""
+    """Returns {cause: {kernel: letters of the mechanisms}}."""
     seen = {}
     for path in paths:
         for line in pathlib.Path(path).read_text(encoding="ascii").splitlines():
@@ -31,7 +33,7 @@ def read(paths):
 
 
 def words(kernels):
-    """"5.10 fk, 6.12 fkt"; older kernels first."""
+    """Returns "5.10 fk, 6.12 fkt"; older kernels first."""
     ordered = sorted(kernels, key=lambda name: [int(part) for part in name.split(".")])
     return ", ".join(f"{name} {''.join(sorted(kernels[name]))}" for name in ordered) or "-"
 

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# What the scripts of the lab share: messages, the tables, the cache.
-# The sourcing script has set $here to this folder.
+# Shared by the scripts of the lab: messages, the tables, the cache. The sourcing script has set $here to this
+# folder.
 
 # shellcheck disable=SC2154
 KERNELS=$here/kernels.tsv
@@ -12,7 +12,7 @@ ARCHES=$here/arches.tsv
 # shellcheck disable=SC2034
 LAB_CACHE=${SENDPATH_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/sendpath}/lab
 
-# "It cannot be done here": what test runners know as a skip.
+# The status for "cannot be done here", which test runners treat as a skip.
 SKIP=77
 
 say() {
@@ -24,8 +24,7 @@ cannot() {
 	exit $SKIP
 }
 
-# need TOOL:PACKAGE...: name in one line all that is missing. A TOOL with a
-# slash is a file.
+# need TOOL:PACKAGE...: reports all missing tools in one line. A TOOL with a slash is a file.
 need() {
 	local pair tool missing=()
 	for pair; do
@@ -39,14 +38,14 @@ need() {
 	((${#missing[@]} == 0)) || cannot "missing; install with: apt-get install ${missing[*]}"
 }
 
-# work_beside DEST: wait until no other run makes DEST, then set tmp to an empty
-# folder beside it that goes when the script ends. Whoever waited finds DEST made.
+# work_beside DEST: waits until no other run makes DEST, then sets tmp to an empty folder beside it, which is
+# removed when the script ends. A script that waited finds DEST made.
 work_beside() {
 	local folder=${1%/*} name=${1##*/}
 	mkdir -p "$folder"
 	exec {lock}>"$folder/.lock-$name"
 	flock "$lock"
-	# What a killed run left.
+	# Removes the remains of a killed run.
 	rm -rf "$folder/.tmp-$name."*
 	tmp=$(mktemp -d "$folder/.tmp-$name.XXXXXX")
 	trap 'rm -rf "$tmp"' EXIT
@@ -55,15 +54,14 @@ work_beside() {
 	chmod 755 "$tmp"
 }
 
-# table_field TABLE NAME COLUMN: a cell, or nothing. The last comment line of a
-# table names its columns.
+# table_field TABLE NAME COLUMN: prints a cell, or nothing. The last comment line of a table names its columns.
 table_field() {
 	awk -F '\t' -v name="$2" -v column="$3" '
 		/^#/ { sub(/^# /, ""); for (i = 1; i <= NF; i++) at[$i] = i; next }
 		$1 == name { print $(at[column]); exit }' "$1"
 }
 
-# table_columns TABLE COLUMN...: those of every row, laid out for people.
+# table_columns TABLE COLUMN...: prints these columns of every row, aligned.
 table_columns() {
 	local table=$1
 	shift
@@ -86,8 +84,8 @@ arch_field() {
 	table_field "$ARCHES" "$1" "$2"
 }
 
-# Guests of another architecture cannot run this machine's programs: they have a
-# root file system of their own.
+# Returns whether a guest has another architecture: it cannot run this machine's programs, and has its own root
+# file system.
 is_foreign() {
 	[[ $1 != "$(dpkg --print-architecture)" ]]
 }

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Guests that run beside each other: one of Debian 12's emulator keeps three quarters of a CPU
-busy (a grace period of RCU is waited for wherever a function's hook goes), so there are half as
-many again as CPUs. A module says which it has: boots(items, folders) -> {key: what boots it}, of
-those of its tests that are selected and ask for guests, in the order in which they are to begin;
-folders is pytest's tmp_path_factory. They boot when the first of these tests begins.
+"""Boots guests that run beside each other. There are half as many again as CPUs: an emulated guest of Debian 12
+uses three quarters of a CPU, because it waits for a grace period of RCU whenever a function's hook is removed. A
+module defines boots(items, folders) -> {key: function that boots it}, for the selected tests that use guests, in
+the order in which they begin; folders is pytest's tmp_path_factory. Guests boot when the first of these tests
+begins.
 """
 
 import os
@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 SLOWEST = 12
-_suites = []  # (seconds, which)
+_suites = []  # (seconds, name)
 
 
 class Guests:
@@ -22,7 +22,7 @@ class Guests:
         self.runs = {key: self.pool.submit(boot) for key, boot in boots.items()}
 
     def result(self, key):
-        """What its boot returned or raised."""
+        """Returns what its boot returned, or raises what it raised."""
         return self.runs[key].result()
 
     def close(self):
@@ -30,7 +30,7 @@ class Guests:
 
 
 def _scope(*_, **__):
-    """Each worker of pytest-xdist has all items, and runs those of some modules."""
+    """Each worker of pytest-xdist has all items, and runs only some modules."""
     return "module" if "PYTEST_XDIST_WORKER" in os.environ else "session"
 
 
@@ -49,7 +49,7 @@ def _guests(request, tmp_path_factory):
 
 @pytest.fixture(name="took")
 def _took():
-    """Keeps what pytest said last of a suite in a guest, for the summary."""
+    """Keeps pytest's last line of a suite in a guest, for the summary."""
     def keep(name, output):
         seconds = re.findall(r" in ([0-9.]+)s", output)
         if seconds:

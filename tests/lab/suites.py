@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Runs pytest in a guest, suite by suite, each in a fork of a process that has imported it:
-emulated, that alone takes ten seconds or more.
+"""Runs pytest in a guest, each suite in a fork of a process that has imported pytest: in an emulator, the imports
+alone take ten seconds or more.
 
-Run as `suites.py SECONDS FD`. Standard input: of each suite the arguments of pytest, then the
-environment, each ended by a NUL, and one more NUL after either. File descriptor FD: a line with
-the exit status of each. What hangs for SECONDS is interrupted, and its traceback says where it
-was.
+Run as `suites.py SECONDS FD`. Standard input has, for each suite, the arguments of pytest, then the environment,
+each ended by a NUL, and one more NUL after either. File descriptor FD gets a line with the exit status of each. A
+suite that hangs for SECONDS is interrupted; its traceback shows where it was.
 """
 
 import contextlib
@@ -21,7 +20,7 @@ GRACE_S = 30
 
 
 def requests(stream):
-    """(arguments, environment) of one suite after the other."""
+    """Yields (arguments, environment) of each suite."""
     parts, lists, rest = [], [], b""
     while chunk := stream.read1(1 << 16):
         *whole, rest = (rest + chunk).split(b"\0")
@@ -37,11 +36,11 @@ def requests(stream):
 
 
 def suite(arguments, environment, seconds):
-    """In the fork: to its end."""
+    """Runs a suite to its end, in the fork."""
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.environ.clear()
     os.environ.update(environment)
-    for name in "SENDPATH_ADDRESS", "SENDPATH_NETNS":  # tests name the receiver's place
+    for name in "SENDPATH_ADDRESS", "SENDPATH_NETNS":  # tests read the receiver's place from these
         os.environ.pop(name, None)
     signal.signal(signal.SIGALRM, signal.default_int_handler)
     signal.alarm(seconds)
@@ -50,7 +49,7 @@ def suite(arguments, environment, seconds):
 
 
 def run(arguments, environment, seconds):
-    """The exit status as a shell has it."""
+    """Returns the exit status as a shell has it."""
     sys.stdout.flush()
     child = os.fork()
     if not child:

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What each kernel of the lab can measure, and by which mechanism.
+"""Lists what each kernel of the lab can measure, and by which mechanism.
 
-support.py [KERNEL...]: ask each in a guest (all, if none is named) and print the tables
-of docs/support.md; all of them are also written there. A row is one way to have a hook,
-as `analyze doctor --hooks` lists them, in its order.
+support.py [KERNEL...]: runs the doctor in a guest of each kernel (default: all) and prints the tables of
+docs/support.md; for all kernels, also writes them there. A row is one way to have a hook, in the order of `analyze
+doctor --hooks`.
 """
 
 import csv
@@ -25,8 +25,8 @@ CELLS = {"attached": "yes", "may miss": "may miss", "unavailable": "no"}
 
 
 class Way(NamedTuple):
-    """One way to have a hook. number: which of the hook's ways by that mechanism it is;
-    symbols have other names in other kernels, so they do not tell."""
+    """One way to have a hook. number: its index among the hook's ways by that mechanism; symbols do not identify
+    it, because they have other names in other kernels."""
     hook: str
     mechanism: str
     number: int
@@ -41,11 +41,11 @@ class Answer(NamedTuple):
 class Kernel(NamedTuple):
     name: str
     release: str
-    answers: dict  # of ways
+    answers: dict  # {Way: answer}
 
 
 def number_ways(rows):
-    """(hook, mechanism, rest) rows, in their order -> {Way: rest}."""
+    """Makes {Way: rest} of (hook, mechanism, rest) rows, in their order."""
     found = {}
     for hook, mechanism, rest in rows:
         number = sum((way.hook, way.mechanism) == (hook, mechanism) for way in found)
@@ -54,7 +54,7 @@ def number_ways(rows):
 
 
 def parse(text):
-    """What `analyze doctor --hooks` printed."""
+    """Reads the output of `analyze doctor --hooks`."""
     header, *lines = [line.split("\t") for line in text.splitlines()]
     if header != COLUMNS:
         raise ValueError(f"not the output of doctor --hooks: {header}")
@@ -73,7 +73,7 @@ def table(header, rows):
 
 
 def symbols(answers):
-    """All names that kernels know it by."""
+    """Returns all names that kernels have for it."""
     names = (name for answer in answers for name in answer.symbol.split(" or "))
     return " or ".join(f"`{name}`" for name in dict.fromkeys(names))
 
@@ -84,7 +84,7 @@ def cell(kernel, way):
 
 
 def reasons(kernels, ways):
-    """(hook, mechanism, reason) -> the names of the kernels that give it, each once."""
+    """Returns {(hook, mechanism, reason): names of the kernels that give it}, each once."""
     found = {}
     for way in ways:
         for kernel in kernels:
@@ -109,7 +109,7 @@ def render(kernels):
 
 
 def documented(page):
-    """The matrix of a page: {kernel: {Way: cell}}."""
+    """Returns the matrix of a page: {kernel: {Way: cell}}."""
     made = page.partition(BEGIN)[2].partition(END)[0]
     lines = [re.split(r" ?\| ?", line)[1:-1] for line in made.split("\n\n")[0].splitlines()]
     if len(lines) < 3:
@@ -120,8 +120,8 @@ def documented(page):
 
 
 def is_moving(name):
-    """Does the row of kernels.tsv name another kernel from time to time? No change to
-    this repository is to fail by that."""
+    """Returns whether the row of kernels.tsv may name another kernel tomorrow, which must not make a change to
+    this repository fail."""
     return name.startswith("newest")
 
 
@@ -134,7 +134,7 @@ def hooks_without_a_way(name, answers):
 
 
 def complaints(name, answers, matrix):
-    """In what kernel NAME's answers are not what the documented matrix says, a line each."""
+    """Returns a line for each answer of kernel NAME that differs from the documented matrix."""
     if is_moving(name):
         return list(hooks_without_a_way(name, answers))
     if name not in matrix:
@@ -145,32 +145,32 @@ def complaints(name, answers, matrix):
         answer = answers.get(way, Answer("", "unavailable", "doctor --hooks has no such line"))
         if promised != CELLS[answer.status]:
             found.append(f"kernel {name}: hook {way.hook} by {way.mechanism} ({answer.symbol}): "
-                         f"{answer.status}, but docs/support.md says {promised}"
+                         f"{answer.status}, but docs/support.md has {promised}"
                          + (f": {answer.reason}" if answer.reason else ""))
     return found
 
 
 def sections(output):
-    """[(name, text)] of the lines "== name" and what follows each."""
+    """Returns [(name, text)] of the lines "== name" and the text after each."""
     parts = re.split(r"^== (.*)\n", output, flags=re.M)[1:]
     return list(zip(parts[::2], parts[1::2]))
 
 
 def refusal(output):
-    """Why a load failed: the program and the verifier's last words, if libbpf prints them, else
-    what the lab or the analyzer complained of last."""
+    """Returns why a load failed: the program and the verifier's last words, if libbpf prints them, else the last
+    complaint of the lab or the analyzer."""
     log = re.search(r"prog '(\w+)': -- BEGIN PROG LOAD LOG --\n(.*?)-- END PROG LOAD LOG --", output,
                     re.S)
     if log:
-        said = [line for line in log[2].splitlines()
-                if line and not re.match(r"processed \d|verification time|stack depth|max_states", line)]
-        return f"{log[1]}: {said[-1] if said else 'the verifier does not say why'}"
+        words = [line for line in log[2].splitlines()
+                 if line and not re.match(r"processed \d|verification time|stack depth|max_states", line)]
+        return f"{log[1]}: {words[-1] if words else 'the verifier does not say why'}"
     complaints = re.findall(r"^(?:lab: kernel|analyze: ).*", output, re.M)
     return (complaints or output.splitlines()[-1:] or ["no output"])[-1]
 
 
 def rows(table_file):
-    """The rows of a table of the lab, as dictionaries."""
+    """Returns the rows of a table of the lab, as dictionaries."""
     lines = (HERE / table_file).read_text().splitlines()
     names = [line for line in lines if line.startswith("#")][-1][2:].split("\t")
     cells = csv.reader((line for line in lines if not line.startswith("#")), delimiter="\t",
@@ -178,7 +178,7 @@ def rows(table_file):
     return [dict(zip(names, row)) for row in cells]
 
 
-def ask(name):
+def run_doctor(name):
     command = 'uname -r && "${SENDPATH_BIN:-.}/analyze" doctor --hooks'
     run = subprocess.run([HERE / "lab", "--kernel", name, "--", "bash", "-c", command],
                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=False)
@@ -198,7 +198,7 @@ def write(tables):
 
 def main():
     wanted = sys.argv[1:]
-    tables = render([ask(name) for name in wanted or [row["name"] for row in rows("kernels.tsv")]])
+    tables = render([run_doctor(name) for name in wanted or [row["name"] for row in rows("kernels.tsv")]])
     print(tables, end="")
     if not wanted:
         write(tables)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The tests of analysis/, which need a Python of their own, beside the other tests."""
+"""Runs the tests of analysis/, which need a Python of their own, beside the other tests."""
 
 import os
 import pwd
@@ -10,7 +10,7 @@ TREE = Path(__file__).resolve().parents[2]
 
 
 def test_analysis():
-    """As the owner of the tree, so that what is written there is the owner's."""
+    """Runs them as the owner of the tree, so that the files written there are the owner's."""
     user = pwd.getpwuid(TREE.stat().st_uid)
     environment = {name: value for name, value in os.environ.items()
                    if name != "HYPOTHESIS_STORAGE_DIRECTORY" and not name.startswith("PYTEST_XDIST")}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The integration tests again, inside real kernels: matrix.tsv says which in which.
+"""Runs the integration tests inside real kernels; matrix.tsv lists which in which.
 
-By default the suites of make check; with SENDPATH_KERNELS=1 those of make check-kernels, and
-with SENDPATH_FULL=1 beside it those that are only for make check-full, too.
+By default the suites of make check; with SENDPATH_KERNELS=1 those of make check-kernels, and with SENDPATH_FULL=1
+as well those of make check-full, too.
 """
 
 import os
@@ -20,7 +20,7 @@ pytest_plugins = ["guests"]
 
 LAB = Path(__file__).resolve().parent / "lab"
 SKIP = 77
-# These the lab says of itself, not of the command.
+# These statuses are the lab's own, not the command's.
 LAB_FAILED = (121, 122, 124)
 SECONDS_PER_SUITE = 900
 
@@ -56,13 +56,13 @@ def cases(wanted):
             if row[kernel] in wanted]
 
 
-# One process runs them all: see suites.py.
+# One process runs all suites: see suites.py.
 PYTEST = f"""export PYTEST_DISABLE_PLUGIN_AUTOLOAD=1
-exec {{said}}>&1
-coproc SUITES {{ /usr/bin/python3 tests/lab/suites.py {SECONDS_PER_SUITE} 3 3>&1 >&"$said"; }}
-exec {{ask}}>&"${{SUITES[1]}}" {{answer}}<&"${{SUITES[0]}}"
+exec {{output}}>&1
+coproc SUITES {{ /usr/bin/python3 tests/lab/suites.py {SECONDS_PER_SUITE} 3 3>&1 >&"$output"; }}
+exec {{requests}}>&"${{SUITES[1]}}" {{answer}}<&"${{SUITES[0]}}"
 pytest() {{
-	{{ printf '%s\\0' "$@" ''; env -0; printf '\\0'; }} >&"$ask"
+	{{ printf '%s\\0' "$@" ''; env -0; printf '\\0'; }} >&"$requests"
 	read -r -u "$answer" status && return "$status"
 }}
 some() {{ test -n "$SENDPATH_FULL" || export SENDPATH_MECHANISMS="$*"; }}
@@ -70,7 +70,7 @@ pick() {{ test -n "$SENDPATH_FULL" && echo "$1" || echo "$2"; }}"""
 
 
 def script(suites):
-    """Each suite's output comes between two lines that name it, the second its status."""
+    """Prints each suite's output between two lines that name it; the second has its status."""
     lines = [PYTEST]
     for name in suites:
         lines += [f"echo '== {name}'", f"({SUITES[name]['command']})", f"echo '== {name}:' $?"]
@@ -87,13 +87,13 @@ def boot(guest, suites):
 
 
 def part(output, name):
-    """Output and exit status of one suite; None if it did not come to an end."""
+    """Returns output and exit status of one suite; None if it did not end."""
     found = re.search(rf"^== {name}\n(.*?)^== {name}: (\d+)$", output, re.M | re.S)
     return found and (found[1], int(found[2]))
 
 
 def boots(items, _):
-    """Each guest once, for all the suites that are asked of it; those with most suites first."""
+    """Boots each guest once, for all suites that use it; those with most suites first."""
     suites = {}
     for item in items:
         case = item.callspec.params["case"]
@@ -114,13 +114,13 @@ def test_kernel(case, guests, took):
 
 
 def first_problem(output):
-    """The line to see in a summary: what pytest says of an assertion, or the last one."""
-    said = re.findall(r"^E +(?:AssertionError: )?(\S.*)$", output, re.M)
-    return (said or output.splitlines()[-1:] or [""])[0]
+    """Returns the line for a summary: pytest's words about an assertion, or the last line."""
+    found = re.findall(r"^E +(?:AssertionError: )?(\S.*)$", output, re.M)
+    return (found or output.splitlines()[-1:] or [""])[0]
 
 
 def of_the_lab(output):
-    """What the lab says of a run that it ended, its last word before the kernel log."""
+    """Returns the lab's last words about a run that it ended, before the kernel log."""
     return (re.findall(r"^lab: (kernel .*)$", output, re.M) or ["the lab failed"])[-1]
 
 

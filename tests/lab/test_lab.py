@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests of the lab. A boot costs ten seconds or more, so what the lab makes of a guest is tested with
-an emulator of the tests' own; two tests boot a real kernel."""
+"""Tests of the lab. A boot costs ten seconds or more, so an emulator of the tests' own simulates most guests; two
+tests boot a real kernel."""
 
 import os
 import re
@@ -25,7 +25,7 @@ SPLAT, NO_GUEST, TIMEOUT, SKIP = 121, 122, 124, 77
 
 
 def lab(*arguments, timeout=600, **kwargs):
-    """Run the lab to its end; skip the test if it says it cannot be done here."""
+    """Runs the lab to its end; skips the test if it reports that this cannot be done here."""
     run = subprocess.run([LAB, *map(str, arguments)], stdin=subprocess.DEVNULL,
                          capture_output=True, text=True, timeout=timeout, check=False, **kwargs)
     if run.returncode == SKIP and run.stderr.startswith(("lab:", "fetch-", "mkinitramfs:")):
@@ -59,7 +59,7 @@ def wait_until(condition, seconds=60):
         time.sleep(0.05)
 
 
-# Without a boot.
+# Without a boot
 
 def test_tables_name_what_exists():
     for row in rows("topologies.tsv"):
@@ -77,17 +77,17 @@ case "$*" in *-initrd*) ;; *) exit $PROBE ;; esac
 for word; do
 	case $word in
 	file,id=log,*) log=${word##*path=} ;;
-	file,id=status,*) said=${word##*path=} ;;
+	file,id=status,*) status=${word##*path=} ;;
 	esac
 done
 log() { echo "[    1.000000] $*" >>$log; }
-say() { echo "$*" >>$said; }
+report() { echo "$*" >>$status; }
 """
 
 
 @pytest.fixture(name="emulated")
 def _emulated(tmp_path):
-    """Environment in which the lab starts a guest that does what the script says."""
+    """An environment in which the lab starts a guest that runs the script."""
     def emulated(script, probe=1):
         emulator = tmp_path / "qemu-system-x86_64"
         emulator.write_text(EMULATOR + script)
@@ -108,14 +108,14 @@ def test_kvm_is_used_where_it_boots_the_kernel(probe, accelerator, cpu, emulated
 
 
 @pytest.mark.parametrize("script,status,words", [
-    ("say exit 7", 7, ""),
-    ("log BUG: x; log Call Trace:; say exit 0", SPLAT,
+    ("report exit 7", 7, ""),
+    ("log BUG: x; log Call Trace:; report exit 0", SPLAT,
      "lab: kernel 6.12 reported a bug: BUG: x\nlab: the kernel log ends:\n"
      "    [    1.000000] BUG: x\n    [    1.000000] Call Trace:\n"),
-    ("echo cannot >&2", NO_GUEST, "the guest ended, awaiting the guest to come up\n    cannot\n"),
-    ("say set-up; say topology", NO_GUEST, "the guest ended, awaiting topology loopback"),
-    ("say failed", NO_GUEST, "the guest could not set up topology loopback"),
-    ("say command; exec sleep 1234", TIMEOUT, "kernel 6.12: timeout of 3 s, awaiting the command: some word")])
+    ("echo cannot >&2", NO_GUEST, "the guest ended, awaiting the guest to boot\n    cannot\n"),
+    ("report set-up; report topology", NO_GUEST, "the guest ended, awaiting topology loopback"),
+    ("report failed", NO_GUEST, "the guest could not set up topology loopback"),
+    ("report command; exec sleep 1234", TIMEOUT, "kernel 6.12: timeout of 3 s, awaiting the command: some word")])
 def test_status_of_a_guest(script, status, words, emulated):
     run = lab("--timeout", 3, "--", "some", "word", env=emulated(script))
     assert run.returncode == status and words in run.stderr, run.stderr
@@ -123,9 +123,9 @@ def test_status_of_a_guest(script, status, words, emulated):
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_nothing_is_left_behind(number, emulated, tmp_path):
-    """The signal is for the script alone, as kill(1) sends it: its own session. A shell that put these
-    tests into the background has SIGINT ignored."""
-    lab("--", "true", env=emulated("say exit 0"))  # skips if there is no lab here
+    """The signal goes only to the script, which has a session of its own, as kill(1) sends it. A shell that runs
+    these tests in the background ignores SIGINT."""
+    lab("--", "true", env=emulated("report exit 0"))  # skips if there is no lab here
     files = tmp_path / "files"
     files.mkdir()
     with subprocess.Popen([LAB, "--", "true"], env={**emulated("echo up; exec sleep 1234"), "TMPDIR": str(files)},
@@ -186,7 +186,7 @@ def test_what_cannot_be_fetched_is_a_skip(tool, tmp_path):
     assert run.returncode == SKIP, run.stderr
     assert "apt cannot read the package lists" in run.stderr
     assert not run.stdout
-    # But for the lock.
+    # The lock may stay.
     assert not [file for file in tmp_path.glob("lab/*/*") if ".lock-" not in file.name]
 
 
@@ -255,7 +255,7 @@ def test_btf_of_any_kernel(kernel, tmp_path):
         assert f"STRUCT '{name}'" in types
 
 
-# With a boot.
+# With a boot
 
 IN_NICPAIR = r"""
 set -eu
@@ -294,7 +294,7 @@ def in_nicpair(folder):
 
 
 def crash():
-    # What follows it is more than the pipe and the program behind that hold.
+    # The text after it is more than the pipe and the program behind it hold.
     return lab("--timeout", 500, "--", "bash", "-c", "echo before; yes | head -c 500K; "
                "echo c >/proc/sysrq-trigger; sleep 1000")
 
@@ -312,7 +312,7 @@ def test_command_in_nicpair(guests):
         "tracefs", "debugfs", "bpf", "it's passed on",
         "10.9.0.2 peer none", "root"]
     assert "\r" not in run.stdout
-    # That something is being fetched is said.
+    # A message about a download is allowed.
     assert [line for line in run.stderr.splitlines() if not line.startswith("fetch-")] == []
     assert run.returncode == 7
     assert (folder / "release").read_text().startswith("6.12.")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A sweep between two NICs and one on loopback, in one kernel: compared and reported,
-they say the true thing about zero-copy on each. Measured in a guest, read on this machine."""
+"""Compares a sweep between two NICs with one on loopback, in one kernel: comparison and report must give the known
+answer about zero-copy for each. The sweeps run in a guest, the answers are read on this machine."""
 
 import json
 import subprocess
@@ -13,12 +13,12 @@ from test_lab import TREE, lab
 pytest_plugins = ["guests"]
 
 ANALYZE = TREE / "analyze"
-# Appending to what a guest shares with its host by 9p is not safe (Linux 6.12): copied at the end.
+# Copies the folder at the end: appending to a folder shared by 9p is not safe (Linux 6.12).
 SWEEPS = """set -e
 common="--variant all --size 64K --messages 150 --warmup 0 --repeat 5"
-./analyze sweep $common --out /tmp/cards
+./analyze sweep $common --out /tmp/nics
 ./analyze sweep $common --address 127.0.0.1 --out /tmp/loopback
-cp -r /tmp/cards /tmp/loopback $OUT"""
+cp -r /tmp/nics /tmp/loopback $OUT"""
 
 
 def analyze(*arguments):
@@ -45,7 +45,7 @@ def _folder(guests):
 
 
 def test_sweeps_of_two_networks_compared(folder):
-    done = analyze("compare", folder / "loopback", folder / "cards", "--metric", "fallback_rate",
+    done = analyze("compare", folder / "loopback", folder / "nics", "--metric", "fallback_rate",
                    "--json", "-")
     assert done.returncode == 0, done.stderr  # nothing is worse
     found = json.loads(done.stdout)
@@ -53,18 +53,18 @@ def test_sweeps_of_two_networks_compared(folder):
     assert difference["verdict"] == "better" and difference["effect"] == -1
     assert (difference["a"]["value"], difference["b"]["value"]) == (1, 0)
     assert "link" in {change["setting"] for change in found["changes"]}
-    words = analyze("compare", folder / "loopback", folder / "cards").stdout
+    words = analyze("compare", folder / "loopback", folder / "nics").stdout
     throughput = [line for line in words.splitlines()
                   if line.startswith("zerocopy") and "Gbit/s" in line]
     assert throughput and all("100 %, 0 %" in line for line in throughput)
 
 
-@pytest.mark.parametrize(("network", "said", "never"), [
-    ("cards", "zero-copy sends was copied", "100 % copied"),
+@pytest.mark.parametrize(("network", "words", "never"), [
+    ("nics", "zero-copy sends was copied", "100 % copied"),
     ("loopback", "zero-copy sends were copied (loopback on lo)", "none of ")])
-def test_the_report_of_each(folder, network, said, never):
+def test_the_report_of_each(folder, network, words, never):
     done = analyze("report", folder / network, "--figures", "svg")
     assert done.returncode == 0, done.stderr
     text = (folder / network / "report/report.md").read_text()
-    assert said in text and never not in text
-    assert "Left out: " not in text  # every record was whole
+    assert words in text and never not in text
+    assert "Left out: " not in text  # every record was complete

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The front by Debian 11's Python 3.9, the oldest that it is for."""
+"""Tests the front with Debian 11's Python 3.9, the oldest that it supports."""
 
 import json
 import os
@@ -13,7 +13,7 @@ TREE = Path(__file__).resolve().parent.parent.parent
 KEPT = sorted((TREE / "tests/fixtures/raw").glob("*.json"))
 PACKAGES = "python3.9-minimal", "libpython3.9-minimal", "libpython3.9-stdlib", "libssl1.1"
 FLAGS = "-B", "-S", "-X", "utf8"
-# What it evaluates only when advise reads what it wrote before.
+# Evaluates type hints that the front evaluates only when advise reads an earlier answer.
 IMPORT = """
 import sys, typing
 sys.path.insert(0, sys.argv[1])
@@ -27,7 +27,7 @@ print(sys.version_info[:2])
 
 @pytest.fixture(scope="module")
 def python():
-    """Runs it."""
+    """Runs the oldest Python."""
     fetched = subprocess.run([TREE / "tests/lab/fetch-package", "--suites=bullseye,bullseye-security",
                               *PACKAGES], capture_output=True, text=True, timeout=600, check=False)
     if fetched.returncode == 77:
@@ -49,7 +49,7 @@ def test_it_imports_all_of_the_front(python):
     assert (done.returncode, done.stdout) == (0, "(3, 9)\n"), done.stderr
 
 
-def test_kept_raw_lines_come_to_the_same(python, tmp_path):
+def test_kept_raw_lines_give_the_same_records(python, tmp_path):
     lines = tmp_path / "raw"
     lines.write_text("".join(json.dumps(json.loads(path.read_text())["raw"]) + "\n" for path in KEPT))
     for more in ("--json", "-"), ("--details",):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Suites of one process: each has its own environment, end and status."""
+"""Tests suites of one process: each has its own environment, end and status."""
 
 import os
 import subprocess
@@ -18,15 +18,15 @@ FILES = {
 
 @pytest.fixture(name="run")
 def _run(tmp_path):
-    """Runs (arguments, variables) one after the other: the statuses, and all output."""
+    """Runs (arguments, variables) one after the other. Returns the statuses, and all output."""
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
 
-    def run(*asked, seconds=60):
+    def run(*suites, seconds=60):
         base = {"PATH": os.environ["PATH"], "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
         text = "".join("".join(part + "\0" for part in [*arguments, "", *(
             f"{name}={value}" for name, value in {**base, **variables}.items()), ""])
-            for arguments, variables in asked)
+            for arguments, variables in suites)
         ours, theirs = os.pipe()
         done = subprocess.run(["/usr/bin/python3", SUITES, str(seconds), str(theirs)],
                               cwd=tmp_path, pass_fds=[theirs], input=text, capture_output=True,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The support matrix: made from what doctor prints, and compared with it."""
+"""Tests the support matrix: it is made from the doctor's output, and compared with it."""
 
 import pytest
 
@@ -45,7 +45,7 @@ Found on: 1.0 is 1.0.7-9, 2.0 is 2.0.1.
 """
 
 
-def test_what_is_documented_is_no_complaint():
+def test_documented_answers_cause_no_complaint():
     assert not complaints("1.0", OLDER)
     assert not complaints("2.0", DOCTOR)
 
@@ -53,7 +53,7 @@ def test_what_is_documented_is_no_complaint():
 def test_a_hook_that_fails_is_named_with_its_reason():
     broken = DOCTOR.replace("tcp_sendmsg\tattached\t", "tcp_sendmsgs\tunavailable\tno such function")
     assert complaints("2.0", broken) == [
-        "kernel 2.0: hook send by fentry (tcp_sendmsgs): unavailable, but docs/support.md says "
+        "kernel 2.0: hook send by fentry (tcp_sendmsgs): unavailable, but docs/support.md has "
         "yes: no such function"]
 
 
@@ -64,9 +64,9 @@ def test_a_hook_that_the_verifier_refuses_does_not_pass_for_another_way():
 
 
 @pytest.mark.parametrize("text,words", [
-    (DOCTOR.replace("attached\t\nsend", "may miss\tsome\nsend", 1), "says yes: some"),
+    (DOCTOR.replace("attached\t\nsend", "may miss\tsome\nsend", 1), "has yes: some"),
     (DOCTOR.replace("completion\tfentry\tcallback\tattached\t\n", ""), "has no such line"),
-    (DOCTOR + "completion\tkprobe\tcallback\tattached\t\n", "says unknown")])
+    (DOCTOR + "completion\tkprobe\tcallback\tattached\t\n", "has unknown")])
 def test_any_other_difference_is_one_too(text, words):
     (line,) = complaints("2.0", text)
     assert words in line and "kernel 2.0: hook " in line
@@ -86,7 +86,7 @@ def test_a_moving_kernel_must_have_each_hook_somehow():
 @pytest.mark.parametrize("text", ["analyze: not enough privileges\n",
                                   DOCTOR + "send\tfentry\n",
                                   DOCTOR + "send\tkprobe\tx\tmaybe\t\n"])
-def test_other_output_is_not_taken_for_a_table(text):
+def test_other_output_is_not_read_as_a_table(text):
     with pytest.raises(ValueError):
         support.parse(text)
 

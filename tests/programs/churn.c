@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Sockets that come and go: each makes a few zero-copy sends over loopback and is closed, so that
- * the kernel gives its memory to the next. They end in four ways by turns, three of them with
- * sends in flight. Prints as one JSON object what it counted itself.
+ * Opens and closes sockets: each makes a few zero-copy sends over loopback and is closed, so that
+ * the kernel gives its memory to the next. They end in four ways by turns, three of them with sends
+ * in flight. Prints its own counts as one JSON object.
  *
  *   churn [--sockets N] [--threads N] [--unread]
  *
- * Each connection ends by a reset, none waits in TIME_WAIT: ports would run out. With --unread each
- * makes one to eight sends of several sizes, between plain ones, and is closed at once. Its error
- * queue is never read, and another thread receives.
+ * Each connection ends by a reset: in TIME_WAIT, ports would run out. With --unread, each makes one
+ * to eight sends of several sizes, between plain ones, and is closed at once; its error queue is
+ * never read, and another thread receives.
  */
 #include "common.h"
 
@@ -21,8 +21,8 @@
 
 #define THREADS_MAX 64
 /*
- * The last is held back (MSG_MORE) until it is pushed, or for 200 ms. All others go out at once,
- * unpaced: then none shares a ubuf with the next.
+ * The last send is held back (MSG_MORE) until it is pushed, or for 200 ms. All others go out at
+ * once, unpaced: then none shares a ubuf with the next.
  */
 #define SENDS	3
 #define SIZE	4096
@@ -35,11 +35,11 @@ struct config {
 
 struct counts {
 	unsigned long sends;
-	unsigned long unsent;			   /* of the sends, those that were thrown away */
-	unsigned long notifications, told, copied; /* as read from error queues */
+	unsigned long unsent;				  /* sends whose data were discarded */
+	unsigned long notifications, completions, copied; /* read from error queues */
 };
 
-/* Both ends of the connections of a thread. */
+/* The connections of a thread, with both ends of each. */
 struct worker {
 	pthread_t thread;
 	unsigned long sockets;
@@ -59,7 +59,7 @@ static void close_by_reset(int fd)
 		die("close");
 }
 
-/* Its sends do not wait for one another's acknowledgements; what was held back goes. */
+/* Pushes the data that were held back; sends do not wait for one another's acknowledgements. */
 static void push(int fd)
 {
 	int one = 1;
@@ -98,7 +98,7 @@ static void receive_all(int fd)
 		die("recv");
 }
 
-/* Returns how many sends the next notification is about; 0: there is none. */
+/* Returns how many sends the next notification covers; 0: there is none. */
 static unsigned long read_notification(struct worker *w, int fd)
 {
 	char control[128];
@@ -114,7 +114,7 @@ static unsigned long read_notification(struct worker *w, int fd)
 	e = (struct sock_extended_err *)CMSG_DATA(CMSG_FIRSTHDR(&msg));
 	sends = e->ee_data - e->ee_info + 1;
 	w->counts.notifications++;
-	w->counts.told += sends;
+	w->counts.completions += sends;
 	if (e->ee_code & SO_EE_CODE_ZEROCOPY_COPIED)
 		w->counts.copied += sends;
 	return sends;
@@ -141,7 +141,7 @@ static void await_reset(int fd)
 		die("poll");
 }
 
-/* SIOCOUTQNSD: bytes that were not sent; SIOCINQ: that came. No send may have gone out in part. */
+/* Returns how many sends are unsent (SIOCOUTQNSD) or unread (SIOCINQ); none may be partial. */
 static unsigned long whole_sends(int fd, unsigned long request)
 {
 	int bytes;
@@ -155,7 +155,7 @@ static unsigned long whole_sends(int fd, unsigned long request)
 	return (unsigned long)bytes / SIZE;
 }
 
-/* All is received, and all completions are read. */
+/* Ends after all is received, and all completions are read. */
 static void end_read(struct worker *w, int fd, int other)
 {
 	push(fd);
@@ -165,7 +165,7 @@ static void end_read(struct worker *w, int fd, int other)
 	close(other);
 }
 
-/* Closed with sends in flight, which are received then. */
+/* Closes with sends in flight, which are received then. */
 static void end_closed(struct worker *w, int fd, int other)
 {
 	(void)w;
@@ -174,7 +174,7 @@ static void end_closed(struct worker *w, int fd, int other)
 	close_by_reset(other);
 }
 
-/* What is in flight is thrown away as the sender closes. */
+/* Closes the sender, which discards the sends in flight. */
 static void end_aborted(struct worker *w, int fd, int other)
 {
 	close_by_reset(fd);
@@ -183,7 +183,7 @@ static void end_aborted(struct worker *w, int fd, int other)
 	close(other);
 }
 
-/* The same as the receiver closes, whereupon the completions are read. */
+/* Closes the receiver, which discards the sends in flight; then reads the completions. */
 static void end_refused(struct worker *w, int fd, int other)
 {
 	close_by_reset(other);
@@ -281,7 +281,7 @@ static void add(struct counts *sum, const struct counts *of)
 	sum->sends += of->sends;
 	sum->unsent += of->unsent;
 	sum->notifications += of->notifications;
-	sum->told += of->told;
+	sum->completions += of->completions;
 	sum->copied += of->copied;
 }
 
@@ -314,7 +314,7 @@ int main(int argc, char **argv)
 		add(&sum, &workers[i].counts);
 	}
 	printf("{\"sends\": %lu, \"unsent\": %lu, "
-	       "\"notifications\": %lu, \"told\": %lu, \"copied\": %lu}\n",
-	       sum.sends, sum.unsent, sum.notifications, sum.told, sum.copied);
+	       "\"notifications\": %lu, \"completions\": %lu, \"copied\": %lu}\n",
+	       sum.sends, sum.unsent, sum.notifications, sum.completions, sum.copied);
 	return 0;
 }

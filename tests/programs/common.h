@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the programs that tests observe have in common: each is one file beside this. */
+/* Shared by the programs that tests observe; each is one file beside this. */
 #pragma once
 
 #include <argp.h>
@@ -46,7 +46,7 @@ static inline socklen_t endpoint(const char *address, unsigned short port,
 	return sizeof(*v6);
 }
 
-/* The same secret at both ends: what it signs is no secret here. */
+/* Signs with a secret that both ends have, so that it protects nothing. */
 static inline void sign(int fd, const char *with)
 {
 	struct tcp_md5sig signature = {.tcpm_keylen = 4, .tcpm_key = "peer"};
@@ -56,7 +56,7 @@ static inline void sign(int fd, const char *with)
 		die("TCP_MD5SIG");
 }
 
-/* As many files as the system lets us have: a connection each. */
+/* Raises the limit of open files: each connection needs one. */
 static inline void raise_nofile(void)
 {
 	struct rlimit limit;
@@ -77,21 +77,21 @@ static inline unsigned long number(struct argp_state *state, const char *text, u
 	return n;
 }
 
-/* An option of a program: what its struct config has at that offset is set to its value. */
+/* An option of a program: sets the member of its struct config at this offset. */
 struct row {
 	const char *name;
 	int letter;
 	const char *arg;   /* NULL: a flag, of a bool */
 	const char *help;  /* NULL: --help does not show it */
-	size_t at;	   /* AT(), of a text unless one of these is given: */
-	unsigned long max; /* of an unsigned long */
+	size_t at;	   /* offset by AT(); of a text unless one of these is given: */
+	unsigned long max; /* the highest value of an unsigned long */
 	void (*read)(struct argp_state *state, const char *text, void *at);
 };
 #define AT(member) offsetof(struct config, member)
 #define ROWS_MAX   32
 
 struct options {
-	const struct row *rows; /* one without a name ends them */
+	const struct row *rows; /* the last one has no name */
 	void *config;
 };
 
@@ -117,7 +117,7 @@ static inline error_t parse_option(int key, char *text, struct argp_state *state
 	return ARGP_ERR_UNKNOWN;
 }
 
-/* Ends the program with status 2 if they are wrong. */
+/* Reads the options; ends the program with status 2 if they are wrong. */
 static inline void read_options(const struct row *rows, void *config, int argc, char **argv)
 {
 	struct argp_option list[ROWS_MAX + 1] = {{0}};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Sends by the syscalls of 32-bit programs (int 0x80), whose numbers and arguments are others.
- * Prints as one JSON object what it counted itself; ends with 77 where that cannot be done.
+ * Sends by the syscalls of 32-bit programs (int 0x80), which have other numbers and arguments.
+ * Prints its own counts as one JSON object; exits with 77 if the kernel lacks these syscalls.
  *
  *   compat --port P [--sends N] [--zerocopy] [--refused N]
  */
@@ -25,11 +25,11 @@
 struct config {
 	unsigned long port;
 	unsigned long sends;
-	unsigned long refused; /* then so many more, which find no room in locked memory */
+	unsigned long refused; /* further sends, which find no room in locked memory */
 	bool zerocopy;
 };
 
-/* As a 32-bit program has them. */
+/* The struct iovec of a 32-bit program. */
 struct iovec32 {
 	uint32_t base, length;
 };
@@ -38,7 +38,7 @@ struct msghdr32 {
 	uint32_t name, name_length, parts, count, control, control_length, flags;
 };
 
-/* Within reach of 32 bits. */
+/* Memory below 4 GiB, which 32-bit pointers reach. */
 struct memory {
 	struct msghdr32 message;
 	struct iovec32 part;
@@ -86,7 +86,7 @@ static long transmit(int fd, unsigned long turn, int flags)
 	return call32(NR32_SENDMSG, fd, address32(&memory->message), flags, 0);
 }
 
-/* No more than a page may be locked, and no capability lifts that. */
+/* Limits locked memory to a page, and drops the capability that would lift the limit. */
 static void lock_out(void)
 {
 	struct rlimit page = {4096, 4096};
@@ -128,8 +128,8 @@ static int observed(const struct config *c)
 static const struct row rows[] = {
 	{"port", 'p', "PORT", "to connect to", AT(port), .max = 65535},
 	{"sends", 'n', "N", "how many (20)", AT(sends), .max = 1000000},
-	{"zerocopy", 'z', NULL, "ask for zero-copy", .at = AT(zerocopy)},
-	{"refused", 'r', "N", "so many more, which the kernel refuses", AT(refused),
+	{"zerocopy", 'z', NULL, "request zero-copy", .at = AT(zerocopy)},
+	{"refused", 'r', "N", "further sends, which the kernel refuses", AT(refused),
 	 .max = 1000000},
 	{.name = NULL},
 };

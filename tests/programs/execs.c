@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A thread that is not its process's first execs, and so takes that one's id:
+ * A thread that is not its process's first calls exec, and gets the first one's id:
  *
- *   execs --port P [--sends N]     sends once by such a thread, which execs; says which
- *	id it had and which it has, as one JSON object; at a line on its standard input
- *	sends N times more (10) and ends
+ *   execs --port P [--sends N]     sends once by such a thread, which execs. Prints its old
+ * 	and its new id as one JSON object. After a line on its standard input, it sends N
+ * 	times more (10) and ends.
  */
 #include "common.h"
 
@@ -15,8 +15,8 @@
 
 struct config {
 	unsigned long port, sends;
-	unsigned long fd;  /* of the connection, and */
-	unsigned long was; /* the id that the thread had, after it did exec */
+	unsigned long fd;  /* the connection's; and */
+	unsigned long was; /* the thread's id before the exec */
 };
 
 static struct config config = {.sends = 10};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Programs that let every packet pass, for which the kernel copies it all the same. */
+/* Programs that pass every packet, after making the kernel copy it. */
 #include "vmlinux.h"
 
 #include <bpf/bpf_helpers.h>
@@ -17,7 +17,7 @@ int pass(void *ctx)
 	return XDP_PASS;
 }
 
-/* All of its data in one piece. */
+/* Pulls all data of the packet into one piece. */
 SEC("tc")
 int pull(struct __sk_buff *skb)
 {

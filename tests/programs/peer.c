@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A sender that knows nothing of the project: what it counted itself, as one JSON
- * object a line, is what a test compares with.
+ * A sender that is independent of the project: tests compare with its own counts, one JSON object
+ * per line.
  *
- *   peer --port P [OPTION...]     connects, sends, waits for the completions, says
- *	what it counted
- *   peer --steps ...              says that it is ready, then does what the lines of
- *	its standard input say, "send N", "read" (what stands in the error queues),
- *	"drain" (wait for all completions), "settle" (wait until the kernel holds
- *	nothing of what was sent, without reading the error queue) or "quit", and
- *	says after each what it counted so far
+ *   peer --port P [OPTION...]     connects, sends, waits for the completions, prints
+ * 	its counts
+ *   peer --steps ...              prints that it is ready. Then it executes the lines of
+ * 	its standard input: "send N", "read" (the error queues), "drain" (wait for all
+ * 	completions), "settle" (wait until the kernel holds no data that were sent,
+ * 	without reading the error queue) or "quit". It prints its counts after each.
  *
- * All sends come from one buffer that is never written again, so that none has to
- * wait for a completion but for want of memory (--inflight).
+ * All sends come from one buffer that is never written again, so that none waits for a completion
+ * unless memory is short (--inflight).
  */
 #include "common.h"
 
@@ -30,8 +29,8 @@
 
 #define BATCH_MAX 64
 #define PARTS_MAX 64
-#define GAP	  8192	/* of pages, between parts that are not to be neighbours */
-#define SETTLE_MS 20000 /* more means that something is wrong */
+#define GAP	  8192	/* of pages, between parts that must not be adjacent */
+#define SETTLE_MS 20000 /* longer: something is wrong */
 
 enum way { BY_SEND, BY_SENDMSG, BY_SENDMMSG, BY_WRITE, BY_WRITEV, WAYS };
 static const char *const way_names[] = {"send", "sendmsg", "sendmmsg", "write", "writev"};
@@ -46,10 +45,10 @@ struct config {
 };
 
 struct counts {
-	unsigned long sends, bytes; /* that the kernel accepted */
+	unsigned long sends, bytes; /* accepted by the kernel */
 	unsigned long failed;
 	int last_errno;
-	unsigned long completions, copied; /* as told by the error queues */
+	unsigned long completions, copied; /* from the error queues */
 	unsigned long notifications, timestamps;
 };
 
@@ -62,7 +61,7 @@ static struct counts counts;
 static struct connection *connections;
 static char *buffer;
 
-/* From now on the kernel encrypts what is sent. */
+/* Makes the kernel encrypt what is sent from now on. */
 static void encrypt(int fd)
 {
 	struct tls12_crypto_info_aes_gcm_128 keys = {
@@ -82,7 +81,7 @@ static int bpf(enum bpf_cmd command, union bpf_attr *attr)
 	return (int)result;
 }
 
-/* From now on a BPF program decides of each message whether it is sent; it says yes. */
+/* Attaches a BPF program that decides about each message from now on; it passes all. */
 static void put_into_sockmap(int fd)
 {
 	const struct bpf_insn pass[] = {
@@ -149,7 +148,7 @@ static void count_one(struct connection *n, ssize_t bytes)
 	counts.bytes += (unsigned long)bytes;
 }
 
-/* With data in the packet that opens the connection. */
+/* Sends data in the packet that opens the connection. */
 static void send_first(const struct config *c, struct connection *n,
 		       const struct sockaddr_storage *to, socklen_t length)
 {
@@ -195,7 +194,7 @@ static void read_extended(struct connection *n, const struct sock_extended_err *
 		counts.copied += sends;
 }
 
-/* Takes one message of the error queue; false if there is none. */
+/* Reads one message of the error queue; returns false if there is none. */
 static bool read_error_queue(struct connection *n)
 {
 	char control[512], data[256];
@@ -218,7 +217,7 @@ static bool read_error_queue(struct connection *n)
 	return true;
 }
 
-/* Until no more than so many of its sends lack a completion. */
+/* Waits until at most `left` of its sends lack a completion. */
 static void drain(struct connection *n, unsigned long left)
 {
 	struct pollfd wait = {.fd = n->fd};
@@ -245,7 +244,7 @@ static void read_all(const struct config *c)
 			;
 }
 
-/* Does the kernel still hold data of the connection, unacknowledged or in a driver? */
+/* Returns whether the kernel still holds data of the connection: unacknowledged or in a driver. */
 static bool is_held(int fd)
 {
 	unsigned int memory[SK_MEMINFO_VARS];
@@ -274,7 +273,7 @@ static void settle_all(const struct config *c)
 	}
 }
 
-/* Several messages by one syscall, each a send of its own. */
+/* Sends several messages by one syscall, each a send of its own. */
 static void send_batch(struct connection *n, const struct msghdr *msg, unsigned long batch,
 		       int flags)
 {
@@ -291,13 +290,13 @@ static void send_batch(struct connection *n, const struct msghdr *msg, unsigned 
 		count_one(n, messages[i].msg_len);
 }
 
-/* From where one part begins to where the next does. */
+/* Returns the distance from the beginning of one part to that of the next. */
 static unsigned long stride(const struct config *c)
 {
 	return c->size / c->parts + (c->parts > 2 ? GAP : 0);
 }
 
-/* Several parts, so that a way with vectors has one; the last has what remains. */
+/* Divides a message into parts, for sends by vector; the last has the rest. */
 static void divide(const struct config *c, struct iovec *iov)
 {
 	unsigned long i;
@@ -309,7 +308,7 @@ static void divide(const struct config *c, struct iovec *iov)
 	iov[i - 1].iov_len += c->size % c->parts;
 }
 
-/* One syscall. Returns how many sends it made of those wanted. */
+/* Makes one syscall. Returns how many of the wanted sends it made. */
 static unsigned long send_some(const struct config *c, struct connection *n, unsigned long wanted)
 {
 	int flags = MSG_NOSIGNAL | (c->plain ? 0 : MSG_ZEROCOPY) | (c->now ? MSG_DONTWAIT : 0);
@@ -337,7 +336,7 @@ static unsigned long send_some(const struct config *c, struct connection *n, uns
 	}
 }
 
-/* Each connection in turn. */
+/* Sends on each connection in turn. */
 static void send_all(const struct config *c, unsigned long sends)
 {
 	unsigned long done = 0, room = c->way == BY_SENDMMSG ? c->batch : 1, i = 0;
@@ -351,7 +350,7 @@ static void send_all(const struct config *c, unsigned long sends)
 	}
 }
 
-static void say(void)
+static void print_counts(void)
 {
 	printf("{\"sends\": %lu, \"bytes\": %lu, \"failed\": %lu, \"errno\": %d, "
 	       "\"completions\": %lu, \"copied\": %lu, \"notifications\": %lu, "
@@ -366,7 +365,7 @@ static void follow_steps(const struct config *c)
 	unsigned long n;
 	char line[128];
 
-	say();
+	print_counts();
 	while (fgets(line, sizeof(line), stdin) && strcmp(line, "quit\n")) {
 		if (sscanf(line, "send %lu", &n) == 1)
 			send_all(c, n);
@@ -376,7 +375,7 @@ static void follow_steps(const struct config *c)
 			drain_all(c);
 		else if (!strcmp(line, "settle\n"))
 			settle_all(c);
-		say();
+		print_counts();
 	}
 }
 
@@ -392,7 +391,7 @@ static int transmit(const struct config *c)
 	else
 		send_all(c, c->sends);
 	drain_all(c);
-	say();
+	print_counts();
 	return 0;
 }
 
@@ -426,7 +425,7 @@ static const struct row rows[] = {
 	{"size", 's', "BYTES", "of each (16384)", AT(size), .max = 1 << 30},
 	{"by", 'b', "NAME", "send, sendmsg (default), sendmmsg, write or writev", AT(way),
 	 .read = read_way},
-	{"batch", 'm', "N", "sends a sendmmsg (8)", AT(batch), .max = BATCH_MAX},
+	{"batch", 'm', "N", "sends per sendmmsg (8)", AT(batch), .max = BATCH_MAX},
 	{"parts", 'v', "N", "of a send by sendmsg or writev (2); more are pages apart", AT(parts),
 	 .max = PARTS_MAX},
 	{"inflight", 'i', "N", "sends of a connection without a completion (16)", AT(inflight),
@@ -437,16 +436,17 @@ static const struct row rows[] = {
 	{"plain", 'P', NULL, "without MSG_ZEROCOPY", .at = AT(plain)},
 	{"without-option", 'w', NULL, "with MSG_ZEROCOPY, without SO_ZEROCOPY",
 	 .at = AT(without_option)},
-	{"timestamps", 't', "HOW", "have the kernel tell when: data or tsonly", AT(timestamps),
+	{"timestamps", 't', "HOW", "request timestamps: data or tsonly", AT(timestamps),
 	 .read = read_timestamps},
 	{"device", 'd', "NAME", "bind to it", .at = AT(device)},
-	{"tls", 'l', NULL, "have the kernel encrypt (kTLS)", .at = AT(tls)},
-	{"sockmap", 'k', NULL, "ask a BPF program of each message (sk_msg)", .at = AT(sockmap)},
+	{"tls", 'l', NULL, "let the kernel encrypt (kTLS)", .at = AT(tls)},
+	{"sockmap", 'k', NULL, "let a BPF program decide about each message (sk_msg)",
+	 .at = AT(sockmap)},
 	{"md5", '5', "ADDRESS", "sign what goes to it and comes from it (TCP-MD5)", .at = AT(md5)},
 	{"fast-open", 'f', NULL, "connect by the first send (MSG_FASTOPEN)", .at = AT(fast_open)},
 	{"defer", 'D', NULL, "connect when there are data (TCP_FASTOPEN_CONNECT)", .at = AT(defer)},
 	{"now", 'N', NULL, "wait for no room in the socket (MSG_DONTWAIT)", .at = AT(now)},
-	{"steps", 'S', NULL, "do what standard input says", .at = AT(steps)},
+	{"steps", 'S', NULL, "execute the lines of standard input", .at = AT(steps)},
 	{.name = NULL},
 };
 

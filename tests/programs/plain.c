@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The loop that a reader of the kernel's page on MSG_ZEROCOPY writes: send a buffer
- * again and again, and after each send take what stands in the error queue. To a
- * receiver of its own, over loopback or another address; says as JSON how fast data came in.
+ * The loop that a reader of the kernel's page on MSG_ZEROCOPY writes: sends a buffer again and
+ * again, and reads the error queue after each send. The receiver is its own, over loopback or
+ * another address. Prints the rate of received data as JSON.
  *
- * Several buffers take turns, whether they are complete or not: nothing is written to
- * them. One alone stays in the cache.
+ * Several buffers take turns, complete or not, because they are never written to. A single one
+ * stays in the cache.
  *
  *   plain --size BYTES --threads N --seconds T --warmup T
  *         [--buffers N] [--fields N] [--congestion NAME] [--pin]
@@ -34,17 +34,17 @@
 
 struct config {
 	unsigned long size, threads, buffers;
-	unsigned long fields;	/* that a buffer is made of, each with memory of its own */
-	const char *address;	/* of the receiver, */
+	unsigned long fields;	/* of a buffer, each with memory of its own */
+	const char *address;	/* the receiver's, */
 	const char *netns;	/* and its network namespace; NULL: ours */
-	const char *congestion; /* NULL: as the system is set to */
-	bool pin;		/* the sender to CPU 0, the receiver to CPU 1 */
+	const char *congestion; /* NULL: the system's default */
+	bool pin;		/* sender to CPU 0, receiver to CPU 1 */
 	double seconds, warmup;
 };
 
-/* What both processes see. */
+/* Memory of both processes. */
 struct shared {
-	_Alignas(128) atomic_ulong received[THREADS_MAX][16]; /* a line of the cache each */
+	_Alignas(128) atomic_ulong received[THREADS_MAX][16]; /* one cache line per thread */
 };
 
 static struct config config = {.size = 64 << 10,
@@ -58,7 +58,7 @@ static struct shared *shared;
 static atomic_bool stopped;
 static unsigned short port;
 
-static bool take_completions(int fd)
+static bool read_completions(int fd)
 {
 	char control[128];
 	struct msghdr msg = {.msg_control = control, .msg_controllen = sizeof(control)};
@@ -82,17 +82,17 @@ static void send_until_stopped(int fd, struct iovec (*buffers)[FIELDS_MAX])
 	while (!atomic_load_explicit(&stopped, memory_order_relaxed)) {
 		message.msg_iov = buffers[turn];
 		if (sendmsg(fd, &message, MSG_ZEROCOPY | MSG_NOSIGNAL) >= 0) {
-			take_completions(fd);
+			read_completions(fd);
 			turn = turn + 1 < config.buffers ? turn + 1 : 0;
 		} else if (errno != ENOBUFS) {
 			die("send");
-		} else if (!take_completions(fd) && poll(&wait, 1, 100) < 0) {
+		} else if (!read_completions(fd) && poll(&wait, 1, 100) < 0) {
 			die("poll");
 		}
 	}
 }
 
-/* The last field has what does not divide evenly. */
+/* Returns the buffers; the last field is longer if they do not divide evenly. */
 static struct iovec (*make_buffers(void))[FIELDS_MAX]
 {
 	struct iovec(*buffers)[FIELDS_MAX] = calloc(config.buffers, sizeof(*buffers));
@@ -178,7 +178,7 @@ static void receive_all(int listener)
 		pthread_join(threads[i], NULL);
 }
 
-/* The socket stays where it is made. */
+/* Enters the namespace, in which sockets are made and stay. */
 static void enter(const char *netns)
 {
 	char path[256];
@@ -280,11 +280,11 @@ static void read_seconds(struct argp_state *state, const char *text, void *at)
 
 static const struct row rows[] = {
 	{"size", 's', "BYTES", "of a send (65536)", AT(size), .max = 1 << 30},
-	{"threads", 't', "N", "a connection each (1)", AT(threads), .max = THREADS_MAX},
+	{"threads", 't', "N", "one connection each (1)", AT(threads), .max = THREADS_MAX},
 	{"seconds", 'd', "T", "measured (1)", AT(seconds), .read = read_seconds},
 	{"warmup", 'w', "T", "before (1)", AT(warmup), .read = read_seconds},
-	{"buffers", 'b', "N", "that take turns, of a thread (1)", AT(buffers), .max = 4096},
-	{"fields", 'f', "N", "pieces of memory a send is of (1)", AT(fields), .max = FIELDS_MAX},
+	{"buffers", 'b', "N", "buffers of a thread, used in turn (1)", AT(buffers), .max = 4096},
+	{"fields", 'f', "N", "pieces of memory per send (1)", AT(fields), .max = FIELDS_MAX},
 	{"address", 'a', "ADDRESS", "of the receiver (127.0.0.1)", .at = AT(address)},
 	{"netns", 'n', "NAME", "and its network namespace (ours)", .at = AT(netns)},
 	{"congestion", 'c', "NAME", "TCP congestion control (the system's)", .at = AT(congestion)},

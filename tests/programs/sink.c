@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A receiver that knows nothing of the project:
+ * A receiver that is independent of the project:
  *
- *   sink [--address A] [--port P]     says its port, then discards what comes until
- *	its standard input ends, and says what came; each as one JSON object a line
+ *   sink [--address A] [--port P]     prints its port, discards data until its standard
+ * 	input ends, and prints their size; each as one JSON object per line
  */
 #include "common.h"
 
@@ -17,7 +17,7 @@ struct config {
 
 static unsigned long accepted, received;
 
-static void take(int epoll, int listener)
+static void accept_connection(int epoll, int listener)
 {
 	struct epoll_event event = {.events = EPOLLIN};
 	int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK);
@@ -71,11 +71,11 @@ static int receive(const struct config *c)
 	event.data.fd = STDIN_FILENO;
 	if (epoll_ctl(epoll, EPOLL_CTL_ADD, STDIN_FILENO, &event))
 		die("standard input has to be a pipe");
-	/* What has arrived is taken before the end is looked at. */
+	/* Reads everything that has arrived before it checks for the end. */
 	while ((n = epoll_wait(epoll, found, 64, end ? 0 : -1)) > (end ? 1 : 0) || n < 0) {
 		for (i = 0; i < n; i++) {
 			if (found[i].data.fd == listener)
-				take(epoll, listener);
+				accept_connection(epoll, listener);
 			else if (found[i].data.fd == STDIN_FILENO)
 				end = end || read(STDIN_FILENO, rest, sizeof(rest)) <= 0;
 			else

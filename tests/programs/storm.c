@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Sends in disorder, so that windows open and close in the middle of anything: threads
- * share sockets, send with and without MSG_ZEROCOPY, wait or do not, read their error
- * queues or do not, close and connect anew, in order or by a reset; processes are forked in
- * between, send on what they inherited and are killed; sockets go from one process to
- * another. It counts nothing: whoever observes it must add up. Runs until it is ended.
+ * Sends at random, so that windows open and close in the middle of any action. Threads share
+ * sockets, send with and without MSG_ZEROCOPY, wait or do not, read their error queues or do not,
+ * close and connect again, in order or by a reset. Processes are forked, send on inherited sockets
+ * and are killed. Sockets go from one process to another. It counts nothing: an observer's counts
+ * must add up. Runs until it is ended.
  *
  *   storm --port P [--seed N] [--threads N]
  */
@@ -23,7 +23,7 @@
 #define SIZE_BITS   17
 
 struct slot {
-	pthread_rwlock_t lock; /* whoever sends reads, whoever closes writes */
+	pthread_rwlock_t lock; /* senders read-lock, closers write-lock */
 	int fd;
 };
 
@@ -32,7 +32,7 @@ static struct config {
 	unsigned long port, seed, threads;
 } config = {.seed = 1, .threads = 2};
 static char *buffer;
-static int neighbour; /* the other process, for sockets to go to and come from */
+static int neighbour; /* socket to the other process, for passing sockets */
 
 static uint32_t below(uint64_t *state, uint32_t n)
 {
@@ -62,7 +62,7 @@ static int open_socket(uint64_t *random)
 	return fd;
 }
 
-/* Whatever becomes of it: the other end, or another thread, may have closed the socket. */
+/* Sends; ignores errors: the other end, or another thread, may have closed the socket. */
 static void send_once(int fd, uint64_t *random)
 {
 	size_t size = chance(random, 2) ? 0 : below(random, 1U << below(random, SIZE_BITS) | 1) + 1;
@@ -99,7 +99,7 @@ static void replace(struct slot *slot, int fd, uint64_t *random)
 	pthread_rwlock_unlock(&slot->lock);
 }
 
-/* A child that sends on what it inherited, and ends by itself or by a signal. */
+/* Forks a child that sends on inherited sockets, and ends by itself or by a signal. */
 static void fork_sender(uint64_t *random)
 {
 	unsigned int sends = below(random, 20), i;
@@ -137,7 +137,7 @@ static void pass(int fd)
 	sendmsg(neighbour, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* -1 if none has come. */
+/* Returns a socket that was passed, or -1. */
 static int passed(void)
 {
 	char data, control[CMSG_SPACE(sizeof(int))];
@@ -219,7 +219,7 @@ static void be_a_process(unsigned int which)
 
 static const struct row rows[] = {
 	{"port", 'p', "PORT", "of a receiver on 127.0.0.1", AT(port), .max = 65535},
-	{"seed", 's', "N", "of all that is left to chance (1)", AT(seed), .max = ~0UL},
+	{"seed", 's', "N", "seed of all random choices (1)", AT(seed), .max = ~0UL},
 	{"threads", 't', "N", "of each process (2)", AT(threads), .max = THREADS_MAX},
 	{.name = NULL},
 };

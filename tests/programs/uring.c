@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Sends by io_uring, on its syscalls alone: no library hides what is asked of the
- * kernel. Prints as one JSON object what it counted itself: of zero-copy sends each
- * has a completion of its own, which tells of a copy if that was asked for.
+ * Sends by io_uring with plain syscalls: no library hides the requests to the kernel. Prints its
+ * own counts as one JSON object. Each zero-copy send has a completion of its own, which reports a
+ * copy if that was requested.
  *
  *   uring --port P [OPTION...]
- *   uring --probe		ends with 0 where the kernel has the operation, else
- *	with 77 and a line that says why not
+ *   uring --probe		exits with 0 if the kernel has the operation, else with
+ * 	77 and a line with the reason
  */
 #include "common.h"
 
@@ -20,9 +20,9 @@
 
 #define SKIP	     77
 #define ENTRIES	     64
-#define IS_SEND	     1 /* user_data of what is counted */
+#define IS_SEND	     1 /* user_data of operations that are counted */
 #define WAKE_UP_SIZE 4096
-/* Newer than some headers that this is built with; the values are the kernel's. */
+/* Newer than some headers; the values are the kernel's. */
 #define SEND_ZC_REPORT_USAGE (1U << 3)
 #define USAGE_ZC_COPIED	     (1U << 31)
 
@@ -30,14 +30,14 @@ struct config {
 	const char *address, *md5;
 	unsigned long port;
 	unsigned long sends, size;
-	unsigned int operation; /* IORING_OP_ */
+	unsigned int operation; /* an IORING_OP_ */
 	bool report, poll, probe;
 	bool worker;	      /* a worker of io_uring sends */
-	bool local;	      /* over a Unix socket, to nobody who reads */
+	bool local;	      /* over a Unix socket that nobody reads */
 	bool unmapped;	      /* from memory that cannot be read */
 	bool cancelled;	      /* each linked read fails, and no linked send is made */
 	bool option;	      /* SO_ZEROCOPY, and MSG_ZEROCOPY with each send */
-	unsigned long linked; /* sends to a read that another syscall lets go on; 0: none are */
+	unsigned long linked; /* sends linked to a read that another syscall completes; 0: none */
 	const char *wake;     /* that syscall */
 };
 
@@ -64,7 +64,7 @@ static void *map(int fd, size_t size, off_t offset)
 	return p;
 }
 
-/* False where the kernel allows no ring. */
+/* Makes a ring; returns false if the kernel allows none. */
 static bool make_ring(struct ring *r, bool poll)
 {
 	struct io_uring_params p = {.flags = poll ? IORING_SETUP_SQPOLL : 0};
@@ -120,7 +120,7 @@ static bool is_zerocopy(const struct config *c)
 	return c->operation == IORING_OP_SEND_ZC || c->operation == IORING_OP_SENDMSG_ZC;
 }
 
-/* What the kernel is told to read must last until it has been read. */
+/* Must stay valid until the kernel has read it. */
 static struct iovec iov;
 static struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1};
 
@@ -171,7 +171,7 @@ static void queue_read(struct ring *r, int fd)
 	__atomic_store_n(r->sq_tail, *r->sq_tail + 1, __ATOMIC_RELEASE);
 }
 
-/* Task work runs on this syscall's way out: the read that waits, and the sends behind it. */
+/* Makes a syscall; task work runs on its way out: the waiting read, then the linked sends. */
 static void wake(const struct config *c, int fd)
 {
 	struct iovec part = {wake_up, sizeof(wake_up)};
@@ -190,7 +190,7 @@ static void wake(const struct config *c, int fd)
 		die(c->wake);
 }
 
-static void take(const struct io_uring_cqe *e)
+static void count_entry(const struct io_uring_cqe *e)
 {
 	if (e->user_data != IS_SEND) {
 		if (e->res != sizeof(wake_up) && e->res != -EBADF)
@@ -209,8 +209,8 @@ static void take(const struct io_uring_cqe *e)
 }
 
 /*
- * Until so many results and, of those that say that one follows, notifications came. A cancelled
- * send does not say so, but has a notification.
+ * Waits for this many results, and for the notifications that these announce. A cancelled send
+ * announces none, but has one.
  */
 static void reap(struct ring *r, unsigned long *results, unsigned long *owed, unsigned long left)
 {
@@ -225,7 +225,7 @@ static void reap(struct ring *r, unsigned long *results, unsigned long *owed, un
 				die("io_uring_enter");
 			continue;
 		}
-		take(&r->cqes[head & *r->cq_mask]);
+		count_entry(&r->cqes[head & *r->cq_mask]);
 		if (r->cqes[head & *r->cq_mask].flags & IORING_CQE_F_NOTIF)
 			*owed -= *owed > 0;
 		else
@@ -262,29 +262,29 @@ static int unix_socket(void)
 	return ends[0];
 }
 
-/* Of MSG_ZEROCOPY the error queue tells, whoever sent. */
+/* Reads the completions of MSG_ZEROCOPY from the error queue. */
 static void drain(int fd)
 {
 	char control[512];
 	struct msghdr msg = {.msg_control = control};
 	struct sock_extended_err *e;
-	unsigned long told = 0;
+	unsigned long completions = 0;
 
-	while (told < counts.sends) {
+	while (completions < counts.sends) {
 		msg.msg_controllen = sizeof(control);
 		if (recvmsg(fd, &msg, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) {
 			poll(&(struct pollfd){.fd = fd}, 1, -1);
 			continue;
 		}
 		e = (void *)CMSG_DATA(CMSG_FIRSTHDR(&msg));
-		told += e->ee_data - e->ee_info + 1;
+		completions += e->ee_data - e->ee_info + 1;
 		if (e->ee_code & SO_EE_CODE_ZEROCOPY_COPIED)
 			counts.copied += e->ee_data - e->ee_info + 1;
 	}
-	counts.completions = told;
+	counts.completions = completions;
 }
 
-/* One after the other: each is sent before the next is asked for, so that none is cut. */
+/* Sends one after the other: each has ended before the next is submitted, so none is cut. */
 static void send_each(struct ring *r, const struct config *c, int fd)
 {
 	unsigned long i, results = 0, owed = 0;
@@ -299,8 +299,8 @@ static void send_each(struct ring *r, const struct config *c, int fd)
 }
 
 /*
- * A read of what is not there yet, and sends linked to it; then another syscall sets all off. If
- * they are to be cancelled, the read fails at once.
+ * Submits a read without data yet, and sends linked to it; another syscall then completes the read.
+ * If the sends are to be cancelled, the read fails at once.
  */
 static void send_linked(struct ring *r, const struct config *c, int fd)
 {
@@ -377,12 +377,12 @@ static const struct row rows[] = {
 	{"size", 's', "BYTES", "of each (16384)", AT(size), .max = 1 << 30},
 	{"by", 'b', "NAME", "send, sendmsg, send-zc (default) or sendmsg-zc", AT(operation),
 	 .read = read_operation},
-	{"report", 'r', NULL, "ask whether a send was copied", .at = AT(report)},
-	{"worker", 'w', NULL, "have a worker thread send", .at = AT(worker)},
-	{"poll", 'q', NULL, "have a thread of the kernel take submissions", .at = AT(poll)},
+	{"report", 'r', NULL, "request a report of copies", .at = AT(report)},
+	{"worker", 'w', NULL, "let a worker thread send", .at = AT(worker)},
+	{"poll", 'q', NULL, "let a kernel thread read submissions", .at = AT(poll)},
 	{"flag", 'f', NULL, "with SO_ZEROCOPY and MSG_ZEROCOPY, as by sendmsg()", .at = AT(option)},
-	{"linked", 'l', "N", "link so many sends to a read that another syscall sets off",
-	 AT(linked), .max = ENTRIES - 1},
+	{"linked", 'l', "N", "link N sends to a read that another syscall completes", AT(linked),
+	 .max = ENTRIES - 1},
 	{"wake", 'k', "NAME", "that is: write (default), sendto, sendmsg or sendmmsg",
 	 .at = AT(wake)},
 	{"md5", '5', "ADDRESS", "sign what goes to it and comes from it (TCP-MD5)", .at = AT(md5)},
@@ -390,7 +390,7 @@ static const struct row rows[] = {
 	{"unmapped", 'm', NULL, "send from memory that cannot be read", .at = AT(unmapped)},
 	{"cancelled", 'c', NULL, "with --linked: each read fails, and cancels its sends",
 	 .at = AT(cancelled)},
-	{"probe", 'P', NULL, "only see whether the kernel can do it", .at = AT(probe)},
+	{"probe", 'P', NULL, "only test whether the kernel can do it", .at = AT(probe)},
 	{.name = NULL},
 };
 

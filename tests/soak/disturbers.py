@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What comes and goes while a soak lasts. Each function does it once, as its chance will have it, and
-is called again and again; what goes wrong in one is raised."""
+"""Disturbances during a soak. Each function makes one, with random properties, and is called repeatedly; it raises
+an error if something goes wrong."""
 
 import contextlib
 import json
@@ -16,22 +16,22 @@ from functools import partial
 from conftest import ANALYZE, LOADGEN, PATIENCE_S, PROGRAMS, Receiver, check, run, veth_pair
 from test_errors import descend
 from test_serve import ACCEPTED, CONTROL, CPU_TIME, DATA, MESSAGE, STATE, begin, hello, message
-from test_strangers import Liar, tell
+from test_strangers import Liar, reply_message
 from test_sweep import TINY, lines, once
 
 VARIANTS = ("twocopy", "onecopy", "zerocopy", "write", "writev", "sendfile", "splice")
-# A window of T ends by T + 10 s; starting and attaching take their time where all CPUs are taken.
+# A window of T ends by T + 10 s; starting and attaching take longer if all CPUs are busy.
 AFTER_S = 10
 START_S = 20
-SAID_MAX = 20  # lines: more would be a flood
+SAID_MAX = 20  # lines of output: more would be a flood
 EXPORTED = "sends that the exporter counted"
 FILES = {"run.json", "sweep", "ballast"}  # on the disk
-# Of programs that failed by themselves; of their tests, too.
+# Words of programs that failed by themselves, also under sanitizers.
 CRASHES = ("Sanitizer", "runtime error", "Assertion", "Traceback", "stack smashing", "corrupted")
 
 
 class Wrong(Exception):
-    """A program did what none may; the message says which and what."""
+    """A program misbehaved; the message says which and how."""
 
 
 def no_crash(name, text):
@@ -40,7 +40,7 @@ def no_crash(name, text):
 
 
 def records(path, cut=False):
-    """All that a file has, each checked; the last line may be half a one where it was cut off."""
+    """Returns all records of a file, each checked; the last line may be incomplete if it was cut off."""
     try:
         rows = path.read_bytes().splitlines(keepends=True)
     except FileNotFoundError:
@@ -56,7 +56,7 @@ def records(path, cut=False):
 
 
 def send_signal(pid, parent, number):
-    """To a child of a process, if it still is one: its id may be another's by now."""
+    """Sends a signal to a child of a process, if it still is one: its id may have been reused."""
     with contextlib.suppress(OSError):
         fd = os.pidfd_open(pid)
         try:
@@ -67,7 +67,7 @@ def send_signal(pid, parent, number):
 
 
 def end(chance, job):
-    """By a signal; which it was, or None where the job has ended before."""
+    """Ends a job by a signal. Returns the signal, or None if the job had ended before."""
     number = chance.choice((signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT,
                             signal.SIGKILL))
     if job.poll() is not None:
@@ -77,7 +77,7 @@ def end(chance, job):
 
 
 def disturb(chance, job):
-    """A signal to it or to one of the processes of its load; what itself was sent."""
+    """Sends a signal to it or to a process of its load. Returns the signal if it was sent to the job itself."""
     which = chance.choice((0, 0, 1, 2))
     load = descend(job.pid, 2)
     if not which:
@@ -89,7 +89,7 @@ def disturb(chance, job):
 
 
 def finish(soak, command, window_s, disturbance=None, after_s=0):
-    """Run it to its end, in its time; its status, the signal that it was sent, what it said."""
+    """Runs a command to its end, in time. Returns its status, the signal that it was sent, and its output."""
     name, begin = " ".join(map(str, command)), time.monotonic()
     with soak.start(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as job:
         if disturbance:
@@ -110,7 +110,7 @@ def finish(soak, command, window_s, disturbance=None, after_s=0):
 # Runs
 
 def loads(chance):
-    """Options of a run, and how long its windows are in sum."""
+    """Returns options of a run, and the total length of its windows."""
     seconds, repeat = round(chance.uniform(0.05, 1), 2), chance.randint(1, 3)
     options = ["--duration", seconds, "--warmup", 0, "--repeat", repeat]
     if chance.random() < 0.2:
@@ -127,7 +127,7 @@ def loads(chance):
 
 
 def runs(soak, chance):
-    """On the disk that fills, ended by signals or not."""
+    """Makes runs on the disk that fills, ended by signals or not."""
     options, window_s = loads(chance)
     path = soak.disk / "run.json"
     status, sent, errors = finish(
@@ -144,7 +144,7 @@ def runs(soak, chance):
 
 
 def sweeps(soak, chance):
-    """One sweep, again and again ended and resumed, until all of its runs are there once."""
+    """Makes one sweep, repeatedly ended and resumed, until each of its runs is there once."""
     folder = soak.disk / "sweep"
     status, _, errors = finish(soak, [ANALYZE, "sweep", "--out", folder, *TINY], PATIENCE_S,
                                partial(end, chance), chance.uniform(0, 8))
@@ -161,7 +161,7 @@ def sweeps(soak, chance):
 # The disk
 
 def disk(soak, chance):
-    """It fills, up to some room, and empties."""
+    """Fills the disk, except for some room, and empties it."""
     ballast = soak.disk / "ballast"
     with contextlib.suppress(OSError), open(ballast, "wb", buffering=0) as file:
         while file.write(bytes(4096)):
@@ -177,7 +177,7 @@ def disk(soak, chance):
 # Processes, sockets, namespaces
 
 def storms(soak, chance):
-    """Senders in disorder, ended in the midst of it."""
+    """Runs senders at random, ended at any time."""
     command = [PROGRAMS / "storm", "--port", soak.sink.port, "--seed", chance.randrange(1 << 30),
                "--threads", chance.randint(1, 3)]
     with soak.start(command) as job:
@@ -189,7 +189,7 @@ def storms(soak, chance):
 
 
 def churn(soak, chance):
-    """Sockets close with sends in flight: of these, each has completed or counts as lost."""
+    """Closes sockets with sends in flight: each send has completed or counts as lost."""
     sockets, threads = chance.choice((100, 1000, 5000)), chance.randint(1, 8)
     result = run(ANALYZE, "--json", "-", "--", PROGRAMS / "churn", "--unread", "--sockets", sockets,
                  "--threads", threads)
@@ -205,7 +205,7 @@ def churn(soak, chance):
 
 
 def namespaces(soak, chance):
-    """Two, a veth, a sender and a receiver; they go in the midst of it, or after."""
+    """Creates two namespaces, a veth, a sender and a receiver; removes them during the run, or after it."""
     with veth_pair() as (near, far, address), Receiver(address, ("setsid", *far)) as there:
         for _ in range(chance.randint(1, 4)):
             options = ["--sends", chance.choice((1, 1000, 10**6)), "--size",
@@ -241,7 +241,7 @@ def number(chance):
 
 
 def questions(chance, slots, secret):
-    """Messages of a session, right ones and others, and what is none."""
+    """Returns messages of a session: valid ones, others, and garbage."""
     parts = [message(secret, chance.choice((STATE, STATE, CPU_TIME, chance.randrange(1 << 32))), n + 1,
                      chance.choice((chance.randrange(slots), chance.randrange(1 << 32))),
                      number(chance)) for n in range(chance.choice((1, 9, 3000)))]
@@ -249,7 +249,7 @@ def questions(chance, slots, secret):
 
 
 def session(soak, chance):
-    """Who has one, and what comes of it."""
+    """Opens a session, and checks its replies."""
     slots = chance.choice((1, 3, 1024))
     with connect(soak, chance) as control:
         kind, secret, _ = begin(control, slot=slots, size=chance.choice((64, 1024, 1 << 24)))
@@ -266,7 +266,7 @@ def session(soak, chance):
 
 
 def crowd(soak, chance):
-    """Who says nothing, or not all of it, and stays."""
+    """Opens connections that send nothing, or an incomplete message, and stay."""
     with contextlib.ExitStack() as opened:
         for _ in range(chance.randint(1, 200)):
             s = opened.enter_context(connect(soak, chance))
@@ -281,14 +281,14 @@ def noise(soak, chance):
 
 
 def strangers(soak, chance):
-    """Whatever becomes of them: serve may put them out at any moment."""
+    """Ignores errors: serve may close these connections at any moment."""
     with contextlib.suppress(OSError, struct.error):
         chance.choice((session, session, crowd, noise, noise))(soak, chance)
     soak.count("visits of strangers")
 
 
 def senders(soak, chance):
-    """Who is in his right, beside strangers: served, or refused for now."""
+    """Runs valid senders beside strangers: they are served, or refused for now."""
     command = [LOADGEN, "--peer", soak.serve.peer, "--duration", "0.2", "--warmup", "0", "--variant",
                chance.choice(("twocopy", "zerocopy")), "--threads", chance.randint(1, 20)]
     _, sent, errors = finish(soak, command, 0.2,
@@ -299,7 +299,7 @@ def senders(soak, chance):
 
 
 def readings(soak, chance):
-    """Of the exporter, beside clients that ask for no such thing, or read no answer."""
+    """Reads the exporter, beside clients that request something else, or read no answer."""
     with contextlib.ExitStack() as opened:
         for _ in range(chance.randint(0, 40)):
             s = opened.enter_context(connect(soak, chance, soak.exporter.port))
@@ -316,14 +316,14 @@ def readings(soak, chance):
 
 
 def liars(soak, chance):
-    """A receiver that answers anything, or not at all."""
+    """Runs a receiver that answers anything, or not at all."""
     def lie(peer, kind, n, slot, value):
         reply = [chance.choice((kind, kind, chance.randrange(1 << 32))),
                  chance.choice((n, n, n, chance.randrange(1 << 32))),
                  chance.choice((slot, slot, slot, chance.randrange(1 << 32)))]
         values = (value, value, peer.received, number(chance))
-        return chance.choice(([tell(*reply, chance.choice(values), chance.choice(values))],) * 9 +
-                             ([], [tell(*reply, value)] * 2))
+        return chance.choice(([reply_message(*reply, chance.choice(values), chance.choice(values))],) * 9 +
+                             ([], [reply_message(*reply, value)] * 2))
 
     with Liar(lie) as there:
         finish(soak, [LOADGEN, "--peer", there.peer, "--duration", "0.2", "--warmup", "0"], 0.2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What a process holds, and whether that stays flat."""
+"""Reads what a process holds, and checks that it stays constant."""
 
 import collections
 import contextlib
@@ -11,24 +11,24 @@ FIGURES = {"memory": "memory, KiB", "descriptors": "descriptors", "threads": "th
            "programs": "BPF programs", "maps": "BPF maps", "links": "BPF links",
            "maps_memory": "memory of maps, KiB"}
 Held = collections.namedtuple("Held", FIGURES)
-# The first of these that the kernel tells of a descriptor says what it is.
+# The first of these that the kernel shows for a descriptor names its kind.
 KIND = re.compile(r"^(link|map|prog)_id:\s*(\d+)$", re.M)
 MEMORY = re.compile(r"^memlock:\s*(\d+)$", re.M)
 
-# How much more a program may hold at its leanest at the end of a soak than at its beginning: less
-# than a leak adds, of something at each of hundreds of runs or visits. Few looks may miss the
-# moment in which nothing is under way; an allocator does not give back all that was freed.
+# The most that the least value of a program may grow during a soak: less than a leak would add, which adds
+# something at each of hundreds of runs or visits. Few samples may miss the moments without work; an allocator does
+# not give back all that was freed.
 ALLOWED = Held(memory=2048, descriptors=3, threads=3, programs=3, maps=3, links=3, maps_memory=2048)
 
 
 def bpf_objects(pid):
-    """(kind, id) -> bytes of memory, of those that it has descriptors of."""
+    """Returns {(kind, id): bytes of memory} for the BPF objects that it has descriptors for."""
     found = {}
     for path in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
         with contextlib.suppress(FileNotFoundError):
-            told = path.read_text()
-            if kind := KIND.search(told):
-                found[kind[1], int(kind[2])] = int(MEMORY.search(told)[1]) if kind[1] == "map" else 0
+            text = path.read_text()
+            if kind := KIND.search(text):
+                found[kind[1], int(kind[2])] = int(MEMORY.search(text)[1]) if kind[1] == "map" else 0
     return found
 
 
@@ -48,14 +48,14 @@ def least(samples):
 
 
 def first_and_last(samples):
-    """The least that was held in the first half, after a fifth to warm up in, and in the last
-    quarter: what comes and goes does not show in it, and what stays does."""
+    """Returns the least that was held in the first half, after a fifth to warm up in, and in the last quarter:
+    temporary objects do not show in it, leaks do."""
     rest = samples[len(samples) // 5:]
     return least(rest[:len(rest) // 2 or 1]), least(rest[-len(rest) // 4:])
 
 
 def growth(samples, allowed=ALLOWED):
-    """What grew by more than is allowed, in words."""
+    """Returns in words what grew by more than is allowed."""
     return [f"{figure}: {was:,}, then {now:,}; {room:,} more are allowed"
             for figure, was, now, room in
             zip(FIGURES.values(), *first_and_last(samples), allowed, strict=True) if now > was + room]

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A soak: an observation of the whole machine, a series of runs, the exporter and loadgen serve go on
-while processes, sockets, network namespaces, strangers, signals and a full disk come and go. What the
-four hold has to stay flat, each record to be valid, and nothing to be left behind.
+"""A soak: an observation of the whole machine, a series of runs, the exporter and loadgen serve run while
+processes, sockets, network namespaces, strangers, signals and a full disk come and go. Their memory and
+descriptors must stay constant, each record must be valid, and nothing may be left behind.
 
-The seed is of what is done, not of when. Status 0; 1 if anything is not as it has to be; 3 if this
-system cannot; 130 after an interrupt, with the figures that there are so far.
+The seed decides the actions, not their times. Status 0; 1 if a check fails; 3 if this system cannot; 130 after an
+interrupt, with the results so far.
 """
 
 import argparse
@@ -45,22 +45,22 @@ COMMANDS = {
     SERIES: ("--variant", "twocopy,zerocopy", "--size", "4K", "--repeat", 1000, "--duration", 0.3,
              "--warmup", 0),
 }
-# It keeps the groups of processes that were killed before all their sends were complete, until there
-# is hardly room for others.
+# The exporter keeps the groups of processes that were killed before all their sends completed, until room is
+# short.
 ALLOWED = {EXPORTER: held.ALLOWED._replace(maps_memory=16384),
-           # All looks of a quarter may fall into its runs; what each leaves adds up to more.
+           # All samples of a quarter may fall into its runs; a leak adds up to more.
            SERIES: held.ALLOWED._replace(descriptors=25, programs=15, maps=25, links=15,
                                          maps_memory=20480)}
 MARK = "SENDPATH_SOAK"  # in the environment of all that a soak starts
 
 
 class Watched:
-    """A program that goes on, and what it held whenever it was looked at."""
+    """A program that runs for the whole soak, with samples of its memory and descriptors."""
 
     def __init__(self, name, process):
         self.name, self.process, self.samples = name, process, []
 
-    def look(self):
+    def sample(self):
         if self.process.poll() is not None:
             raise Wrong(f"{self.name}: ended, status {self.process.returncode}")
         self.samples.append(held.held(self.process.pid))
@@ -73,7 +73,7 @@ class Watched:
 
 
 class Soak:
-    """What the disturbers are given, and what came of it."""
+    """Parameters of the disturbers, and their results."""
 
     def __init__(self, options, folder, disk):
         self.options, self.folder, self.disk = options, folder, disk
@@ -90,12 +90,12 @@ class Soak:
         print(f"soak: {why}", file=sys.stderr, flush=True)
 
     def start(self, command, **options):
-        """In a session of its own: Ctrl-C in the terminal is for the soak alone."""
+        """Starts a session of its own: Ctrl-C in the terminal is for the soak only."""
         return Child([str(word) for word in command], stdin=subprocess.DEVNULL,
                      start_new_session=True, **options)
 
     def pause(self, seconds, until=None):
-        """For so long, unless the soak or this process ends before."""
+        """Pauses for this many seconds, unless the soak or this process ends before."""
         eventually(lambda: self.stop.is_set() or (until and until.poll() is not None), seconds)
 
     def keep_doing(self, disturber):
@@ -120,8 +120,8 @@ class Soak:
         return test_interval.lines(self.output(name).read_text())
 
 
-def go_on(soak, stack):
-    """Start the programs that are watched; each is at work then."""
+def start_watched(soak, stack):
+    """Starts the watched programs; returns when each works."""
     log = soak.output(SERVE)
     soak.serve = stack.enter_context(Serve(program=(
         "setsid", "sh", "-c", f'exec "$@" 2>"{log}"', "sh", LOADGEN, "serve")))
@@ -137,17 +137,17 @@ def go_on(soak, stack):
         if not eventually(lambda name=name: soak.lines(name) or soak.records(name).stat().st_size):
             raise Wrong(f"{name}: is not at work: {soak.output(name).read_text()}")
     for program in soak.programs:
-        program.look()
+        program.sample()
 
 
 def watch(soak):
-    """Once a second, and in a short soak more often."""
+    """Samples once a second, and in a short soak more often."""
     every = min(1, soak.options.seconds / 240)
     for _ in range(round(soak.options.seconds / every)):
         if soak.stop.wait(every) or soak.wrong:
             return
         for program in soak.programs:
-            program.look()
+            program.sample()
 
 
 def disturb(soak):
@@ -164,7 +164,7 @@ def disturb(soak):
 
 
 def serve_rests(soak):
-    """When all strangers have gone it holds what it did before they came, and serves."""
+    """When all strangers have left, it holds what it held before, and serves."""
     program = soak.programs[0]
 
     def holds():
@@ -174,7 +174,7 @@ def serve_rests(soak):
     before = program.samples[0].threads, program.samples[0].descriptors
     if not eventually(lambda: holds() == before):
         raise Wrong(f"{SERVE}: threads, descriptors {holds()} after all is over, {before} before")
-    program.look()
+    program.sample()
     result = send(soak.serve.peer, "--messages", 20)
     if result.returncode:
         raise Wrong(f"{SERVE}: serves nobody any more: {result.stderr}")
@@ -188,7 +188,7 @@ def interrupt(program):
 
 def soak_through(soak):
     with contextlib.ExitStack() as stack:
-        go_on(soak, stack)
+        start_watched(soak, stack)
         disturb(soak)
         serve_rests(soak)
         for program in soak.programs[-len(COMMANDS):]:
@@ -217,7 +217,7 @@ def judge_programs(soak):
 
 
 def bpf_of_nobody():
-    """Programs, maps and links that the kernel has and no process has a descriptor of."""
+    """Returns programs, maps and links that the kernel has and no process has a descriptor of."""
     listed = set()
     for kind in "prog", "map", "link":
         result = run("bpftool", "-j", kind, "list")
@@ -225,27 +225,27 @@ def bpf_of_nobody():
             raise Wrong(f"bpftool {kind} list: {result.stderr}")
         listed |= {(kind, entry["id"]) for entry in json.loads(result.stdout or "[]")}
     for pid in filter(str.isdigit, os.listdir("/proc")):
-        with contextlib.suppress(OSError):  # it has ended, or is not ours to look at
+        with contextlib.suppress(OSError):  # it has ended, or we may not read it
             listed -= held.bpf_objects(pid).keys()
     return listed
 
 
 def processes_of(mark):
-    """pid -> command line, of those that a soak started."""
+    """Returns {pid: command line} of processes that a soak started."""
     found = {}
     for path in pathlib.Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # it has ended, or is not ours to look at
+        with contextlib.suppress(OSError):  # it has ended, or we may not read it
             if mark in (path / "environ").read_bytes().split(b"\0"):
                 found[int(path.name)] = (path / "cmdline").read_bytes().replace(b"\0", b" ").decode()
     return found
 
 
 def judge_rest(soak, bpf_before):
-    """After a grace period of the kernel nothing is left of what was started."""
+    """Judges that nothing remains after a grace period of the kernel."""
     mark = f"{MARK}={os.environ[MARK]}".encode()
     if not eventually(lambda: not processes_of(mark)):
         soak.fail(f"left behind: processes {processes_of(mark)}")
-    stay = bpf_of_nobody() - bpf_before  # at every look: others load and end theirs meanwhile
+    stay = bpf_of_nobody() - bpf_before  # at every sample: others load and end theirs meanwhile
 
     def gone():
         stay.intersection_update(bpf_of_nobody())
@@ -257,7 +257,7 @@ def judge_rest(soak, bpf_before):
         soak.fail(f"left behind: {files}")
 
 
-def tell(soak):
+def print_results(soak):
     print(table(["held", "at first", "at last", "at most"],
                 [row for program in soak.programs if program.samples for row in program.rows()]),
           end="\n\n")
@@ -291,7 +291,7 @@ def small_disk(folder):
 
 
 def carry_out(options, folder):
-    """The status of it."""
+    """Runs a soak; returns its exit status."""
     bpf_before = bpf_of_nobody()
     with small_disk(folder / "disk") as disk:
         soak, interrupted = Soak(options, folder, disk), False
@@ -305,7 +305,7 @@ def carry_out(options, folder):
         if not interrupted:
             judge_programs(soak)
         judge_rest(soak, bpf_before)
-        tell(soak)
+        print_results(soak)
         return 130 if interrupted else int(bool(soak.wrong))
 
 
@@ -313,10 +313,10 @@ def main():
     options = parse_options()
     if os.geteuid() or not CAN_MEASURE:
         print("soak: needs root" if os.geteuid() else
-              "soak: sends cannot be timed here: analyze doctor says why", file=sys.stderr)
+              "soak: sends cannot be timed here: analyze doctor shows why", file=sys.stderr)
         return 3
     os.environ[MARK] = str(os.getpid())  # not in our own, as the kernel shows it
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # SIGQUIT is sent on purpose
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the soak sends SIGQUIT on purpose
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     print(f"seed {options.seed}, {options.seconds} s, Linux {os.uname().release}, "
           f"{os.cpu_count()} CPUs\n", flush=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A leak is found, and what comes and goes is none."""
+"""Tests that a leak is found, and that temporary objects are none."""
 
 import os
 
@@ -32,7 +32,7 @@ def test_a_descriptor_now_and_then_is_found():
     assert growth(samples("descriptors", lambda n: 50 + n // 5))
 
 
-def test_of_this_process():
+def test_what_this_process_holds():
     before = held(os.getpid())
     ends = os.pipe()
     after = held(os.getpid())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* By which names the exporter is asked. */
+/* Tests by which names clients may address the exporter. */
 #include "tests/unit/unit.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The analyzer's small pure parts: names. */
+/* Tests small pure parts of the analyzer: names. */
 #include "tests/unit/unit.h"
 
 #include <errno.h>

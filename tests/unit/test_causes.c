@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Which cause a stack tells of, with the real table in the addresses of an invented kernel. */
+/* Tests which cause a stack shows: the real table, with addresses of an invented kernel. */
 #include "tests/unit/unit.h"
 
 #include <string.h>
@@ -52,14 +52,14 @@ static size_t code(const struct features *context, const char *function,
 static struct call_site call_sites[CALL_SITES_MAX];
 static __u32 call_site_count;
 
-static __u32 cause_at(__u64 at, __u64 caller, __u64 second, __u64 third, __u32 asked)
+static __u32 cause_at(__u64 at, __u64 caller, __u64 second, __u64 third, __u32 kinds)
 {
 	struct frame frame = {at, {caller, second, third}};
 
-	return classify__frame(call_sites, call_site_count, &frame, asked);
+	return classify__frame(call_sites, call_site_count, &frame, kinds);
 }
 
-/* Names innermost first, after what the kernel puts above them. */
+/* Returns a stack's cause; names: innermost first, below the kernel's own top frames. */
 static enum cause cause(enum copier copier, unsigned int kinds, const char *const *names)
 {
 	__u64 stack[STACK_FRAMES] = {0x10, 0x20};
@@ -95,7 +95,7 @@ static void test_causes_of_replaced_pages(void **state)
 			 CAUSE_TUN);
 }
 
-static void test_the_device_tells_loopback_from_other_local_delivery(void **state)
+static void test_the_device_distinguishes_loopback_from_other_local_delivery(void **state)
 {
 	const char *const *stack =
 		STACK("skb_copy_ubufs", "__netif_receive_skb_core", "process_backlog");
@@ -104,7 +104,7 @@ static void test_the_device_tells_loopback_from_other_local_delivery(void **stat
 	assert_int_equal(cause(COPIER_UBUFS, 0, stack), CAUSE_LOCAL_DELIVERY);
 }
 
-/* As kernels do that know where a packet goes before they copy it. */
+/* Some kernels know where a packet goes before they copy it. */
 static void test_a_tap_may_get_it_before_it_is_delivered(void **state)
 {
 	const char *const *stack =
@@ -114,7 +114,7 @@ static void test_a_tap_may_get_it_before_it_is_delivered(void **state)
 	assert_int_equal(cause(COPIER_UBUFS, 0, stack), CAUSE_LOCAL_DELIVERY | CAUSE_BY_TAP);
 }
 
-/* They run before anything else that gets a packet. */
+/* These programs run before any other receiver of a packet. */
 static void test_causes_by_programs(void **state)
 {
 	assert_int_equal(
@@ -149,7 +149,7 @@ static void test_causes_of_pulled_data(void **state)
 		CAUSE_DRIVER);
 }
 
-/* The innermost place is the reason; what it is part of is not. */
+/* The innermost place is the reason, not the place that contains it. */
 static void test_the_innermost_place_wins(void **state)
 {
 	assert_int_equal(cause(COPIER_UBUFS, LOOPBACK,
@@ -162,7 +162,7 @@ static void test_the_innermost_place_wins(void **state)
 			 CAUSE_LOOPBACK);
 }
 
-static void test_the_device_tells_why_segments_share_no_pages(void **state)
+static void test_the_device_shows_why_segments_share_no_pages(void **state)
 {
 	const char *const *stack = STACK("skb_segment", "validate_xmit_skb");
 
@@ -192,7 +192,7 @@ static void test_what_fits_no_row_is_not_guessed(void **state)
 			 CAUSE_UNCLASSIFIED);
 }
 
-/* As with kernel.kptr_restrict=2: no address is known. */
+/* Hides all addresses, as kernel.kptr_restrict=2 does. */
 static size_t no_code(const struct features *context, const char *function,
 		      struct address_range ranges[2])
 {
@@ -215,7 +215,7 @@ static void test_every_call_site_has_room(void **state)
 
 	while (cause_sites[rows].function)
 		rows++;
-	/* Each may be in two parts. */
+	/* each may be in two parts */
 	assert_true(2 * rows <= CALL_SITES_MAX);
 }
 
@@ -231,12 +231,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_causes_of_replaced_pages),
-		cmocka_unit_test(test_the_device_tells_loopback_from_other_local_delivery),
+		cmocka_unit_test(test_the_device_distinguishes_loopback_from_other_local_delivery),
 		cmocka_unit_test(test_a_tap_may_get_it_before_it_is_delivered),
 		cmocka_unit_test(test_causes_by_programs),
 		cmocka_unit_test(test_causes_of_pulled_data),
 		cmocka_unit_test(test_the_innermost_place_wins),
-		cmocka_unit_test(test_the_device_tells_why_segments_share_no_pages),
+		cmocka_unit_test(test_the_device_shows_why_segments_share_no_pages),
 		cmocka_unit_test(test_a_place_is_of_its_copier_only),
 		cmocka_unit_test(test_an_outer_place_must_be_near),
 		cmocka_unit_test(test_what_fits_no_row_is_not_guessed),

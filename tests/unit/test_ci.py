@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The script of CI: which suites it starts, and what it says of those that failed or were left out."""
+"""Tests the script of CI: which suites it starts, and how it reports failed and omitted ones."""
 
 import os
 import pathlib

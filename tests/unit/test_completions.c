@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What the tracepoints' programs count of completions, whatever the order in which CPUs
- * and a reader pass them: the programs themselves, compiled for this machine, over a
- * simulated error queue.
+ * Tests what the tracepoints' programs count of completions, in any order in which CPUs and a
+ * reader pass them: the programs themselves, compiled for this machine, over a simulated error
+ * queue.
  */
 #include "tests/unit/unit.h"
 
@@ -11,17 +11,17 @@
 
 #include "tables.h"
 
-/* Few, so that slots are soon used again, and that sockets have as many sends. */
+/* Few, so that slots are soon reused, and that sockets have as many sends. */
 #define SLOTS 256
 #undef UNREAD_SENDS
 #define UNREAD_SENDS 20
 #include "native/kernel.h"
 #include "native/seeds.h"
 
-#define SEEN  2 /* a tally; 0 is TALLY_NONE, 1 TALLY_FULL */
+#define SEEN  2 /* cause counters; see CAUSE_COUNTER_NONE */
 #define OTHER 3
 
-enum copies { ALL_COPIED, NONE_COPIED, SOME_COPIED, SOME_IN_SILENCE, TWO_CAUSES };
+enum copies { ALL_COPIED, NONE_COPIED, SOME_COPIED, SOME_UNFLAGGED, TWO_CAUSES };
 
 struct truth {
 	__u64 sends, flagged, unflagged, seen, other, unexplained;
@@ -34,7 +34,7 @@ static void add_run(struct plan_of_sends *plan, __u32 first, __u64 *random, enum
 
 	ubuf->first = first;
 	ubuf->sends = 1 + kernel__random(random, 3);
-	ubuf->flagged = copied && (copies != SOME_IN_SILENCE || kernel__random(random, 2));
+	ubuf->flagged = copied && (copies != SOME_UNFLAGGED || kernel__random(random, 2));
 	ubuf->cause_counters = copied ? 1 << SEEN : 0;
 	if (copied && copies == TWO_CAUSES)
 		ubuf->cause_counters = 1 << (kernel__random(random, 2) ? SEEN : OTHER);
@@ -123,7 +123,7 @@ static void assert_causes(const struct truth *truth)
 	assert_int_equal(maps__count(&more_slots), 0);
 }
 
-/* However the CPUs and the reader take turns, in the end all is exact. */
+/* Tries all seeds: in whatever order CPUs and reader take turns, the final counts are exact. */
 static void try_all(struct plan_of_sends *plan)
 {
 	enum copies copies;
@@ -164,7 +164,7 @@ static void test_runs_that_overtake(void **state)
 		try_all(&plan);
 }
 
-/* As a kernel does that preempts the programs. */
+/* Simulates a kernel that preempts the programs. */
 static void test_reports_that_are_left_out(void **state)
 {
 	struct plan_of_sends plan = {.cpus = 2, .has_reader = true, .skipped = 30};
@@ -172,7 +172,7 @@ static void test_reports_that_are_left_out(void **state)
 	try_all(&plan);
 }
 
-/* CPUs that go on while others are in the middle of a program. */
+/* Lets CPUs continue while others are in the middle of a program. */
 static void test_programs_at_once(void **state)
 {
 	struct plan_of_sends plan = {.has_reader = true, .stalled = 20};
@@ -182,12 +182,12 @@ static void test_programs_at_once(void **state)
 }
 
 #define SOCKETS_IN_TURN 3
-/* A seed by which a socket's only send was lost: no program saw it complete, nor the socket end. */
+/* By this seed, a send was lost: no program saw its completion, or its socket's end. */
 #define FAILED_ONCE 20930
 
 /*
- * The kernel skips any program, at random, and sockets follow each other at one address. Each send
- * completes, is lost, or waits; what waits is known to.
+ * The kernel skips programs at random, and sockets follow each other at one address. Each send
+ * completes, is lost, or is known to wait.
  */
 static void test_skipped_programs(void **state)
 {
@@ -250,7 +250,7 @@ static void test_sockets_in_turn(void **state)
 	assert_in_range(all_unread, 1, UINT64_MAX);
 }
 
-/* Of what was counted before, all is told; of the rest, nothing. */
+/* Sends that were counted before the window closes are reported; later ones are not. */
 static void test_a_window_that_closes(void **state)
 {
 	struct plan_of_sends plan = {.cpus = 2, .has_reader = true};
@@ -270,7 +270,7 @@ static void test_a_window_that_closes(void **state)
 		}
 }
 
-/* What was sent before it counts for nothing, though notifications tell of both. */
+/* Earlier sends do not count, even if a notification covers them as well. */
 static void test_a_window_that_opens(void **state)
 {
 	struct plan_of_sends plan = {.cpus = 2, .has_reader = true};
@@ -279,9 +279,8 @@ static void test_a_window_that_opens(void **state)
 		try_all(&plan);
 }
 
-/* Another CPU or a reader may be faster than a socket's first report: what came before it is
- * missed. */
-static void test_earlier_sends_are_counted_apart(void **state)
+/* Another CPU or a reader may be faster than a socket's first report: earlier sends are missed. */
+static void test_earlier_sends_are_counted_separately(void **state)
 {
 	struct plan_of_sends plan = {.cpus = 1, .before = 4};
 	struct as_read read;
@@ -295,7 +294,7 @@ static void test_earlier_sends_are_counted_apart(void **state)
 	}
 }
 
-/* Nobody is notified any more. */
+/* A closed socket gets no further notifications. */
 static void test_a_closed_socket(void **state)
 {
 	struct plan_of_sends plan = {.closed = true};
@@ -304,7 +303,7 @@ static void test_a_closed_socket(void **state)
 		try_all(&plan);
 }
 
-/* As on Linux 7: the flag of each run is known before its notification joins another. */
+/* Linux 7: the flag of each run is known before its notification coalesces. */
 static void test_references(void **state)
 {
 	struct plan_of_sends plan = {.references = true, .has_reader = true, .skipped = 30};
@@ -316,7 +315,7 @@ static void test_references(void **state)
 	try_all(&plan);
 }
 
-/* The only report tells of all of them. */
+/* The only report covers all of them. */
 static void test_many_references_at_once(void **state)
 {
 	struct plan_of_sends plan = {.references = true, .cpus = 1, .skipped = 95, .more = 50};
@@ -324,7 +323,7 @@ static void test_many_references_at_once(void **state)
 	try_all(&plan);
 }
 
-/* A cause for which a note has no room counts as lost. */
+/* A cause without room for a note counts as lost. */
 static void test_no_room_for_a_cause(void **state)
 {
 	struct send_key send = {.sock = 64, .generation = 1, .id = 5};
@@ -334,13 +333,13 @@ static void test_no_room_for_a_cause(void **state)
 	assert_true(slot__begin(&send, 1, 100));
 	for (cause = 1; cause <= CAUSE_BITS; cause++)
 		note__add_bits(&send, cause);
-	note__add_bits(&send, CAUSE_BITS); /* it is there */
+	note__add_bits(&send, CAUSE_BITS); /* the note exists */
 	assert_int_equal(totals_of_all()->lost_cause_bits, 0);
 	note__add_bits(&send, CAUSE_BITS + 1);
 	assert_int_equal(totals_of_all()->lost_cause_bits, 1);
 }
 
-/* Sends whose slot another send in flight has are found all the same, until there is no room. */
+/* Sends whose slot is in use by another send are still found, until there is no room. */
 static void test_no_room_for_a_send(void **state)
 {
 	struct send_key send = {.sock = 64, .generation = 1};
@@ -362,7 +361,7 @@ static void test_without_a_reader(void **state)
 	try_all(&plan);
 }
 
-/* What came in here of data that left was a mirror's copy. */
+/* If data left the machine, a copy that arrived here was a mirror's. */
 static void test_what_left_was_not_delivered_here(void **state)
 {
 	struct cause_info in = {.key = {.cause = CAUSE_LOCAL_DELIVERY, .ifindex = 3}};
@@ -391,7 +390,7 @@ int main(void)
 		cmocka_unit_test(test_skipped_programs),
 		cmocka_unit_test(test_sockets_in_turn),
 		cmocka_unit_test(test_a_window_that_opens),
-		cmocka_unit_test(test_earlier_sends_are_counted_apart),
+		cmocka_unit_test(test_earlier_sends_are_counted_separately),
 		cmocka_unit_test(test_a_window_that_closes),
 		cmocka_unit_test(test_a_closed_socket),
 		cmocka_unit_test(test_references),

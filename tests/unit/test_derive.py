@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Records that are derived from raw lines: of runs of each kind, by each mechanism.
+"""Tests records derived from raw lines: of runs of each kind, by each mechanism.
 
-What is expected of the kept lines was made of the same runs by another implementation.
+Another implementation made the expected records from the same runs.
 """
 
 import bisect
@@ -36,7 +36,7 @@ def named(name):
 
 
 def equal(text):
-    """As a reader of the record sees it."""
+    """Returns the record as a reader sees it."""
     return json.loads(json.dumps(text))
 
 
@@ -58,7 +58,7 @@ def test_a_failure():
     assert record["started"].endswith("Z") and record["load"] == raw["load"]
 
 
-@pytest.mark.parametrize("others, sender, receiver, pressure, busy, said", [
+@pytest.mark.parametrize("others, sender, receiver, pressure, busy, disturbed", [
     (0.00, 0.00, 0.00, 0.0, 2, None), (0.25, 0.00, 0.00, 0.0, 2, "other programs took 25 % of the CPUs' time"),
     (0.10, 0.10, 0.40, 0.0, 2, "the receiver waited for a CPU in 40 % of the time in which it could run"),
     (0.10, 0.30, 0.00, 0.0, 2, "the sender waited for a CPU in 30 % of the time in which it could run"),
@@ -67,7 +67,7 @@ def test_a_failure():
     (0.10, 0.75, 0.60, 0.0, 4, "the sender waited for a CPU in 75 % of the time in which it could run"),
     (0.10, 0.10, 0.10, 0.9, 2, None), (0.10, None, None, 0.9, 2, "something waited for a CPU in 90 % of the time"),
     (None, 0.90, 0.90, 0.9, 2, None)])  # too short a window
-def test_what_disturbs_a_run(others, sender, receiver, pressure, busy, said):
+def test_what_disturbs_a_run(others, sender, receiver, pressure, busy, disturbed):
     raw = named("copying_load")
     own = raw["app"]["user_s"] + raw["app"]["system_s"] + sum(raw["app"]["receiver"].values())
     raw["load"]["threads"], raw["host"]["nproc"] = busy // 2, 2
@@ -77,7 +77,7 @@ def test_what_disturbs_a_run(others, sender, receiver, pressure, busy, said):
         "stat": None if others is None else f"cpu {busy_ticks} 0 0 {10**6 - busy_ticks} 0 0 0 0",
         **{side: None if waited is None else [round(1e9 * (1 - waited)), round(1e9 * waited)]
            for side, waited in (("sender", sender), ("receiver", receiver))}})
-    assert record_of(raw)["noise"]["disturbed"] == said
+    assert record_of(raw)["noise"]["disturbed"] == disturbed
 
 
 @given(st.lists(st.integers(0, (1 << 42) - 1), min_size=1, max_size=60),
@@ -116,7 +116,7 @@ def test_errors_have_the_names_that_programs_use():
 
 
 def misses(*states):
-    """Both ends' counters, and a machine whose perf knows nothing of its memory controllers."""
+    """Returns the memory estimate from both ends' counters; perf has no memory controllers here."""
     raw = named("copying_load")
     raw["counters"] = [{"event": "LLC-load-misses", "pmu": "cpu", "scope": scope, "value": value,
                         "unit": "", "enabled_ns": 1, "running_ns": 1, "status": status, "reason": ""}
@@ -169,7 +169,7 @@ ANYTHING = st.recursive(st.none() | st.booleans() | st.integers() | st.floats(al
 
 
 @given(st.sampled_from(KEPT), st.data())
-def test_any_damage_makes_a_record_or_says_what_is_wrong(path, data):
+def test_any_damage_makes_a_record_or_an_error_message(path, data):
     raw, _ = kept(path)
     place = data.draw(st.sampled_from(list(leaves(raw))))
     *parents, last = place[:data.draw(st.integers(1, len(place)))]
@@ -203,7 +203,7 @@ def test_records_that_cannot_be_written_name_their_file(tmp_path):
 
 
 def profile_of(frames, slot=6):
-    """The only stack of a profile of a zero-copy sendmsg, or of none; frames: innermost first."""
+    """Returns the only stack of a profile of a zero-copy sendmsg, or of none; frames: innermost first."""
     raw = copy.deepcopy(named("profile"))
     raw["profile"].update(functions=frames, stacks=[
         {"slot": slot, "role": 1, "samples": 3, "frames": list(range(len(frames)))}])

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Metrics as text: names of strangers, counters that never fall, buckets, what a client prefers. */
+/* Tests metrics as text: unsafe names, counters that never fall, buckets, the format. */
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>
@@ -103,11 +103,11 @@ static void test_more_series_than_are_remembered(void **state)
 		snprintf(name, sizeof(name), "%d", i);
 		exposition__number(&e, LABELS(name), (uint64_t)i);
 	}
-	free(exposition__end(&e)); /* the text is of no interest */
+	free(exposition__end(&e)); /* the text is not needed */
 	count(METRIC_COUNTER, "many", 3, "many_total{x=\"y\"} 3\n");
 }
 
-/* The count of the bucket with this bound. */
+/* Returns the count of the bucket with this bound. */
 static unsigned long long bucket(const char *all, const char *le)
 {
 	char name[64];

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Findings: which codes facts have, and that every text has these and no others."""
+"""Tests findings: the codes that facts lead to; every text must have these and no others."""
 
 import json
 import pathlib
@@ -31,7 +31,7 @@ def test_findings_are_as_kept():
 
 
 @pytest.mark.parametrize("name", FACTS)
-def test_zero_copy_works_only_where_nothing_speaks_against_it(name):
+def test_zero_copy_works_only_without_findings_against_it(name):
     f = FACTS[name]
     refused = sum(sends for _, _, sends in f.refused)
     sent = (f.completions or 0) > 0 and f.requests > f.ignored + refused
@@ -39,8 +39,8 @@ def test_zero_copy_works_only_where_nothing_speaks_against_it(name):
               (f.unexplained or 0) > 0 or f.completions < 100 or f.lost > f.requests / 100 or
               f.outstanding > f.requests / 10)
     assert ("works" in codes(name)) == (not doubts)
-    for said in findings_of.told(name), findings_of.told(name, brief=True):
-        assert any("works" in why for why, _ in said) == (not doubts)
+    for found in findings_of.paragraphs(name), findings_of.paragraphs(name, brief=True):
+        assert any("works" in why for why, _ in found) == (not doubts)
 
 
 @pytest.mark.parametrize("name, expected", [
@@ -62,11 +62,11 @@ def test_codes(name, expected):
 
 
 def test_the_order_of_two_causes_does_not_matter():
-    one, other = (findings_of.told(f"two causes, the final one {place}") for place in ("first", "last"))
+    one, other = (findings_of.paragraphs(f"two causes, the final one {place}") for place in ("first", "last"))
     assert one == other
 
 
-def test_what_comes_by_io_uring_is_not_told_to_leave_out_a_flag():
+def test_sends_by_io_uring_are_not_advised_to_leave_out_a_flag():
     (finding,) = rules.of_facts([FACTS["by io_uring, copied"]])
     assert "IORING_OP_SEND" in finding.remedy and "MSG_ZEROCOPY" not in finding.remedy
 
@@ -97,7 +97,7 @@ def test_a_device_has_its_namespace_where_another_has_its_name():
 
 
 def test_each_code_has_facts_that_lead_to_it():
-    """But causes and refusals, which are rows of one rule each, and what is not of one interface."""
+    """Except causes and refusals, which share a rule each, and findings that belong to no interface."""
     found = {code for name in FACTS for code in codes(name)}
     assert {code for code in BY_CODE if not re.match("copied_|refused_", code)} == {
         code for code in found if not re.match("copied_|refused_", code)} | {"other_protocol", "flag_never_passed"}
@@ -109,26 +109,26 @@ def test_a_flag_that_is_never_passed():
     (finding,) = rules.of_facts([], others)
     assert (finding.code, finding.count, finding.total) == ("flag_never_passed", 40, 40)
     assert "none of 40 sends passes MSG_ZEROCOPY" in sentences.sentence([finding])
-    # A program that passes it to some of its sends knows of it.
+    # A program that passes the flag to some of its sends has it.
     assert "flag_never_passed" not in [one.code for one in rules.of_facts([FACTS["all copied"]], others)]
     assert not rules.of_facts([], others_of(tcp=400.0))
 
 
 def others_of(tcp=0.0, zerocopy=0.0, **sent):
-    """A send for each ten bytes."""
+    """Returns facts with one send per ten bytes."""
     size = {**dict.fromkeys(facts.PROTOCOLS, 0.0), **sent}
     return facts.Others({name: count / 10 for name, count in size.items()}, size, zerocopy, tcp / 10, tcp)
 
 
-@pytest.mark.parametrize("others, said", [
+@pytest.mark.parametrize("others, sentence", [
     (others_of(tcp=1e6, unix=400.0), None),
     (others_of(tcp=486.0, udp=5e7), "99.99 % of its bytes go by UDP; only TCP is analysed"),
     (others_of(tcp=1e6, udp=1e6, unix=2e6),
      "25 % of its bytes go by UDP and 50 % of its bytes go by Unix sockets; only TCP is analysed"),
     (others_of(tcp=1e9, udp=1e3, zerocopy=2.0), "0.01 % of its bytes go by UDP and 2 sends by UDP or another protocol "
      "requested zero-copy; only TCP is analysed")])
-def test_other_protocols_are_told_by_their_bytes(others, said):
-    assert [sentences.sentence([finding]) for finding in rules.of_facts([], others)] == ([said] if said else [])
+def test_other_protocols_are_compared_by_their_bytes(others, sentence):
+    assert [sentences.sentence([finding]) for finding in rules.of_facts([], others)] == ([sentence] if sentence else [])
 
 
 SENDS = st.one_of(st.integers(0, 5), st.integers(0, 1 << 40)).map(float)
@@ -141,7 +141,7 @@ MAYBE = st.one_of(st.none(), SENDS)
 
 @st.composite
 def any_facts(draw):
-    """What adds up, as the counts of a record do; and what does not."""
+    """Draws facts that add up, as a record's counts do, and facts that do not."""
     known = {name: draw(SENDS) for name in ("ignored", "lost", "lost_else", "lost_copies", "unseen_flags")}
     known.update({name: draw(MAYBE) for name in ("completions", "outstanding", "unflagged", "unexplained", "reported",
                                                  "copied", "queue_reported", "queue_unread", "skipped_looks")})
@@ -166,10 +166,10 @@ def test_texts_have_what_findings_have(all_facts, others):
         assert finding.code != "refused_send_buffer_full"
         assert not finding.device or "DEV" not in (finding.remedy or "").replace("DEV | grep tnl", "")
     one_a_paragraph = [finding for finding in found if not sentences.is_copied(finding)]
-    said = sentences.paragraphs(found)
+    paragraphs = sentences.paragraphs(found)
     copied = {finding.interface for finding in found if sentences.is_copied(finding)}
-    assert len(said) == len(one_a_paragraph) + len(copied)
-    for why, _ in said:
+    assert len(paragraphs) == len(one_a_paragraph) + len(copied)
+    for why, _ in paragraphs:
         assert words.sentence(why).isprintable()
         assert all(float(share) <= 100 for share in re.findall(r"([0-9.]+) %", why))
     for finding in found:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The C sources are laid out as `make format` lays them out; no file is left over from a merge."""
+"""Tests that the C sources are laid out as `make format` does it, and that no merge left a file or a marker."""
 
 import pathlib
 import re
@@ -26,7 +26,7 @@ def test_c_sources_are_formatted():
     assert done.returncode == 0, done.stderr
 
 
-def test_no_merge_is_left_over():
+def test_no_merge_left_a_file_or_a_marker():
     git = ["git", "-c", f"safe.directory={ROOT}", "-C", ROOT]
     try:
         tracked = subprocess.run([*git, "ls-files"], stdout=subprocess.PIPE, text=True, check=True).stdout

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The front without an engine: plans, folders, progress, output."""
+"""Tests the front without an engine: plans, folders, progress, output."""
 
 import errno
 import json
@@ -25,7 +25,7 @@ from analysis.front.plan import is_mine, order, without_twins  # noqa: E402
 from analysis.front.progress import duration_text  # noqa: E402
 
 
-# Another implementation's order.
+# The order comes from another implementation.
 @pytest.mark.parametrize("seed,block,expected", [
     (7, 1, [1, 9, 8, 10, 7, 6, 4, 11, 3, 5, 0, 2]), (7, 2, [8, 2, 6, 0, 1, 3, 4, 11, 10, 5, 9, 7]), (4294967291, 3, [4, 6, 5, 9, 10, 8, 2, 1, 3, 0, 7, 11])])
 def test_the_order_of_a_seed_stays(seed, block, expected):
@@ -37,7 +37,7 @@ def test_a_block_has_every_configuration_once(count, seed, block):
     assert sorted(order(count, seed, block)) == list(range(count))
 
 
-def test_every_configuration_comes_first_alike():
+def test_every_configuration_comes_first_equally_often():
     first = [order(9, 7, block)[0] for block in range(1, 9001)]
     for number in range(9):  # 1000, and six standard deviations of 29.8
         assert 821 <= first.count(number) <= 1179
@@ -122,27 +122,27 @@ def test_any_plan_is_compared(older):
         assert found is None or found.isprintable()
 
 
-def open_folder(path, said, **more):
-    folder = Folder(str(path), said.append)
+def open_folder(path, notes, **more):
+    folder = Folder(str(path), notes.append)
     return folder, folder.open(plan(**more), "order_seed" in more, 1, 1)
 
 
 def test_a_folder_keeps_its_plan_and_its_seed(tmp_path):
-    said = []
-    folder, seed = open_folder(tmp_path / "out", said)
+    notes = []
+    folder, seed = open_folder(tmp_path / "out", notes)
     folder.add(RECORD)
     assert seed == 7
     with pytest.raises(Fault, match="another sweep writes to it now"):
-        open_folder(tmp_path / "out", said, repeat=6)
+        open_folder(tmp_path / "out", notes, repeat=6)
     assert json.loads((tmp_path / "out/plan.json").read_text())["repeat"] == 5
     os.close(folder.runs)
-    folder, seed = open_folder(tmp_path / "out", said, order_seed=7)
-    assert (seed, list(folder.records()), said) == (7, [RECORD], [])
+    folder, seed = open_folder(tmp_path / "out", notes, order_seed=7)
+    assert (seed, list(folder.records()), notes) == (7, [RECORD], [])
     with pytest.raises(Fault, match="its --repeat is 5, not 4: more is taken") as refused:
-        open_folder(tmp_path / "out", said, repeat=4)
+        open_folder(tmp_path / "out", notes, repeat=4)
     assert refused.value.status == 2
     os.close(folder.runs)
-    open_folder(tmp_path / "out", said, repeat=6)
+    open_folder(tmp_path / "out", notes, repeat=6)
     assert json.loads((tmp_path / "out/plan.json").read_text())["repeat"] == 6
     assert sorted(os.listdir(tmp_path / "out")) == ["plan.json", "runs.jsonl"]
 
@@ -157,13 +157,13 @@ def test_a_refused_shard_is_advised_its_own_command(tmp_path, typed, shards, adv
 
 
 def test_half_a_record_is_put_aside(tmp_path):
-    said = []
-    folder, _ = open_folder(tmp_path, said)
+    notes = []
+    folder, _ = open_folder(tmp_path, notes)
     folder.add(RECORD)
     with open(tmp_path / "runs.jsonl", "ab") as file:
         file.write(b"no record\n" + line(RECORD)[:20])
     assert list(folder.records()) == [RECORD]
-    assert len(said) == 2 and "line 2: no record" in said[0] and "half a record: put aside" in said[1]
+    assert len(notes) == 2 and "line 2: no record" in notes[0] and "half a record: put aside" in notes[1]
     assert (tmp_path / "runs.jsonl.half").read_bytes() == line(RECORD)[:20]
     assert (tmp_path / "runs.jsonl").read_bytes().endswith(b"no record\n")
 
@@ -219,7 +219,7 @@ def test_a_file_gets_other_content(tmp_path, mode):
     assert path.read_bytes() == b"new\n" and os.listdir(tmp_path) == ["out"]
 
 
-def test_an_output_that_cannot_be(tmp_path):
+def test_an_impossible_output_is_refused(tmp_path):
     (tmp_path / "link").symlink_to("elsewhere")
     os.mkfifo(tmp_path / "fifo")
     for name, words in (("link", "it is a symbolic link"), ("fifo", "nobody reads from it"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What the front imports: its own files and the standard library."""
+"""Tests what the front imports: its own files and the standard library."""
 
 import json
 import pathlib
@@ -8,7 +8,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ANALYSIS = ROOT / "analysis"
-# Prints the files of all modules, and where Python's own are.
+# Prints the files of all modules, and the folders of Python's own.
 IMPORT = """
 import sys, sysconfig
 sys.path.insert(0, {root!r})
@@ -20,14 +20,14 @@ print(json.dumps([[getattr(module, "__file__", None) for module in list(sys.modu
 
 
 def imported():
-    """Paths in analysis/, and those that are neither there nor Python's own."""
-    said = subprocess.run([sys.executable, "-I", "-B", "-S", "-c", IMPORT.format(root=str(ROOT))],
+    """Returns the modules in analysis/, and those that are neither there nor Python's own."""
+    output = subprocess.run([sys.executable, "-I", "-B", "-S", "-c", IMPORT.format(root=str(ROOT))],
                           stdout=subprocess.PIPE, check=True, timeout=60).stdout
-    files, folders = json.loads(said)
+    files, folders = json.loads(output)
     files = [pathlib.Path(file).resolve() for file in files if file]
     own = [file.relative_to(ANALYSIS) for file in files if ANALYSIS in file.parents]
-    known = [ANALYSIS, *(pathlib.Path(folder).resolve() for folder in folders)]
-    return own, [file for file in files if not set(known) & set(file.parents)
+    folders = [ANALYSIS, *(pathlib.Path(folder).resolve() for folder in folders)]
+    return own, [file for file in files if not set(folders) & set(file.parents)
                  or {"site-packages", "dist-packages"} & set(file.parts)]
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Groups of sends: what is asked for, and their sums. */
+/* Tests groups of sends: the names of --by, and their sums. */
 #include "tests/unit/unit.h"
 
 #include "user/trace/groups.h"
@@ -16,7 +16,7 @@ static void test_lists(void **state)
 	assert_int_equal(by, BY_PORT);
 }
 
-static void test_what_is_no_list(void **state)
+static void test_bad_lists_are_refused(void **state)
 {
 	static const char *const bad[] = {"",	     ",",	    "process,", "Process",
 					  "address", "port device", "portt"};
@@ -52,7 +52,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lists),
-		cmocka_unit_test(test_what_is_no_list),
+		cmocka_unit_test(test_bad_lists_are_refused),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_sums),
 	};

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The resolver: which mechanism a hook gets on which kernel. */
+/* Tests the resolver: which mechanism a hook gets on which kernel. */
 #include "tests/unit/unit.h"
 
 #include <string.h>
 
 #include "user/kernel/plan.h"
 
-/* A kernel as a list of what it has. */
+/* A kernel, as a list of its features. */
 struct features {
 	const char *functions[32]; /* in its code and its BTF */
 	struct {
@@ -67,7 +67,7 @@ static struct kernel_facts facts_of(const struct features *k)
 	};
 }
 
-static struct plan plan; /* the last that was made */
+static struct plan plan; /* the result of the last resolve() */
 
 static bool resolve(const struct features *kernel, enum mechanism forced, unsigned int what)
 {
@@ -128,7 +128,7 @@ static const struct features locked = {
 	.kprobe_refused = "kprobes refused by the test",
 };
 
-/* Another function in the place of one; "": it is gone. */
+/* Replaces a function by another; "": removes it. */
 static void replace_function(struct features *k, const char *name, const char *other)
 {
 	size_t i;
@@ -186,7 +186,7 @@ static void test_forced_fentry_keeps_hooks_that_only_tracepoints_have(void **sta
 	assert_int_equal(plan.entries[HOOK_RECEIVER_COPY].option->mechanism, MECHANISM_TRACEPOINT);
 }
 
-/* As on 7.x, which inlines the function: completions come from the tracepoints. */
+/* Linux 7 inlines the function: completions come from the tracepoints. */
 static void test_forced_fentry_lets_other_hooks_fall_back(void **state)
 {
 	struct features inlined = full;
@@ -205,7 +205,7 @@ static void test_forced_fentry_fails_where_it_is_refused(void **state)
 	assert_int_equal(plan__mechanism(&plan), MECHANISM_NONE);
 }
 
-static void test_locked_kernel_falls_back_and_says_what_it_misses(void **state)
+static void test_locked_kernel_falls_back_and_names_what_it_misses(void **state)
 {
 	assert_true(resolve(&locked, MECHANISM_NONE, PLAN_ZEROCOPY_LOAD));
 	assert_string_equal(plan.entries[HOOK_SEND].option->span, "syscall");
@@ -228,8 +228,8 @@ static void test_hidden_addresses_cost_the_exact_flag(void **state)
 	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol, "__msg_zerocopy_callback");
 }
 
-/* Linux 7 has no function that is called once a completion, and preempts programs. */
-static void test_references_tell_where_the_last_one_is_not_to_be_had(void **state)
+/* Linux 7 calls no function once per completion, and preempts programs. */
+static void test_references_report_completions_without_a_function_for_the_last(void **state)
 {
 	struct features kernel = full;
 
@@ -300,8 +300,8 @@ static void test_copying_loads_do_without_zerocopy_hooks(void **state)
 	assert_int_equal(plan.entries[HOOK_RECEIVER_COPY].status, HOOK_PLANNED);
 }
 
-/* What only other programs do, and what the tracepoints of sends see anyway. */
-static void test_sends_over_tcp_are_looked_for_where_they_may_be(void **state)
+/* Calls that only other programs make, and calls that the tracepoints of sends see anyway. */
+static void test_sends_over_tcp_are_hooked_where_they_may_be(void **state)
 {
 	assert_true(resolve(&full, MECHANISM_FENTRY, PLAN_OBSERVATION));
 	assert_int_equal(plan.entries[HOOK_SEND_OVER].status, HOOK_PLANNED);
@@ -311,7 +311,7 @@ static void test_sends_over_tcp_are_looked_for_where_they_may_be(void **state)
 	assert_int_equal(plan.entries[HOOK_SEND_OVER].status, HOOK_DISABLED);
 }
 
-static void test_kprobes_stand_in_for_refused_tracing_programs(void **state)
+static void test_kprobes_replace_refused_tracing_programs(void **state)
 {
 	struct features kernel = full;
 
@@ -329,7 +329,7 @@ static void test_kprobes_stand_in_for_refused_tracing_programs(void **state)
 	assert_non_null(strstr(plan.entries[HOOK_SKB_COPY].reason, "interrupts"));
 }
 
-/* There a program is skipped while another thread is preempted inside it. */
+/* There, a program is skipped while another thread is preempted inside it. */
 static void test_a_preemptible_kernel_gets_kprobes_where_threads_run(void **state)
 {
 	struct features kernel = full;
@@ -361,7 +361,7 @@ static void test_forced_kprobe_never_uses_fentry(void **state)
 			assert_int_not_equal(plan.entries[id].option->mechanism, MECHANISM_FENTRY);
 }
 
-static void test_stages_are_hooked_when_asked_for(void **state)
+static void test_stages_are_hooked_on_request(void **state)
 {
 	enum hook_id id;
 
@@ -369,18 +369,18 @@ static void test_stages_are_hooked_when_asked_for(void **state)
 	for (id = 0; id < HOOK_COUNT; id++)
 		if (hook__get(id)->stages_only)
 			assert_non_null(strstr(plan.entries[id].reason, "--stages"));
-	/* A load that never asks for zero-copy pins nothing. */
+	/* A load that never requests zero-copy pins nothing. */
 	assert_true(resolve(&full, MECHANISM_NONE, PLAN_COPYING_LOAD | PLAN_STAGES));
 	assert_int_equal(plan.entries[HOOK_STAGE_PIN].status, HOOK_DISABLED);
 	assert_int_equal(plan.entries[HOOK_STAGE_COPY].status, HOOK_PLANNED);
-	/* By tracepoints there is what interrupts a send, or takes its CPU away. */
+	/* Tracepoints show interrupts of a send, and switches away from it. */
 	assert_true(resolve(&full, MECHANISM_TRACEPOINT, PLAN_COPYING_LOAD | PLAN_STAGES));
 	assert_int_equal(plan.entries[HOOK_STAGE_COPY].status, HOOK_UNAVAILABLE);
 	assert_int_equal(plan.entries[HOOK_SOFTIRQ].status, HOOK_PLANNED);
 	assert_int_equal(plan.entries[HOOK_SWITCH].status, HOOK_PLANNED);
 }
 
-static void test_packets_are_told_by_the_port_of_a_load(void **state)
+static void test_packets_are_identified_by_the_port_of_a_load(void **state)
 {
 	assert_true(resolve(&full, MECHANISM_NONE, PLAN_COPYING_LOAD | PLAN_PACKETS));
 	assert_int_equal(plan.entries[HOOK_PACKET].status, HOOK_PLANNED);
@@ -413,7 +413,7 @@ static void test_a_function_is_found_by_its_older_name(void **state)
 	assert_string_equal(plan.entries[HOOK_COMPLETION].reason, "");
 }
 
-/* What the send hook's own program does is had where that is attached, and only there. */
+/* The send hook's program also keeps ids; these exist where it is attached, and only there. */
 static void test_ids_come_with_the_sends(void **state)
 {
 	struct features kernel = full;
@@ -433,7 +433,7 @@ static void test_ids_come_with_the_sends(void **state)
 	assert_int_equal(plan.entries[HOOK_SEND_ID].status, HOOK_UNAVAILABLE);
 }
 
-static void test_reading_is_timed_by_functions_alone(void **state)
+static void test_reading_is_timed_by_functions_only(void **state)
 {
 	assert_true(resolve(&full, MECHANISM_TRACEPOINT, PLAN_ZEROCOPY_LOAD));
 	assert_int_equal(plan.entries[HOOK_ERROR_READ].status, HOOK_UNAVAILABLE);
@@ -444,8 +444,8 @@ static void test_reading_is_timed_by_functions_alone(void **state)
 	assert_false(plan.entries[HOOK_ERROR_QUEUE].option->by_queue);
 }
 
-/* Some callers use the variant: those calls would go by unseen, which the plan says. */
-static void test_a_variant_beside_the_function_is_said(void **state)
+/* Some callers use the variant: those calls would be missed, and the plan warns of it. */
+static void test_a_variant_beside_the_function_is_reported(void **state)
 {
 	struct features kernel = full;
 
@@ -456,7 +456,7 @@ static void test_a_variant_beside_the_function_is_said(void **state)
 			    "calls that the compiler sent to tcp_sendmsg.constprop.0 are not seen");
 }
 
-/* Its arguments are no longer where they were: no mechanism can use it. */
+/* Its arguments are elsewhere: no mechanism can use it. */
 static void test_a_variant_instead_of_the_function_is_refused_by_name(void **state)
 {
 	struct features kernel = full;
@@ -480,7 +480,7 @@ static void test_a_renamed_function_with_its_own_arguments_is_found(void **state
 	assert_string_equal(plan.entries[HOOK_SKB_DUPLICATE].symbol, "skb_copy.llvm.1234567");
 }
 
-static void test_one_way_alone(void **state)
+static void test_a_single_way(void **state)
 {
 	struct kernel_facts facts = facts_of(&full);
 	enum hook_id id;
@@ -501,7 +501,7 @@ static void test_mechanisms_have_names(void **state)
 	assert_int_equal(mechanism_parse(""), MECHANISM_NONE);
 }
 
-/* The table itself: every way has programs and an end to each list. */
+/* The table itself: every way has programs, and every list has an end. */
 static void test_table_is_sound(void **state)
 {
 	const struct hook_option *option;
@@ -536,27 +536,28 @@ int main(void)
 		cmocka_unit_test(test_forced_fentry_keeps_hooks_that_only_tracepoints_have),
 		cmocka_unit_test(test_forced_fentry_lets_other_hooks_fall_back),
 		cmocka_unit_test(test_forced_fentry_fails_where_it_is_refused),
-		cmocka_unit_test(test_locked_kernel_falls_back_and_says_what_it_misses),
+		cmocka_unit_test(test_locked_kernel_falls_back_and_names_what_it_misses),
 		cmocka_unit_test(test_hidden_addresses_cost_the_exact_flag),
-		cmocka_unit_test(test_references_tell_where_the_last_one_is_not_to_be_had),
+		cmocka_unit_test(
+			test_references_report_completions_without_a_function_for_the_last),
 		cmocka_unit_test(test_nothing_there_gives_every_reason),
 		cmocka_unit_test(test_a_second_way_in),
 		cmocka_unit_test(test_completions_of_io_uring_need_its_zero_copy),
 		cmocka_unit_test(test_copying_loads_do_without_zerocopy_hooks),
-		cmocka_unit_test(test_sends_over_tcp_are_looked_for_where_they_may_be),
-		cmocka_unit_test(test_kprobes_stand_in_for_refused_tracing_programs),
+		cmocka_unit_test(test_sends_over_tcp_are_hooked_where_they_may_be),
+		cmocka_unit_test(test_kprobes_replace_refused_tracing_programs),
 		cmocka_unit_test(test_a_preemptible_kernel_gets_kprobes_where_threads_run),
 		cmocka_unit_test(test_forced_kprobe_never_uses_fentry),
-		cmocka_unit_test(test_stages_are_hooked_when_asked_for),
-		cmocka_unit_test(test_packets_are_told_by_the_port_of_a_load),
+		cmocka_unit_test(test_stages_are_hooked_on_request),
+		cmocka_unit_test(test_packets_are_identified_by_the_port_of_a_load),
 		cmocka_unit_test(test_none_turns_every_hook_off),
 		cmocka_unit_test(test_a_function_is_found_by_its_older_name),
 		cmocka_unit_test(test_ids_come_with_the_sends),
-		cmocka_unit_test(test_reading_is_timed_by_functions_alone),
-		cmocka_unit_test(test_a_variant_beside_the_function_is_said),
+		cmocka_unit_test(test_reading_is_timed_by_functions_only),
+		cmocka_unit_test(test_a_variant_beside_the_function_is_reported),
 		cmocka_unit_test(test_a_variant_instead_of_the_function_is_refused_by_name),
 		cmocka_unit_test(test_a_renamed_function_with_its_own_arguments_is_found),
-		cmocka_unit_test(test_one_way_alone),
+		cmocka_unit_test(test_a_single_way),
 		cmocka_unit_test(test_mechanisms_have_names),
 		cmocka_unit_test(test_table_is_sound),
 	};

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Lines of --interval: the difference of two readings, and how it is written."""
+"""Tests the lines of --interval: the difference of two readings, and its text."""
 
 import collections
 import pathlib
@@ -129,7 +129,7 @@ def test_lines_that_are_left_out_are_in_the_next():
     paper.reads = True
     lines.add(raw({0: call(12)}, at=3.0))
     paper.reads = False
-    lines.add(raw({0: call(20)}, at=4.0, last=True))  # waits for who reads
+    lines.add(raw({0: call(20)}, at=4.0, last=True))  # waits for its reader
     lines.end()
     header, label, *rows, end = paper.text.split("\n")[:-1]
     assert (header, label, end) == (interval.HEADER, "twocopy #1:", "")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The kernel's symbol table, read from files that look like it. */
+/* Tests reading the kernel's symbol table, from files that look like it. */
 #include "tests/unit/unit.h"
 
 #include <errno.h>
@@ -64,7 +64,7 @@ static void test_a_line_without_an_address_names_nothing(void **state)
 	assert_false(s[0].found);
 }
 
-/* A module's symbols do not come sorted. */
+/* A module's symbols are not sorted. */
 static void test_a_function_of_a_module_ends_where_the_nearest_begins(void **state)
 {
 	struct kernel_symbol s[] = {{.name = "second"}};
@@ -81,7 +81,7 @@ static void test_a_function_of_a_module_ends_where_the_nearest_begins(void **sta
 	assert_int_equal(s[0].code.to, 0xffffffffc0000030);
 }
 
-static void test_a_variable_is_found_where_one_is_asked_for(void **state)
+static void test_a_variable_is_found_where_one_is_requested(void **state)
 {
 	struct kernel_symbol s[] = {{.name = "other"}, {.name = "taps", .data = true}};
 
@@ -159,7 +159,7 @@ static void test_a_missing_table_is_an_error(void **state)
 	assert_int_equal(errno, ENOENT);
 }
 
-/* The functions of causes. This kernel has some of them, and some as variants. */
+/* Names the functions of causes. This kernel has some of them, and some as variants. */
 static size_t name_symbols(struct kernel_symbol *symbols)
 {
 	const struct cause_site *site;
@@ -180,7 +180,7 @@ static void assert_same_range(const struct address_range *a, const struct addres
 	assert_int_equal(a->to, b->to);
 }
 
-/* On this kernel. */
+/* Runs on this kernel. */
 static void test_a_look_up_finds_what_the_table_has(void **state)
 {
 	static struct kernel_symbol looked_up[SYMBOLS_MAX], read[SYMBOLS_MAX];
@@ -214,7 +214,7 @@ int main(void)
 		cmocka_unit_test(test_a_line_without_an_address_names_nothing),
 		cmocka_unit_test(test_a_function_ends_where_the_next_begins),
 		cmocka_unit_test(test_a_function_of_a_module_ends_where_the_nearest_begins),
-		cmocka_unit_test(test_a_variable_is_found_where_one_is_asked_for),
+		cmocka_unit_test(test_a_variable_is_found_where_one_is_requested),
 		cmocka_unit_test(test_an_address_lies_in_the_nearest_function),
 		cmocka_unit_test(test_variants_are_found_and_cold_parts_are_not),
 		cmocka_unit_test(test_hidden_addresses_leave_the_name),

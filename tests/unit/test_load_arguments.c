@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the analyzer tells the load generator: all of a load, and nothing lost. */
+/* Tests that the analyzer passes a load to the load generator without losing an option. */
 #include "tests/unit/unit.h"
 
 #include <argp.h>
@@ -55,7 +55,7 @@ static struct load_options parsed(const char *const *given, size_t count)
 	return o;
 }
 
-/* Each that was given comes again, in its words; and read again, they are the same load. */
+/* Asserts that each given option appears again, as text; and that the same load is read back. */
 static void survives(const char *const *given, size_t count)
 {
 	struct load_options o = parsed(given, count), again;
@@ -85,7 +85,7 @@ static void survives(const char *const *given, size_t count)
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-static void every_option_of_a_load_is_told(void **state)
+static void every_option_of_a_load_is_passed_on(void **state)
 {
 	survives(messages, COUNT(messages));
 	survives(borrowed, COUNT(borrowed));
@@ -93,7 +93,7 @@ static void every_option_of_a_load_is_told(void **state)
 	survives(served, COUNT(served));
 }
 
-/* --field-size and --variant's like are told as what they come to. */
+/* Excepts options whose result is passed on instead: --field-size, and --variant with its words. */
 static void no_option_is_forgotten_here(void **state)
 {
 	const struct {
@@ -119,7 +119,7 @@ static void no_option_is_forgotten_here(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_option_of_a_load_is_told),
+		cmocka_unit_test(every_option_of_a_load_is_passed_on),
 		cmocka_unit_test(no_option_is_forgotten_here),
 	};
 

@@ -10,7 +10,7 @@
 
 static char why[256];
 
-/* Options as key and value pairs, ended by NULL; then what they mean together. */
+/* Sets options, given as key and value pairs, ended by NULL; then checks combinations. */
 static int read_options(struct load_options *o, ...)
 {
 	va_list args;
@@ -25,7 +25,7 @@ static int read_options(struct load_options *o, ...)
 	return err ? err : load_options__resolve(o, why, sizeof(why));
 }
 
-/* On the first link. */
+/* Returns a configuration on the first link. */
 static struct load cell_of(const struct load_options *o, size_t variant, size_t size,
 			   size_t threads)
 {
@@ -55,7 +55,7 @@ static unsigned int inflight(const char *size)
 	return cell_of(&o, 0, 0, 0).inflight;
 }
 
-static void as_much_is_in_flight_of_small_messages_as_of_large_ones(void **state)
+static void as_many_bytes_are_in_flight_of_small_messages_as_of_large_ones(void **state)
 {
 	assert_int_equal(inflight("64"), 1024);
 	assert_int_equal(inflight("4K"), 256);
@@ -104,7 +104,7 @@ static void links_are_what_varies_last(void **state)
 	assert_int_equal(read_options(&o, "link", "loopback,token-ring", NULL), -EINVAL);
 }
 
-static void two_of_size_fields_and_field_size_say_the_third(void **state)
+static void two_of_size_fields_and_field_size_give_the_third(void **state)
 {
 	struct load_options o;
 
@@ -191,10 +191,10 @@ static void what_is_sent_from_when_and_on_what_socket(void **state)
 	assert_string_equal(l.socket.congestion, "reno");
 	assert_string_equal(l.socket.device, "lo");
 	assert_int_equal(read_options(&o, "socket", "nodelay", "socket", "rcvbuf=1M", NULL), 0);
-	assert_false(o.load.socket.nodelay); /* a repeated option replaces */
+	assert_false(o.load.socket.nodelay); /* a repeated option replaces the earlier one */
 
 	refuses("--working-set", "working-set", "63");
-	refuses("--working-set 16400", "working-set", "16400"); /* fields lie apart in it */
+	refuses("--working-set 16400", "working-set", "16400"); /* fields are apart in it */
 	refuses("--pick", "pick", "some");
 	refuses("give --working-set", "pick", "random");
 	refuses("--align", "align", "48");
@@ -299,7 +299,7 @@ static void select_is_refused_by_name_and_left_out_of_all(void **state)
 	assert_non_null(load__impossible(&l, why, sizeof(why)));
 }
 
-static void workloads_keep_their_options_apart(void **state)
+static void workloads_have_separate_options(void **state)
 {
 	struct load_options o;
 
@@ -316,8 +316,8 @@ int main(void)
 		cmocka_unit_test(nothing_given_is_a_load),
 		cmocka_unit_test(lists_make_a_grid),
 		cmocka_unit_test(links_are_what_varies_last),
-		cmocka_unit_test(as_much_is_in_flight_of_small_messages_as_of_large_ones),
-		cmocka_unit_test(two_of_size_fields_and_field_size_say_the_third),
+		cmocka_unit_test(as_many_bytes_are_in_flight_of_small_messages_as_of_large_ones),
+		cmocka_unit_test(two_of_size_fields_and_field_size_give_the_third),
 		cmocka_unit_test(impossible_values_are_refused_by_name),
 		cmocka_unit_test(contradictions_are_refused),
 		cmocka_unit_test(what_is_sent_from_when_and_on_what_socket),
@@ -326,7 +326,7 @@ int main(void)
 		cmocka_unit_test(processors_are_split_in_halves),
 		cmocka_unit_test(models_vary_before_connections),
 		cmocka_unit_test(select_is_refused_by_name_and_left_out_of_all),
-		cmocka_unit_test(workloads_keep_their_options_apart),
+		cmocka_unit_test(workloads_have_separate_options),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

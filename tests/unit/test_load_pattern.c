@@ -9,7 +9,7 @@
 
 #define MESSAGES 5
 
-/* A stream of whole messages, as the connection 77 sends it. */
+/* Returns a stream of whole messages, as connection 77 sends it. */
 static uint8_t *make_stream(size_t bytes)
 {
 	uint8_t *stream = malloc(MESSAGES * bytes);
@@ -104,7 +104,7 @@ static void misplaced_bytes_are_found(void **state)
 	size_t bytes = 1000;
 	uint8_t *stream = make_stream(bytes), *other = malloc(bytes);
 
-	memcpy(other, stream, bytes); /* a stale message: the first again as the second */
+	memcpy(other, stream, bytes); /* a stale message: the first again instead of the second */
 	memcpy(stream + bytes, other, bytes);
 	assert_true(bad_bytes(stream, bytes) > bytes * 9 / 10);
 	pattern__fill(77, 1, 0, stream + bytes, bytes);

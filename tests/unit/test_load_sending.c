@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What messages are made of and when they are due: the pure parts. */
+/* Tests pure parts of sending: what messages consist of, and when they are due. */
 #include "tests/unit/unit.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ static void picks_in_order_take_each_field_in_turn(void **state)
 		assert_int_equal(picker__field(&p, 77, n / 5, n % 5), (first + n) % 12);
 }
 
-static void connections_begin_apart(void **state)
+static void connections_begin_at_different_fields(void **state)
 {
 	struct picker p = {.count = 1 << 20, .fields = 8};
 
@@ -33,7 +33,7 @@ static void connections_begin_apart(void **state)
 		assert_true(picker__field(&p, c, 0, 0) != picker__field(&p, c + 1, 0, 0));
 }
 
-static void random_picks_are_even_and_can_be_had_again(void **state)
+static void random_picks_are_even_and_reproducible(void **state)
 {
 	struct picker p = {.count = 50, .fields = 8, .seed = 9, .random = true};
 	struct picker other = {.count = 50, .fields = 8, .seed = 10, .random = true};
@@ -47,7 +47,7 @@ static void random_picks_are_even_and_can_be_had_again(void **state)
 		hits[i]++;
 		same += i == picker__field(&other, 5, n / 8, n % 8);
 	}
-	for (int i = 0; i < 50; i++) /* 1000 each, 31 of deviation */
+	for (int i = 0; i < 50; i++) /* 1000 each; the deviation is 31 */
 		assert_in_range(hits[i], 800, 1200);
 	assert_in_range(same, 800, 1200);
 }
@@ -125,11 +125,11 @@ static void the_receiver_follows_every_pick(void **state)
 	}
 }
 
-static void fields_lie_apart_as_asked(void **state)
+static void fields_lie_apart_as_requested(void **state)
 {
 	struct load load = {0};
 
-	assert_int_equal(memory__stride(&load, 128), 144); /* as malloc() has them */
+	assert_int_equal(memory__stride(&load, 128), 144); /* as malloc() returns them */
 	assert_int_equal(memory__stride(&load, 1), 16);
 	load.align = 64;
 	assert_int_equal(memory__stride(&load, 128), 128);
@@ -145,7 +145,7 @@ static void write_file(const char *path, const char *text)
 	assert_int_equal(fclose(f), 0);
 }
 
-/* A group may have what its nearest limit allows: above it, in it, in either version. */
+/* A group may use what its nearest limit allows: above it, in it, in either version. */
 static void memory_is_limited_by_control_groups(void **state)
 {
 	const struct {
@@ -187,7 +187,7 @@ static void memory_is_limited_by_control_groups(void **state)
 	assert_int_equal(chdir(before) | rmdir(there), 0);
 }
 
-/* 64 bytes that begin at 2 MiB each take what lies between. */
+/* Fields of 64 bytes that begin at multiples of 2 MiB take all memory between. */
 static void memory_is_summed_as_it_is_taken(void **state)
 {
 	struct load load = {.variant = "zerocopy",
@@ -238,10 +238,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(picks_in_order_take_each_field_in_turn),
-		cmocka_unit_test(connections_begin_apart),
-		cmocka_unit_test(random_picks_are_even_and_can_be_had_again),
+		cmocka_unit_test(connections_begin_at_different_fields),
+		cmocka_unit_test(random_picks_are_even_and_reproducible),
 		cmocka_unit_test(the_receiver_follows_every_pick),
-		cmocka_unit_test(fields_lie_apart_as_asked),
+		cmocka_unit_test(fields_lie_apart_as_requested),
 		cmocka_unit_test(memory_is_limited_by_control_groups),
 		cmocka_unit_test(memory_is_summed_as_it_is_taken),
 		cmocka_unit_test(mapped_memory_is_aligned),

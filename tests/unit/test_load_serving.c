@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The pure parts of many connections: processes, models, the protocol's counters. */
+/* Tests pure parts of many connections: processes, models, the protocol's counters. */
 #include "tests/unit/unit.h"
 
 #include <errno.h>

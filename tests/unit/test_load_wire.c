@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What goes over the wire to a receiver elsewhere. */
+/* Tests the messages to a receiver on another machine. */
 #include "tests/unit/unit.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ static const struct wire_message full = {
 	.text = "Linux",
 };
 
-/* What is sent of a message, as it is on the wire, to be read from the socket that is returned. */
+/* Returns a socket from which a sent message can be read, and the message as on the wire. */
 static int send_message(struct wire_message *m, const uint8_t *key, struct wire_message *wire)
 {
 	int pair[2];
@@ -34,7 +34,7 @@ static int send_message(struct wire_message *m, const uint8_t *key, struct wire_
 	return pair[1];
 }
 
-/* So many bytes of it are received after so many that came before. */
+/* Receives these bytes of a message after the ones that came before. */
 static int receive(const void *bytes, size_t size, struct wire_message *m, size_t *got)
 {
 	int pair[2], err;
@@ -53,7 +53,7 @@ static void a_message_survives(void **state)
 	const unsigned char *bytes = (void *)&wire;
 	int fd = send_message(&m, NULL, &wire);
 
-	assert_int_equal(bytes[16], 1); /* big-endian, wherever we run */
+	assert_int_equal(bytes[16], 1); /* big-endian on any machine */
 	assert_int_equal(bytes[19], 4);
 	assert_int_equal(wire__await(fd, &got, 1000), 0);
 	assert_memory_equal(&got, &m, sizeof(m));
@@ -71,11 +71,11 @@ static void a_message_comes_in_parts(void **state)
 	assert_int_equal(receive(&wire, 100, &got, &so_far), -EAGAIN);
 	assert_int_equal(receive(&wire, sizeof(wire) - 104, &got, &so_far), -EAGAIN);
 	assert_int_equal(receive(&wire, 1, &got, &so_far), 0);
-	assert_int_equal(so_far, 0); /* of the next */
+	assert_int_equal(so_far, 0); /* of the next message */
 	assert_memory_equal(&got, &m, sizeof(m));
 }
 
-static void others_are_told_from_other_versions(void **state)
+static void other_programs_are_distinguished_from_other_versions(void **state)
 {
 	struct wire_message m = full, wire, got = {0};
 	size_t so_far = 0;
@@ -134,7 +134,7 @@ static void a_secret_is_of_the_key_and_both_nonces(void **state)
 	assert_memory_not_equal(one, two, SECRET_BYTES);
 }
 
-static void silence_and_ends_are_told_apart(void **state)
+static void silence_and_ends_are_distinguished(void **state)
 {
 	struct wire_message got;
 	int pair[2];
@@ -148,7 +148,7 @@ static void silence_and_ends_are_told_apart(void **state)
 	close(pair[1]);
 }
 
-/* The far end closes with a byte unread, upon which the kernel resets the connection. */
+/* Closes the far end with a byte unread, so that the kernel resets the connection. */
 static int reset_connection(void)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET,
@@ -186,11 +186,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_message_survives),
 		cmocka_unit_test(a_message_comes_in_parts),
-		cmocka_unit_test(others_are_told_from_other_versions),
+		cmocka_unit_test(other_programs_are_distinguished_from_other_versions),
 		cmocka_unit_test(text_always_ends),
 		cmocka_unit_test(each_byte_of_a_message_is_signed),
 		cmocka_unit_test(a_secret_is_of_the_key_and_both_nonces),
-		cmocka_unit_test(silence_and_ends_are_told_apart),
+		cmocka_unit_test(silence_and_ends_are_distinguished),
 		cmocka_unit_test(a_reset_connection_is_a_closed_one),
 	};
 

@@ -20,8 +20,7 @@ static void a_message_is_free_when_all_its_sends_are_complete(void **state)
 	assert_int_equal(inflight__take_message(l), 0);
 	inflight__count_send(l, 0);
 	assert_int_equal(inflight__complete(l, 0, 0), 0);
-	assert_int_equal(inflight__take_message(l),
-			 1); /* 0 is not, as the rest of it is yet to be sent */
+	assert_int_equal(inflight__take_message(l), 1); /* 0 is not: its rest is not sent yet */
 	inflight__release_message(l, 1);
 	inflight__count_send(l, 0);
 	inflight__release_message(l, 0);
@@ -84,7 +83,7 @@ static void completions_of_what_was_not_sent_are_refused(void **state)
 	free(l);
 }
 
-static void a_full_table_says_so(void **state)
+static void a_full_table_reports_no_room(void **state)
 {
 	struct inflight *l = inflight__create(1, UINT32_MAX);
 	uint32_t sent = 0;
@@ -174,7 +173,7 @@ int main(void)
 		cmocka_unit_test(what_was_freed_last_comes_first),
 		cmocka_unit_test(numbers_wrap_and_come_out_of_order),
 		cmocka_unit_test(completions_of_what_was_not_sent_are_refused),
-		cmocka_unit_test(a_full_table_says_so),
+		cmocka_unit_test(a_full_table_reports_no_room),
 		cmocka_unit_test(completions_are_parsed_for_both_families),
 		cmocka_unit_test(other_errors_are_no_completions),
 		cmocka_unit_test(every_variant_is_complete),

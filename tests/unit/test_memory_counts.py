@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""From what perf wrote to bytes."""
+"""Tests the computation of bytes from perf's output."""
 
 import pathlib
 import sys
@@ -16,9 +16,9 @@ IMC = ["uncore_imc/cas_count_read/", "uncore_imc/cas_count_write/"]
 UMC = ["umc_cas_cmd.rd", "umc_cas_cmd.wr"]
 
 
-def total(asked, text, quantity):
-    """Of a quantity, in bytes; None: not all was counted."""
-    found = [count for count in counts(asked, text) if count.event.quantity == quantity]
+def total(requested, text, quantity):
+    """Returns a quantity in bytes; None: not all was counted."""
+    found = [count for count in counts(requested, text) if count.event.quantity == quantity]
     if not found or any(count.status != "counted" for count in found):
         return None
     return sum(count.bytes for count in found)
@@ -70,9 +70,9 @@ def test_shares_of_time_are_kept():
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_a_source_is_found_by_what_was_asked_for(source):
-    asked = [event.asked for event in source.events]
-    assert source_of(asked) is (source if source.kind == "memory" else None)
+def test_a_source_is_found_by_its_requested_events(source):
+    requested = [event.asked for event in source.events]
+    assert source_of(requested) is (source if source.kind == "memory" else None)
     assert {QUANTITIES[event.quantity] for event in source.events} == {source.kind}
     assert source.kind in KINDS and all(EVENTS[name].quantity == event.quantity
-                                        for name, event in zip(asked, source.events))
+                                        for name, event in zip(requested, source.events))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What the machine did between two readings of what its kernel counts."""
+"""Tests the machine's activity between two readings of the kernel's counters."""
 
 import pathlib
 import sys
@@ -27,14 +27,14 @@ def test_steal_share_is_of_all_time(steal, all_, share):
     assert between(stat(1000, 30000), stat(1000 + steal, 30000 + all_), 100)["steal_share"] == share
 
 
-def test_ticks_are_of_eight_kinds():
-    """Guests' time is in user's."""
+def test_ticks_have_eight_kinds():
+    """user includes guest's time."""
     found = between({**NOTHING, "stat": "cpu 0 0 0 0 0 0 0 0"}, {**NOTHING, "stat": "cpu  1 2 3 4 5 6 7 8 9 10"}, 1)
     assert (found["all_s"], found["busy_s"], found["irq_share"], found["steal_share"]) == (36, 6, 13 / 36, 8 / 36)
     assert between({**NOTHING, "stat": "cpu 0 0"}, {**NOTHING, "stat": "cpu 90 90"}, 1)["all_s"] is None
 
 
-def test_what_is_not_told_is_unknown():
+def test_what_is_not_reported_is_unknown():
     assert set(between(NOTHING, NOTHING, 100).values()) == {None}
     assert set(between(None, None, 100).values()) == {None}
     assert set(between({**NOTHING, "throttled": 0.0}, NOTHING, 100).values()) == {None}

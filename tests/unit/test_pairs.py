@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Pairs of hosts by a plan: each host sends to as many as it receives from, never to itself."""
+"""Tests pairs of hosts by a plan: each host sends to as many as it receives from, never to itself."""
 
 import collections
 import contextlib
@@ -19,7 +19,7 @@ main = runpy.run_path(str(PAIRS))["main"]
 
 
 def pairs(*arguments):
-    """Status, pairs and errors of the program, in this process."""
+    """Returns status, pairs and errors of the program, run in this process."""
     with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as errors, \
             mock.patch.object(sys, "argv", ["pairs", *map(str, arguments)]):
         try:
@@ -47,10 +47,10 @@ def test_a_sample(count, data):
     assert pairs("--sample", each, "--seed", seed, *hosts)[1] == found
 
 
-@pytest.mark.parametrize("arguments,said", [
+@pytest.mark.parametrize("arguments,message", [
     (("--ring", "a"), "a: one host makes no pair; name two or more"),
     (("--ring", "a", "b", "a"), "a: named twice; name each host once"),
     (("--sample", "2", "a", "b"), "--sample 2: give 1 to 1, of 2 hosts"),
     (("a", "b"), "one of the arguments --ring --sample is required")])
-def test_bad_input_is_one_line(arguments, said):
-    assert pairs(*arguments) == (2, [], f"pairs: {said}\n")
+def test_bad_input_is_one_line(arguments, message):
+    assert pairs(*arguments) == (2, [], f"pairs: {message}\n")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The real perf, told by its control descriptors; skipped where it is missing or may not count. */
+/* Tests the real perf, controlled by its descriptors; skips if it is missing or may not count. */
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
@@ -41,7 +41,7 @@ static struct perf_stat *start(const char *events)
 	return p;
 }
 
-/* Milliseconds of all CPUs while it counted, as it writes them. */
+/* Returns the milliseconds of all CPUs while it counted, as perf prints them. */
 static double clock_of(const char *text)
 {
 	const char *line = text ? strstr(text, ";msec;cpu-clock;") : NULL;
@@ -52,7 +52,7 @@ static double clock_of(const char *text)
 	return strtod(line, NULL);
 }
 
-static void counts_while_told_to(void **state)
+static void counts_while_enabled(void **state)
 {
 	struct perf_stat *p = start("cpu-clock");
 	char *text;
@@ -65,7 +65,7 @@ static void counts_while_told_to(void **state)
 	ms = clock_of(text);
 	free(text);
 	assert_true(ms >= 18);
-	/* A second start counts anew: at least what this process used meanwhile. */
+	/* A second start counts from 0: at least what this process used in between. */
 	p = start("cpu-clock");
 	assert_int_equal(perf_stat__count(p, 1), 0);
 	spin(0.1);
@@ -75,7 +75,7 @@ static void counts_while_told_to(void **state)
 	free(text);
 }
 
-static void what_it_says_is_the_reason(void **state)
+static void its_message_is_the_reason(void **state)
 {
 	struct perf_stat *p = NULL;
 	char why[256] = "", *names;
@@ -89,7 +89,7 @@ static void what_it_says_is_the_reason(void **state)
 	assert_null(strchr(why, '\n'));
 }
 
-static void without_perf_says_so(void **state)
+static void without_perf_names_the_reason(void **state)
 {
 	char *path = strdup(getenv("PATH")), *names;
 
@@ -103,9 +103,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(is_listed),
-		cmocka_unit_test(counts_while_told_to),
-		cmocka_unit_test(what_it_says_is_the_reason),
-		cmocka_unit_test(without_perf_says_so),
+		cmocka_unit_test(counts_while_enabled),
+		cmocka_unit_test(its_message_is_the_reason),
+		cmocka_unit_test(without_perf_names_the_reason),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What is said of a program's sends, by size, where it is known from which size zero-copy pays."""
+"""Tests the advice about a program's sends, by size, if the size from which zero-copy pays is known."""
 
 import copy
 import dataclasses
@@ -33,12 +33,12 @@ def answers(kind="from", worse=32 << 10, better=64 << 10):
 
 
 def program(*sends, zerocopy=(), device="eth0", share=1.0, **more):
-    """Of sends by sendto, all of one size in each class: (size, count)."""
+    """Returns a program that sends by sendto, all of one size in each class: (size, count)."""
     classes = {}
-    for how, asked in ((sends, False), (zerocopy, True)):
+    for how, requests in ((sends, False), (zerocopy, True)):
         for size, count in how:
             low = 1 << (size.bit_length() - 1)
-            classes.setdefault(low, Class(low, 2 * low - 1)).add("sendto", asked, count, size * count)
+            classes.setdefault(low, Class(low, 2 * low - 1)).add("sendto", requests, count, size * count)
     found = more.pop("facts", [facts.Facts(requests=1000.0, completions=1000.0)] if zerocopy else [])
     return Program("pid 7", 10.0, None, tuple(classes[low] for low in sorted(classes)), device, share, 0.5,
                    **{"interfaces": tuple(f.interface for f in found), "copied": 0.0 if zerocopy else None, "lost": 0,
@@ -46,44 +46,44 @@ def program(*sends, zerocopy=(), device="eth0", share=1.0, **more):
 
 
 def copies(sends, cause, device="eth0", of=1000.0, **more):
-    """Facts: so many of the sends were copied."""
+    """Returns facts in which this many of the sends were copied."""
     return facts.Facts(**{"requests": of, "completions": of, "copied": sends, "causes": [
         facts.Row(facts.BY_NAME[cause], device, sends=sends)], **more})
 
 
-def told(text):
+def joined_lines(text):
     return " ".join(" ".join(text).split())
 
 
-def said(*args, known=None, path=ETH0):
+def advice(*args, known=None, path=ETH0):
     return recommendation(*args, path, answers() if known is None else known)
 
 
-def test_a_copying_program_is_told_its_share_and_the_gain():
-    assert said(program((1000, 620), (100_000, 3), (200_000, 2))) == (
+def test_advice_to_a_copying_program_has_its_share_and_the_gain():
+    assert advice(program((1000, 620), (100_000, 3), (200_000, 2))) == (
         "Worth trying: 53 % of its bytes are in copied sends of 64K and more; MSG_ZEROCOPY takes 0.60 "
         "times the CPU time per byte, 0.54-0.72, at 1M.")
-    assert said(program((1000, 10_000), (100_000, 3))).startswith(
+    assert advice(program((1000, 10_000), (100_000, 3))).startswith(
         "Not worth it: 2.91 % of its bytes are in copied sends of 64K and more")
-    assert said(program((1000, 10)), known=answers("never", SIZES[-1], None)) == (
+    assert advice(program((1000, 10)), known=answers("never", SIZES[-1], None)) == (
         "Do not use MSG_ZEROCOPY: at the sizes of its sends it costs more here.")
 
 
-def test_of_a_zero_copy_program_the_sends_that_should_not_be_are_counted():
+def test_zero_copy_sends_that_should_not_be_are_counted():
     of = ((300, 200), (20_000, 12), (100_000, 50))
-    assert said(program(zerocopy=of)) == (
+    assert advice(program(zerocopy=of)) == (
         "Send 212 of its 262 zero-copy sends without MSG_ZEROCOPY: they are smaller than 64K, from "
         "where on it pays here.")
-    assert said(program((300, 5), zerocopy=of[2:])).startswith(
+    assert advice(program((300, 5), zerocopy=of[2:])).startswith(
         "Leave its zero-copy sends as they are: all 50 are of 64K and more")
-    assert said(program(zerocopy=of), known=answers("unknown", 4096, None)) == (
+    assert advice(program(zerocopy=of), known=answers("unknown", 4096, None)) == (
         "Send 200 of its 262 zero-copy sends without MSG_ZEROCOPY: of 4K and less it costs more here.")
-    assert said(program(zerocopy=of), known=[]).endswith("whether they pay at their sizes is not known.")
+    assert advice(program(zerocopy=of), known=[]).endswith("whether they pay at their sizes is not known.")
 
 
-def test_zero_copy_sends_that_pay_are_counted_beside_others_of_which_it_is_not_known():
+def test_zero_copy_sends_that_pay_are_counted_beside_undecided_ones():
     of = program(zerocopy=((5000, 5), (70_000, 900)))
-    assert said(of, known=answers("from", None, 16 << 10)).startswith(
+    assert advice(of, known=answers("from", None, 16 << 10)).startswith(
         "Leave 900 of its 905 zero-copy sends as they are")
 
 
@@ -95,17 +95,17 @@ def test_a_path_that_decides_nothing_was_measured(known):
 
 def test_what_copies_all_comes_first():
     of = ((100_000, 5),)
-    assert said(program(zerocopy=of, copied=1.0, facts=[copies(1000.0, "packet_tap")])) == (
+    assert advice(program(zerocopy=of, copied=1.0, facts=[copies(1000.0, "packet_tap")])) == (
         "All 1,000 zero-copy sends were copied (tcpdump or another packet tap, eth0). Find the listener (ss -0pl) and "
         "end it.")
-    assert said(program(zerocopy=of, copied=1.0, facts=[copies(1000.0, "loopback", "lo")])) == (
+    assert advice(program(zerocopy=of, copied=1.0, facts=[copies(1000.0, "loopback", "lo")])) == (
         "On this path, send without MSG_ZEROCOPY: all 1,000 zero-copy sends were copied (loopback, lo).")
-    assert said(program((100_000, 5), device="lo")) == (
+    assert advice(program((100_000, 5), device="lo")) == (
         "Do not use MSG_ZEROCOPY on its path: by lo every send is copied.")
-    assert said(program((100_000, 5), device="lo (namespace 7)")).endswith("by lo (namespace 7) every send is copied.")
-    assert said(program(zerocopy=of, copied=0.6, device="lo")).startswith(
+    assert advice(program((100_000, 5), device="lo (namespace 7)")).endswith("by lo (namespace 7) every send is copied.")
+    assert advice(program(zerocopy=of, copied=0.6, device="lo")).startswith(
         "On this path, send without MSG_ZEROCOPY: by lo every send that arrives is copied.")
-    assert said(program(zerocopy=of, copied=0.6), known=[]) == (
+    assert advice(program(zerocopy=of, copied=0.6), known=[]) == (
         "60 % of its 5 zero-copy sends were copied; whether the others pay at their sizes is not known.")
 
 
@@ -113,9 +113,9 @@ def test_what_copies_all_comes_first():
     ({"outstanding": 900.0, "completions": 100.0, "copied": 100.0}, "no verdict: 900 of 1,000 zero-copy sends have no"),
     ({"completions": None}, "no verdict: how many of the 1,000 zero-copy sends were copied is not known here"),
     ({"completions": 0.0}, "none of them completed")])
-def test_without_a_verdict_it_says_why(more, why):
+def test_without_a_verdict_it_has_the_reason(more, why):
     known = facts.Facts(**{"requests": 1000.0, "completions": 1000.0, **more})
-    assert said(program(zerocopy=((100_000, 5),), copied=None, facts=[known]), known=[]).startswith(
+    assert advice(program(zerocopy=((100_000, 5),), copied=None, facts=[known]), known=[]).startswith(
         f"Whether its 5 zero-copy sends pay is not known: {why}")
 
 
@@ -126,8 +126,8 @@ def test_without_a_verdict_it_says_why(more, why):
     ({"ignored": 1000.0, "completions": 0.0}, "All 1,000 zero-copy sends were ignored")])
 def test_what_fails_or_has_no_effect_comes_before_all_else(more, words):
     known = facts.Facts(**{"requests": 1000.0, "completions": 1000.0, **more})
-    assert said(program(zerocopy=((100_000, 5),), facts=[known])).startswith(words)
-    assert said(program(facts=[known])).startswith(words)  # none of them was sent
+    assert advice(program(zerocopy=((100_000, 5),), facts=[known])).startswith(words)
+    assert advice(program(facts=[known])).startswith(words)  # none of them was sent
 
 
 @pytest.mark.parametrize("device, copied, share, words", [
@@ -135,7 +135,7 @@ def test_what_fails_or_has_no_effect_comes_before_all_else(more, words):
     ("lo", 0.4, 1.0, "On this path, send without"), ("lo", 0.4, 0.41, "Its paths differ by device"),
     ("lo", 0.4, 0.995, "Its paths differ by device"), ("lo", 1.0, 0.41, "On this path, send without"),
     ("eth0", None, 1.0, "Do not use MSG_ZEROCOPY on its path"), ("eth0", None, 0.9, "Its paths differ by device")])
-def test_a_device_that_copies_says_nothing_of_others(device, copied, share, words):
+def test_a_device_that_copies_shows_nothing_about_others(device, copied, share, words):
     sends, path = ((100_000, 5),), dataclasses.replace(ETH0, copied=1.0, device=device)
     of = program(*sends if copied is None else (), zerocopy=() if copied is None else sends, device=device,
                  share=share, copied=copied, facts=[] if copied is None else [
@@ -148,15 +148,15 @@ def test_a_device_that_copies_says_nothing_of_others(device, copied, share, word
 @pytest.mark.parametrize("share, words", [(1.0, "every send is copied"), (0.996, "99.6 % of sends are copied")])
 def test_every_send_is_copied_only_where_all_are(share, words):
     nosg = dataclasses.replace(ETH0, copied=share, cause="no_scatter_gather")
-    assert said(program((100_000, 5)), path=nosg, known=[]).endswith(f"{words} (no_scatter_gather).")
+    assert advice(program((100_000, 5)), path=nosg, known=[]).endswith(f"{words} (no_scatter_gather).")
     assert path_text.recommendation(nosg, []) == f"Do not use MSG_ZEROCOPY on this path as it is: {words}."
 
 
 def test_a_few_bytes_by_tcp_decide_nothing_where_the_data_go_by_udp():
     others = facts.Others({"udp": 500.0, "mptcp": 0.0, "unix": 0.0}, {"udp": 5e7, "mptcp": 0.0, "unix": 0.0}, 0.0, 2.0, 486.0)
     control = program((243, 2), device="lo", findings=tuple(one._asdict() for one in rules.of_facts([], others)))
-    assert said(control) == "Nothing to advise: 99.99 % of its bytes go by UDP; only TCP is analysed."
-    assert "only TCP is analysed" not in said(program((100_000, 600), findings=control.findings))
+    assert advice(control) == "Nothing to advise: 99.99 % of its bytes go by UDP; only TCP is analysed."
+    assert "only TCP is analysed" not in advice(program((100_000, 600), findings=control.findings))
 
 
 def test_sends_that_copy_nothing_are_not_judged():
@@ -172,29 +172,29 @@ def test_sends_that_copy_nothing_are_not_judged():
 
 def test_copies_that_can_be_ended_come_before_sizes():
     known = copies(900.0, "packet_tap")
-    assert said(program(zerocopy=((100_000, 5),), copied=0.9, facts=[known])) == (
+    assert advice(program(zerocopy=((100_000, 5),), copied=0.9, facts=[known])) == (
         "900 of 1,000 zero-copy sends (90 %) were copied (tcpdump or another packet tap, eth0). Find the listener "
         "(ss -0pl) and end it.")
     known.causes = [facts.Row(facts.BY_NAME[name], device, sends=500.0) for name, device in (
         ("loopback", "lo"), ("no_scatter_gather", "eth0"))]
     known.copied = 1000.0
-    assert "ethtool -K eth0 sg on" in said(program(zerocopy=((100_000, 5),), copied=1.0, facts=[known]))
+    assert "ethtool -K eth0 sg on" in advice(program(zerocopy=((100_000, 5),), copied=1.0, facts=[known]))
 
 
 def test_the_reason_for_no_verdict_is_not_that_of_other_sends():
     unknown = facts.Facts(interface="io_uring", requests=500.0, completions=500.0, copied=None)
     works = facts.Facts(requests=500.0, completions=500.0)
-    assert "by SEND_ZC were copied is not known here" in said(
+    assert "by SEND_ZC were copied is not known here" in advice(
         program(zerocopy=((100_000, 5),), copied=None, facts=[works, unknown]), known=[])
 
 
 def test_sends_that_fail_have_their_errors():
-    text = told(lines(program(zerocopy=((100_000, 5),), failed={"EFAULT": 30, "ENOBUFS": 1}), ETH0, answers()))
+    text = joined_lines(lines(program(zerocopy=((100_000, 5),), failed={"EFAULT": 30, "ENOBUFS": 1}), ETH0, answers()))
     assert "30 sends failed with EFAULT (bad address)" in text and "1 send failed with ENOBUFS" in text
 
 
-def test_another_path_tells_nothing():
-    assert said(program((100_000, 5), device="eth1")) == (
+def test_another_path_decides_nothing():
+    assert advice(program((100_000, 5), device="eth1")) == (
         "Cannot tell: the path that was measured leads by eth0, but the program sends by eth1.")
     text = " ".join(" ".join(lines(program((100_000, 5)), None, [])).split())
     assert text.startswith("Cannot tell from which size") and "none was measured" in text and "Next:" in text
@@ -208,7 +208,7 @@ def test_a_class_between_what_is_known_is_not_known():
                                       "pays", "pays"]
 
 
-def test_answers_that_contradict_themselves_tell_nothing():
+def test_answers_that_contradict_themselves_decide_nothing():
     found = crossover(answers("irregular", 64 << 10, 4 << 10))
     assert (found.costs, found.pays) == (None, None)
 
@@ -235,13 +235,13 @@ def test_classes_are_summed_over_calls():
 
 
 @pytest.mark.parametrize("copied, share", [(None, None), (25, 0.25)])
-def test_sends_by_io_uring_are_told_to_be_io_uring_s(copied, share):
+def test_advice_about_io_uring_names_its_operations(copied, share):
     record = json.loads((ROOT / "tests/fixtures/raw/io_uring.json").read_text())["record"]
     record["zerocopy"]["io_uring"]["copied"] = copied
     record["findings"] = [one._asdict() for one in rules.of_records([record])]
     seen = parse({**record, "by": {"groups": []}}, "pid 1")
     assert (seen.copied, seen.interfaces) == (share, ("io_uring",))
-    assert said(seen).startswith("Send 100 of its 100 zero-copy sends by IORING_OP_SEND in place of SEND_ZC")
+    assert advice(seen).startswith("Send 100 of its 100 zero-copy sends by IORING_OP_SEND in place of SEND_ZC")
 
 
 @settings(max_examples=100)
@@ -261,7 +261,7 @@ def test_it_fits_a_terminal(sends, zerocopy, kind, device, path, lossy):
     assert not any("None" in line or " ..." in line for line in text), text
 
 
-# In the place of the engine: the record of one observation.
+# Replaces the engine: the record of one observation.
 RECORD = {"observed": {"seconds": 1, "exit_status": None}, "lost": {"calls": 0}, "zerocopy": None,
           "findings": [],
           "calls": [{"syscall": "sendto", "zerocopy": False, "notified_by": None,
@@ -273,7 +273,7 @@ KNOWN = {"schema": "sendpath.advise/3", "path": dataclasses.asdict(ETH0), "block
 
 
 class Channel:
-    """An engine that has one configuration."""
+    """An engine with one configuration."""
 
     def send(self, value):
         pass
@@ -284,7 +284,7 @@ class Channel:
 
 @pytest.fixture(name="advised")
 def fixture_advised(tmp_path, monkeypatch, capsys):
-    """What advise says of this observation and a path: status, standard output, errors."""
+    """Runs advise with this observation and a path; returns status, standard output and errors."""
     monkeypatch.setattr(Engine, "run", lambda *_: (RECORD, False))
 
     def advised(known):
@@ -296,13 +296,13 @@ def fixture_advised(tmp_path, monkeypatch, capsys):
     return advised
 
 
-def test_a_path_read_from_a_file_speaks_to_no_terminal(advised):
+def test_a_path_read_from_a_file_is_printed_as_safe_text(advised):
     known = copy.deepcopy(KNOWN)
     assert "Worth trying" in advised(known)[1]
     known["path"]["device"] = "eth1\x1b]0;owned\x07\x9b31m\nmore"
-    status, said, _ = advised(known)
-    assert status == 0 and "leads by eth1\\x1b]0;owned\\x07\\x9b31m" in said
-    assert all(line.isprintable() for line in said.splitlines())
+    status, text, _ = advised(known)
+    assert status == 0 and "leads by eth1\\x1b]0;owned\\x07\\x9b31m" in text
+    assert all(line.isprintable() for line in text.splitlines())
 
 
 @pytest.mark.parametrize("place, wrong", [
@@ -317,5 +317,5 @@ def test_a_path_of_other_types_is_one_line(place, wrong, advised):
     for key in outer:
         at = at[key]
     at[last] = wrong
-    status, said, errors = advised(known)
-    assert (status, said, len(errors)) == (2, "", 1) and "name what advise --json wrote" in errors[0]
+    status, text, errors = advised(known)
+    assert (status, text, len(errors)) == (2, "", 1) and "name what advise --json wrote" in errors[0]

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Which limit refused a zero-copy send, by the page size of the machine. */
+/* Tests which limit refused a zero-copy send, for the machine's page size. */
 #include "tests/unit/unit.h"
 
 #include "native/maps.h"
 
 #define KIB 1024UL
 
-/* A user with so many bytes locked, in pages of this size, of those that the limit allows. */
+/* Returns whether a user with this many locked bytes, in pages of this size, exceeds the limit. */
 static bool exhausted(__u32 shift, __u64 limit, __u64 locked, __u64 bytes)
 {
 	static struct user_struct user;
@@ -30,7 +30,7 @@ static void test_memlock_is_counted_in_pages(void **state)
 
 	for (i = 0; i < sizeof(shifts) / sizeof(shifts[0]); i++) {
 		page = 1UL << shifts[i];
-		/* A page of data may touch three. */
+		/* A page of data may span three pages. */
 		assert_false(exhausted(shifts[i], 8 * page, 5 * page, page));
 		assert_true(exhausted(shifts[i], 8 * page, 6 * page, page));
 	}
@@ -39,7 +39,7 @@ static void test_memlock_is_counted_in_pages(void **state)
 	assert_false(exhausted(16, RLIM_INFINITY, 128 * KIB, 64 * KIB));
 }
 
-/* CAP_IPC_LOCK of a user namespace is not what the kernel asks for. */
+/* The kernel does not check for CAP_IPC_LOCK of a user namespace. */
 static void test_capabilities_count_in_the_initial_namespace(void **state)
 {
 	struct user_namespace namespace = {};

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The search for the size from which zero-copy pays, on machines whose truth is known."""
+"""Tests the search for the size from which zero-copy pays, on machines with a known answer."""
 
 import dataclasses
 import math
@@ -31,7 +31,7 @@ def normal(draw, spread):
 
 
 def skewed(draw, spread):
-    """One run in seven takes thrice as long."""
+    """Draws noise in which one run in seven takes thrice as long."""
     return normal(draw, spread) * (3 if draw.random() < 1 / 7 else 1)
 
 
@@ -40,7 +40,7 @@ def two_modes(draw, spread):
 
 
 class Machine:
-    """CPU time of zero-copy falls with size, and is that of the others at the size crossing."""
+    """The CPU time of zero-copy falls with size, and equals that of the others at the size `crossing`."""
 
     def __init__(self, crossing, noise=normal, spread=0.05, slope=0.35, drift=0.0, seed=1):
         self.crossing, self.slope = crossing, slope
@@ -49,7 +49,7 @@ class Machine:
 
     def block(self, size):
         self.count += 1
-        slower = math.exp(self.drift * self.count)  # of all runs: a machine that warms up
+        slower = math.exp(self.drift * self.count)  # in all runs: a machine that warms up
         gain = self.slope * math.log(size / self.crossing)
         return {variant: Run(1e9 / slower / self.noise(self.draw, self.spread),
                              1e-9 * slower * math.exp(by) * self.noise(self.draw, self.spread))
@@ -67,7 +67,7 @@ def searched(machine, most=BLOCKS):
 
 
 def wrong(answer, crossing):
-    """Says it something that is not so?"""
+    """Returns whether the answer is wrong."""
     if answer.kind == "from":
         return not (answer.worse or 0) <= crossing <= answer.better
     return {"always": crossing > SIZES[0], "never": crossing < SIZES[-1], "irregular": True,
@@ -75,30 +75,30 @@ def wrong(answer, crossing):
                 answer.kind]
 
 
-def test_each_look_can_decide():
-    assert all(judge.judge_one(judge.paired([1.0] * look), alpha=WRONG).verdict == judge.BETTER
-               for look in LOOKS)
+def test_each_analysis_can_decide():
+    assert all(judge.judge_one(judge.paired([1.0] * blocks), alpha=WRONG).verdict == judge.BETTER
+               for blocks in LOOKS)
 
 
 @pytest.mark.simulation
 @pytest.mark.parametrize("noise", [normal, skewed, two_modes])
 @pytest.mark.parametrize("spread", [0.03, 0.15])
 def test_hardly_ever_is_an_answer_wrong(noise, spread):
-    said, lies = 0, 0
+    answered, wrong_answers = 0, 0
     for seed in range(60):
         crossing = math.exp(random.Random(seed).uniform(math.log(1500), math.log(700_000)))
         search = searched(Machine(crossing, noise, spread, drift=0.002, seed=seed))
         for answer in (search.answer(against, "cpu") for against in ("twocopy", "onecopy")):
-            said += answer.kind not in ("alike", "unknown")
-            lies += wrong(answer, crossing)
-    assert lies <= 1, lies
-    assert said >= 80  # of 120: it does not hold its tongue
+            answered += answer.kind not in ("alike", "unknown")
+            wrong_answers += wrong(answer, crossing)
+    assert wrong_answers <= 1, wrong_answers
+    assert answered >= 80  # of 120: it does answer
 
 
 @settings(max_examples=40)
 @given(st.floats(600, 2_000_000), st.integers(0, 2**32))
-def test_of_a_quiet_machine_the_bracket_is_next_to_the_truth(crossing, seed):
-    # Beside an end, both what is so and "alike there" are right.
+def test_on_a_quiet_machine_the_bracket_is_next_to_the_truth(crossing, seed):
+    # Close to an end, both the right answer and "no difference there" are correct.
     assume(all(abs(math.log(crossing / size)) > 0.1 for size in (SIZES[0], SIZES[-1])))
     search = searched(Machine(crossing, spread=0.001, seed=seed), 10 * BLOCKS)
     answer = search.answer("twocopy", "cpu")
@@ -113,7 +113,7 @@ def test_of_a_quiet_machine_the_bracket_is_next_to_the_truth(crossing, seed):
 
 @pytest.mark.simulation
 @pytest.mark.parametrize("noise", [normal, skewed, two_modes])
-def test_of_no_difference_it_hardly_ever_advises(noise):
+def test_without_a_difference_it_hardly_ever_advises(noise):
     advised = 0
     for seed in range(100):
         answers = searched(Machine(1, noise, 0.08, slope=0, seed=seed)).answers()
@@ -123,14 +123,14 @@ def test_of_no_difference_it_hardly_ever_advises(noise):
 
 
 def test_no_size_is_tried_for_nothing():
-    """Where all is alike it ends, having looked as often as it may."""
+    """If there is no difference, it ends after the most analyses that it may make."""
     search = searched(Machine(1, slope=0, spread=0.05, seed=3), 1000)
     assert search.next_size() is None
     assert all(len(blocks) <= LOOKS[-1] for blocks in search.blocks.values())
     assert {answer.kind for answer in search.answers()} == {"alike"}
 
 
-def test_before_the_first_look_it_names_what_that_takes():
+def test_before_the_first_analysis_it_names_what_that_takes():
     search = searched(Machine(30_000, spread=0.1, seed=1), LOOKS[0] - 1)
     answers = search.answers()
     assert not any(answer.ratios for answer in answers)
@@ -150,7 +150,7 @@ def test_it_fits_twelve_lines_of_eighty(crossing, spread, seed, most, copied):
 
 
 class Disturbed(Machine):
-    """Its path; every third block is disturbed, and then far off."""
+    """A path whose every third block is disturbed, and then far off."""
 
     def path(self):
         return dataclasses.replace(PATH, words="none was copied.")
@@ -170,22 +170,22 @@ class Progress:
 
 def test_one_block_is_not_many():
     result = Result(dataclasses.replace(PATH, words="none was copied."), [], 1, 1.0, None, False)
-    told = " ".join(" ".join(text.lines(result)).split())
-    assert "; 1 block of three short runs in 1 s" in told
+    words = " ".join(" ".join(text.lines(result)).split())
+    assert "; 1 block of three short runs in 1 s" in words
 
 
-def test_disturbed_blocks_are_discarded_and_told():
+def test_disturbed_blocks_are_discarded_and_reported():
     result = decide(Disturbed(30_000, spread=0.001, seed=5), Progress())
     assert {(one.kind, one.worse, one.better) for one in result.answers if one.metric == "cpu"} == {
         ("from", 16 << 10, 32 << 10)}
     assert len(result.discarded) == result.blocks // 2
-    told = " ".join(" ".join(text.lines(result)).split())
-    assert f"{len(result.discarded)} of {result.blocks + len(result.discarded)} blocks discarded: other" in told
+    words = " ".join(" ".join(text.lines(result)).split())
+    assert f"{len(result.discarded)} of {result.blocks + len(result.discarded)} blocks discarded: other" in words
 
 
-@pytest.mark.parametrize("crossing, slope, seed, told", [(1e5, 0.03, 5, False), (2e5, 0.06, 1, True)])
-def test_no_time_is_promised_for_more_blocks_than_are_made(crossing, slope, seed, told):
-    """After the first look at two sizes, of which one is open."""
+@pytest.mark.parametrize("crossing, slope, seed, known", [(1e5, 0.03, 5, False), (2e5, 0.06, 1, True)])
+def test_no_time_is_promised_for_more_blocks_than_are_made(crossing, slope, seed, known):
+    """After the first analysis, one of two sizes is undecided."""
     machine = Machine(crossing, spread=0.05, slope=slope, seed=seed)
 
     def block(size):
@@ -195,7 +195,7 @@ def test_no_time_is_promised_for_more_blocks_than_are_made(crossing, slope, seed
 
     result = decide(types.SimpleNamespace(path=lambda: PATH, block=block), Progress())
     assert result.blocks == 2 * LOOKS[0] and result.interrupted
-    assert (result.seconds_more is not None) == told
+    assert (result.seconds_more is not None) == known
 
 
 def test_watching_a_program_is_not_in_the_budget(monkeypatch):
@@ -220,7 +220,7 @@ def test_watching_a_program_is_not_in_the_budget(monkeypatch):
     ("better inconclusive better", "better from 1K (open at 2K)"),
     ("worse worse", "worse, 1K to 2K"), ("same worse", "worse up to 2K"),
     ("inconclusive worse", "worse up to 2K (open at 1K)")])
-def test_a_size_that_is_undecided_is_told(verdicts, words):
+def test_a_size_that_is_undecided_is_reported(verdicts, words):
     ratios = tuple(Ratio("zerocopy", "twocopy", "cpu", 1024 << i, verdict, None, 1.0, None, None, 11, None, None)
                    for i, verdict in enumerate(verdicts.split()))
     better = verdicts.startswith("better")
@@ -229,7 +229,7 @@ def test_a_size_that_is_undecided_is_told(verdicts, words):
 
 
 def cpu_of(send, sendmsg):
-    """The answers where each size has these ratios of CPU time, and zero-copy has 1.3 times the throughput."""
+    """Returns the answers if sizes have these ratios of CPU time, and zero-copy 1.3 times the throughput."""
     search = Search()
     for size, *ratios in zip(SIZES, send, sendmsg):
         for i in range(LOOKS[-1]):

@@ -30,13 +30,13 @@ static const struct function {
 		 FUNCTION(stage_alloc, STAGE_ALLOC), FUNCTION(stage_wait, STAGE_WAIT)};
 static const struct function copy = FUNCTION(stage_copy, STAGE_COPY);
 
-/* What passes, and the truth about it. */
+/* The simulated events, and the truth about them. */
 static struct {
 	__u64 random, now, truth[STAGES], begun;
-	enum stage stage; /* where the CPU is */
+	enum stage stage; /* of the code on the CPU */
 	bool away;	  /* in a softirq, or in another thread */
 	__u32 interrupted_of_100;
-	__u32 uninterrupted; /* reads of the clock or counter to come */
+	__u32 uninterrupted; /* next reads of the clock or counter that nothing interrupts */
 } m;
 
 static __u32 random_below(__u32 n)
@@ -70,7 +70,7 @@ static void be_interrupted(void)
 	m.away = false;
 }
 
-/* One that was blocked waits for a CPU once it is woken. */
+/* Switches the thread away. A blocked thread waits for a CPU once it is woken. */
 static void be_switched(bool preempted)
 {
 	static struct task_struct me = {.pid = MY_TID}, other = {.pid = 1};
@@ -87,8 +87,8 @@ static void be_switched(bool preempted)
 }
 
 /*
- * Right after a look at the clock or the counter something may take the thread away. The reading
- * that follows is complete, because the programs read a limited number of times.
+ * Reads the clock. Right after it or the counter is read, something may take the thread away. The
+ * next reading is not interrupted, because the programs read a limited number of times.
  */
 static __u64 look_at_clock(void)
 {
@@ -108,7 +108,7 @@ static __u64 look_at_clock(void)
 	return seen;
 }
 
-/* The counter of the CPU does not stop for other threads. */
+/* Reads the CPU's counter, which also counts other threads. */
 static __u64 look_at_counter(void)
 {
 	return COUNTS_PER_NS * look_at_clock();
@@ -124,7 +124,7 @@ static void anything(void)
 	pass(m.stage);
 }
 
-/* Functions that call each other, to a depth. */
+/* Calls functions that call each other, to a depth. */
 static void call(const struct function *f, __u32 depth)
 {
 	enum stage caller = m.stage;
@@ -162,7 +162,7 @@ static const struct stage_slot *slot_of(__u32 slot)
 	return bpf_map_lookup_elem(&stage_slots, &slot);
 }
 
-/* A stage on the CPU has what the counter counted while it lasted. */
+/* Asserts that a stage on the CPU has what the counter counted during it. */
 static void assert_counted(enum stage stage, __u64 ns)
 {
 	assert_int_equal(slot_of(CALL_SLOTS + SLOT)->of[stage].sum, COUNTS_PER_NS * ns);
@@ -185,11 +185,11 @@ static void assert_truth(void)
 	for (stage = STAGE_UNACCOUNTED; stage < STAGES; stage++)
 		if (stage != STAGE_ENTRY)
 			assert_counted(stage, stage < STAGES_ON_CPU ? m.truth[stage] : 0);
-	assert_counted(STAGE_ENTRY, 0); /* its beginning reads the clock only */
+	assert_counted(STAGE_ENTRY, 0); /* its beginning reads only the clock */
 	assert_counted(STAGE_WHOLE, sum - off - m.truth[STAGE_ENTRY]);
 }
 
-/* As tcp_sendmsg: it locks, does it, releases. */
+/* Sends as tcp_sendmsg does: locks, sends, releases. */
 static void send(void)
 {
 	entry_sendto_fentry();
@@ -216,8 +216,8 @@ static void test_each_stage_has_what_passed_in_it(void **state)
 }
 
 /*
- * While it begins and ends a send, the thread may be away too: what passed then is in the sums, or
- * in nothing, but never in two.
+ * While it begins and ends a send, the thread may be away too: that time is in the sums, or in
+ * nothing, but never in two.
  */
 static void test_nothing_is_charged_twice(void **state)
 {
@@ -245,7 +245,7 @@ static void test_nothing_is_charged_twice(void **state)
 	}
 }
 
-/* A program that the kernel skips leaves a stage open, or closes one that was not opened. */
+/* A skipped program leaves a stage open, or closes one that was not opened. */
 static void test_skipped_programs_lose_no_time(void **state)
 {
 	const struct stage_slot *s;
@@ -259,7 +259,7 @@ static void test_skipped_programs_lose_no_time(void **state)
 		anything();
 		stage_fragment_fentry(); /* and its end is skipped */
 		anything();
-		stage_transmit_fexit(); /* its beginning was */
+		stage_transmit_fexit(); /* its beginning was skipped */
 		anything();
 		stage_copy_fexit();
 		m.stage = STAGE_RELEASE;
@@ -274,7 +274,7 @@ static void test_skipped_programs_lose_no_time(void **state)
 	}
 }
 
-/* Nor does a switch to the thread that was not seen: it is not lost, and all of it has a stage. */
+/* A missed switch to the thread loses no send, and all time of the send has a stage. */
 static void test_a_missed_switch_loses_no_send(void **state)
 {
 	static struct task_struct me = {.pid = MY_TID}, other = {.pid = 1};
@@ -305,7 +305,7 @@ static void test_pages_that_are_handed_over_are_not_copied(void **state)
 	assert_int_equal(slot_of(SLOT)->bytes, 100);
 }
 
-/* The syscall that began may not have led to a send: the next one's is later. */
+/* A syscall may begin without a send: the entry stage is that of the last one. */
 static void test_entry_is_of_the_last_syscall(void **state)
 {
 	start(1, 0);
@@ -317,7 +317,7 @@ static void test_entry_is_of_the_last_syscall(void **state)
 	account__begin(STAGE_LOCK, true);
 	account__end(SLOT, false, 100);
 	assert_int_equal(slot_of(SLOT)->of[STAGE_ENTRY].sum, 70);
-	account__begin(STAGE_LOCK, true); /* by a syscall whose beginning is not seen */
+	account__begin(STAGE_LOCK, true); /* by a syscall whose beginning was missed */
 	account__end(SLOT, false, 100);
 	assert_int_equal(slot_of(SLOT)->of[STAGE_ENTRY].count, 1);
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What a sweep and a comparison make beyond their plan, of an engine whose loads have a planted truth."""
+"""Tests what a sweep and a comparison measure beyond their plan; the loads have a planted truth."""
 
 import json
 import os
@@ -17,16 +17,16 @@ from analysis.front.channel import Gone  # noqa: E402
 from analysis.front.runs import Grid  # noqa: E402
 
 RAW = json.loads((ROOT / "tests/fixtures/raw/copying_load.json").read_text())["raw"]
-# What only makes them longer.
+# Removes what only makes the lines longer.
 RAW.update(maps={**RAW["maps"], "calls": {}}, counters=[])
 BUSY, QUIET = "cpu 90 0 0 10 0 0 0 0", "cpu 0 0 0 100 0 0 0 0"
-# Variant and size: by how much it is faster than twocopy.
+# Variant and size: how much faster than twocopy it is.
 TRUTH = {("onecopy", 1024): 2.0, ("onecopy", 65536): 1.06, ("onecopy", 1 << 20): 1.0}
 
 
 class Engine:
-    """busy and fails: take number and repeat of a run and how often it was made, say whether it is disturbed
-    or fails. host, speed: the machine's name, and how fast it is.
+    """busy, fails: functions that return whether a run is disturbed or fails, by its number, its repeat and how
+    often it was made. host, speed: the machine's name, and how fast it is.
     """
 
     def __init__(self, noise=0.02, busy=lambda *_: False, end_after=None, fails=lambda *_: False, host="vm", speed=1):
@@ -72,8 +72,8 @@ class Engine:
 
 @pytest.fixture(name="swept")
 def fixture_swept(tmp_path, capfd, monkeypatch):
-    """What a sweep by an engine printed, and the folder's comparisons; and its exit status as an attribute."""
-    monkeypatch.setattr(os, "fsync", lambda _: None)  # which takes longer than all else
+    """Sweeps with an engine. Returns the output and the folder's comparisons; the exit status is an attribute."""
+    monkeypatch.setattr(os, "fsync", lambda _: None)  # fsync takes longer than all else
 
     def swept(engine, repeat=9, **options):
         made = sweep.Sweep(engine, engine.begin(repeat, out=str(tmp_path / "out"), **options), print)
@@ -81,8 +81,8 @@ def fixture_swept(tmp_path, capfd, monkeypatch):
         swept.status = made.finish()
         if made.folder.runs is not None:
             os.close(made.folder.runs)
-        told = tmp_path / "out/comparisons.json"
-        return capfd.readouterr().out, json.loads(told.read_text())["comparisons"] if told.exists() else []
+        path = tmp_path / "out/comparisons.json"
+        return capfd.readouterr().out, json.loads(path.read_text())["comparisons"] if path.exists() else []
     return swept
 
 
@@ -105,7 +105,7 @@ def test_what_was_disturbed_is_made_again_at_the_end(swept):
     assert not any(one["discarded"] for one in found)
 
 
-def test_and_so_often_only(swept):
+def test_disturbed_runs_are_repeated_a_limited_number_of_times(swept):
     engine = Engine(busy=lambda number, repeat, made: repeat == 2)
     text, found = swept(engine, 7)
     assert len(engine.made) == 42 + sweep.AGAIN_MAX * 6
@@ -155,7 +155,7 @@ def test_decide_goes_on_where_it_was_interrupted(swept):
 
 @pytest.fixture(name="compared")
 def fixture_compared(tmp_path):
-    """The comparisons of default repeats by the engine, which ends with this status, and all records."""
+    """Returns the comparisons and all records of default repeats by an engine that ends with this status."""
     def compared(engine, status=0):
         file = tmp_path / "records"
         grid = Grid(engine, engine.begin(7, json=str(file)), print)
@@ -174,7 +174,7 @@ def test_default_repeats_make_disturbed_runs_again(compared):
     assert len(records) == 54  # those that did not count, too
 
 
-def test_and_half_as_many_as_were_planned_at_most(compared):
+def test_repeated_runs_are_at_most_half_of_the_plan(compared):
     engine = Engine(busy=lambda number, repeat, made: repeat in (2, 7))
     found, _ = compared(engine)
     assert len(engine.made) == 42 + 21
@@ -195,25 +195,25 @@ def test_the_last_record_has_the_comparisons_though_the_last_run_fails(compared)
     assert len(records) < 42 and {one["n"] for one in found} == {6, 7}
 
 
-def test_and_though_it_is_interrupted(compared):
+def test_the_last_record_has_the_comparisons_though_it_is_interrupted(compared):
     found, records = compared(Engine(end_after=30))
     assert len(records) == 30 and {one["n"] for one in found} == {5}
 
 
 def test_each_record_is_written_though_the_engine_ends(tmp_path):
-    """And those of one configuration, which have no comparisons, as each run ends."""
+    """Records of one configuration, which has no comparisons, are written as each run ends."""
     class Ends(Engine):
         def receive(self, tick=None):
             if len(self.made) == 3:
                 raise Gone
-            received.append(file.read_text().count("\n") if file.exists() else 0)
+            lines_before.append(file.read_text().count("\n") if file.exists() else 0)
             return super().receive(tick)
     for cells, before in (6, [0, 1, 1]), (1, [0, 1, 2]):
-        file, received, engine = tmp_path / f"{cells}", [], Ends()
+        file, lines_before, engine = tmp_path / f"{cells}", [], Ends()
         engine.cells = engine.cells[:cells]
         with pytest.raises(Gone):
             Grid(engine, engine.begin(7, json=str(file)), print).make()
-        assert received == before and file.read_text().count("\n") == 3
+        assert lines_before == before and file.read_text().count("\n") == 3
 
 
 def test_equal_configurations_are_one(compared):
@@ -223,7 +223,7 @@ def test_equal_configurations_are_one(compared):
     assert len(engine.made) == 42 and {one["n"] for one in found} == {7}
 
 
-def test_a_number_of_repeats_that_was_asked_for_is_made(tmp_path):
+def test_a_requested_number_of_repeats_is_made(tmp_path):
     engine = Engine(busy=lambda *_: True)
     begin = engine.begin(2, json=str(tmp_path / "records"))
     assert Grid(engine, {**begin, "decides": False}, print).make() == 0
@@ -240,14 +240,14 @@ def test_runs_of_two_machines_are_no_pair(swept):
 @pytest.mark.parametrize("options, ends", [({}, False), ({"decide": True}, False), ({"budget": "0"}, True),
                                            ({"budget": "0", "decide": True}, True)])
 def test_only_the_last_run_is_announced_as_such(swept, options, ends):
-    """The engine cannot measure everything after it."""
+    """The engine cannot measure all configurations that follow."""
     engine = Engine(busy=lambda number, repeat, made: made == 0 and len(engine.made) == 53)
     swept(engine, **options)
     *others, last = [request["last"] for request in engine.requests]
     assert not any(others) and last is ends
 
 
-def test_what_fails_in_place_of_a_disturbed_run_fails_the_sweep(swept):
+def test_a_repeat_of_a_disturbed_run_that_fails_fails_the_sweep(swept):
     swept(Engine(busy=lambda number, repeat, made: (number, repeat) == (1, 2)), 3, budget="0")
     text, _ = swept(Engine(fails=lambda *_: True), 3, retry=True, budget="0")
     assert swept.status == 1 and "18 of 18 runs measured" in text and "not done" not in text
@@ -270,7 +270,7 @@ def test_decide_does_not_repeat_what_fails(swept):
 
 
 def test_decide_after_a_plan_leaves_no_hole(swept, tmp_path, monkeypatch):
-    """So noisy that configurations are decided after different numbers of repeats."""
+    """It is so noisy that configurations are decided after different numbers of repeats."""
     monkeypatch.setitem(TRUTH, ("onecopy", 65536), 1.1)
     swept(Engine(noise=0.06))
     text, found = swept(Engine(noise=0.06), decide=True, budget="1000")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What is in the tables stands in the docs, in the same words and order."""
+"""Tests that the docs have the tables' contents, in the same words and order."""
 
 import json
 import pathlib
@@ -17,8 +17,8 @@ from analysis.tables.calls import CALLS  # noqa: E402
 from analysis.tables.causes import CAUSES, REFUSALS, SITES  # noqa: E402
 from analysis.tables.stages import NUMBERS, STAGES  # noqa: E402
 
-def test_what_docs_have_of_the_tables_is_theirs():
-    """make docs writes it."""
+def test_docs_agree_with_the_tables():
+    """make docs writes them."""
     for name in documents.PAGES:
         page = (ROOT / "docs" / name).read_text(encoding="utf-8")
         assert documents.page(page) == page
@@ -30,7 +30,7 @@ def test_what_docs_have_of_the_tables_is_theirs():
 
 
 def without_a_row(value, kind, path=""):
-    """The keys of a record's block that the table has not, or not in this order."""
+    """Returns the keys of a record's block that the table lacks, or has in another order."""
     if isinstance(value, list):
         return [found for part in value for found in without_a_row(part, kind, path)]
     if not isinstance(value, dict) or not kind.keys:
@@ -50,11 +50,11 @@ def test_each_key_of_a_record_has_its_row(path):
     assert without_a_row(record, keys.RECORD) == ["zerocopy.none"]
 
 
-def test_each_key_of_a_record_says_what_it_holds():
-    def silent(kind):
+def test_each_key_of_a_record_is_described():
+    def undescribed(kind):
         return [key.name for key in kind.keys if not key.meaning] + [
-            name for key in kind.keys for name in silent(key.kind)]
-    assert silent(keys.RECORD) + silent(keys.FAILURE) == []
+            name for key in kind.keys for name in undescribed(key.kind)]
+    assert undescribed(keys.RECORD) + undescribed(keys.FAILURE) == []
 
 
 def test_each_cause_and_refusal_has_its_row_in_the_docs():

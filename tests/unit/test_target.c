@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Which programs an observation measures, as options say it; and the command it starts. */
+/* Tests the options for observed programs, and the command that an observation starts. */
 #include "tests/unit/unit.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ static void test_process_ids(void **state)
 	assert_string_equal(text, "pid 17, 4");
 }
 
-static void test_what_are_no_process_ids(void **state)
+static void test_bad_process_ids_are_refused(void **state)
 {
 	static const char *const lists[] = {"", ",", "0", "-1", "nginx", "1,x", "99999999999"};
 	size_t i;
@@ -88,7 +88,7 @@ static int wait_for(struct child *c)
 	return child__exit_status(c);
 }
 
-static void test_a_command_waits_until_it_is_let_run(void **state)
+static void test_a_command_waits_until_it_may_run(void **state)
 {
 	char *command[] = {"sh", "-c", "exit 7", NULL};
 	struct child c;
@@ -122,7 +122,7 @@ static void test_what_cannot_be_executed(void **state)
 	child__free(&c);
 }
 
-static void test_a_command_never_let_run_goes_with_us(void **state)
+static void test_a_command_that_never_ran_ends_with_us(void **state)
 {
 	char *command[] = {"sh", "-c", "exit 0", NULL};
 	struct child c;
@@ -137,15 +137,15 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_process_ids),
-		cmocka_unit_test(test_what_are_no_process_ids),
+		cmocka_unit_test(test_bad_process_ids_are_refused),
 		cmocka_unit_test(test_too_many_process_ids),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_only_one_can_be_given),
 		cmocka_unit_test(test_a_long_command_is_cut),
-		cmocka_unit_test(test_a_command_waits_until_it_is_let_run),
+		cmocka_unit_test(test_a_command_waits_until_it_may_run),
 		cmocka_unit_test(test_a_signal_is_a_status_as_in_a_shell),
 		cmocka_unit_test(test_what_cannot_be_executed),
-		cmocka_unit_test(test_a_command_never_let_run_goes_with_us),
+		cmocka_unit_test(test_a_command_that_never_ran_ends_with_us),
 	};
 
 	return cmocka_run_group_tests_name("target", tests, NULL, NULL);

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The text report of run records, also of those that anybody may have written.
+"""Tests the text report of run records, also of records that anybody may have written.
 
-What it says is in tests/fixtures/text, a file for each kind of report: tests/fixtures/record.py --text
-writes them anew.
+tests/fixtures/text has the expected texts, a file for each kind of report; tests/fixtures/record.py --text writes
+them.
 """
 
 import copy
@@ -50,7 +50,7 @@ def test_each_kept_text_has_its_records():
     assert {path.stem for path in texts.KEPT.iterdir()} == {*texts.TEXTS, "findings"}
 
 
-def test_of_nothing_there_is_nothing():
+def test_nothing_makes_an_empty_text():
     assert lay_out(report(Cells()), False) == ""
 
 
@@ -69,7 +69,7 @@ print(*sys.modules)"""], stdout=subprocess.PIPE, text=True, check=True, timeout=
 
 
 def places(part, path=()):
-    """Paths to all that is in a list or object; of histograms, to one bucket."""
+    """Returns the paths to all parts of a list or object; of histograms, to one bucket."""
     if "buckets" in path:
         part = part[:1]
     for key, value in part.items() if isinstance(part, dict) else enumerate(part):
@@ -82,7 +82,7 @@ PLACES = [list(places(one)) for one in RECORDS]
 
 
 def damaged(number, data):
-    """A record of RECORDS, with damage in up to three places."""
+    """Returns a record of RECORDS, damaged in up to three places."""
     one = json.loads(json.dumps(RECORDS[number]))
     for *path, key in data.draw(st.lists(st.sampled_from(PLACES[number]), max_size=3)):
         part = one
@@ -94,10 +94,10 @@ def damaged(number, data):
                 del part[key]
             elif how == 1 and isinstance(part, list):
                 part.insert(key, part[key])
-            elif isinstance(part, list) == isinstance(key, int):  # names in objects alone, as in JSON
+            elif isinstance(part, list) == isinstance(key, int):  # names in objects only, as in JSON
                 part[key] = data.draw(ANYTHING)
         except (LookupError, TypeError):
-            pass  # it is not there any more
+            pass  # an earlier damage removed it
     return one
 
 
@@ -110,8 +110,8 @@ ANYTHING = st.recursive(
 
 @given(st.lists(st.integers(0, len(RECORDS) - 1), min_size=1, max_size=3), st.booleans(),
        st.sampled_from([REPORT, DETAILS, SUMMARY]), st.data())
-def test_any_damage_leaves_a_text_that_can_be_printed(numbers, alike, extent, data):
-    records = [damaged(number, data) for number in (numbers[:1] * 3 if alike else numbers)]
+def test_any_damage_leaves_a_text_that_can_be_printed(numbers, equal, extent, data):
+    records = [damaged(number, data) for number in (numbers[:1] * 3 if equal else numbers)]
     text = lay_out(report(cells_of(*records), extent), colour=False)
     assert text.endswith("\n")
     assert all(character == "\n" or " " <= character <= "~" for character in text)
@@ -129,7 +129,7 @@ def test_cells_come_in_the_plans_order():
 
 
 def repeat(number, rows=200):
-    """One that has nothing in common with the others but its host and its keys."""
+    """Returns a repeat that shares only its host and its keys with the others."""
     buckets = [[1 << i % 30, 2 << i % 30, 1 + (i + number) % rows] for i in range(rows)]
     return json.loads(json.dumps({"run": {"cell": "c", "repeat": number}, "host": {"a": [1, 2]},
                                   "calls": [{"wall_ns": {"count": rows, "buckets": buckets}}]}))
@@ -140,9 +140,9 @@ def test_repeats_are_kept_in_little_memory():
     tracemalloc.start()
     for number in range(count):
         cells.add(repeat(number))
-    taken, _ = tracemalloc.get_traced_memory()
+    used, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert taken < count * 8192
+    assert used < count * 8192
     (cell,) = cells
     assert cell.wall.count == count * 200 and sum(many for _, many in cell.wall.buckets) == count * 200 * 201 // 2
     assert [one["host"] is cell.record["host"] for one in cell.records] == [True] * count
@@ -259,7 +259,7 @@ def test_the_reference_is_the_first_of_the_table_of_variants(order):
         record.string(cell.record, "run/cell") for cell in (other, first))
 
 
-def test_what_alone_has_its_number_of_fields_is_not_compared():
+def test_a_single_configuration_with_its_number_of_fields_is_not_compared():
     def load(variant, size, fields):
         one = texts.larger("copying_load")
         one["load"].update(variant=variant, message_bytes=size, fields=fields)
@@ -287,7 +287,7 @@ def test_comparisons_are_as_the_schema_of_records_has_them():
 def test_disturbed_repeats_are_out_of_a_comparison_and_counted():
     why = "other programs took 26 % of the CPUs' time"
     found = list(texts.repeats(*texts.LOADS, count=9))
-    for n, disturbed in (0, 0), (3, 0), (8, 1):  # of which repeat, and which load
+    for n, disturbed in (0, 0), (3, 0), (8, 1):  # repeats and loads
         found[2 * n + disturbed]["noise"]["disturbed"] = why
     text = texts.printed(found, SUMMARY)
     flat = " ".join(text.split())
@@ -298,9 +298,9 @@ def test_disturbed_repeats_are_out_of_a_comparison_and_counted():
     assert [cell.comparisons["throughput"]["n"] for cell in cells if cell.comparisons] == [6]
 
 
-def test_a_quiet_machine_is_waited_for_only_where_runs_of_what_is_open_were_disturbed():
+def test_a_quiet_machine_is_awaited_only_for_disturbed_runs_of_undecided_ones():
     def found(disturbed):
-        """A decided size and an open one, of which the runs of one repeat are disturbed."""
+        """Returns the answer with a decided size and an undecided one, which has disturbed runs."""
         for size in 1024, 65536:
             for one in texts.repeats(*texts.LOADS, count=12):
                 repeat = one["run"]["repeat"]
@@ -319,7 +319,7 @@ def test_a_quiet_machine_is_waited_for_only_where_runs_of_what_is_open_were_dist
 
 
 def test_ratios_are_of_pairs_and_have_the_interval_of_six():
-    """The Hodges-Lehmann ratio; of six pairs, the outermost are the ends of the interval."""
+    """The ratio is the Hodges-Lehmann estimate; of six pairs, the outermost are the ends of the interval."""
     records = list(texts.repeats(*texts.LOADS, count=6))
     rates = [[one["app"]["throughput_bps"] for one in records[start::2]] for start in (0, 1)]
     logs = [math.log(mine / other) for other, mine in zip(*rates)]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Events of a timeline as the raw line has them. The ring is this file's. */
+/* Tests events of a timeline as the raw line has them. This file replaces the ring. */
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "user/trace/tracer_private.h"
 
-/* Takes the place of libbpf's. */
+/* Replaces libbpf's. */
 struct ring_buffer {
 	ring_buffer_sample_fn take;
 	void *context;
@@ -40,7 +40,7 @@ int bpf_map__fd(const struct bpf_map *map)
 	return -1;
 }
 
-/* An interrupt takes its place in the ring before the event that it interrupts. */
+/* An interrupt reserves its place in the ring before the event that it interrupts. */
 static void test_first_event_of_the_ring_is_not_the_earliest(void **state)
 {
 	struct timeline_event softirq = {.time = 1000, .kind = EVENT_SOFTIRQ_BEGIN},

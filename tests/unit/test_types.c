@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What the kernel's types say of names. */
+/* Tests the look-up of names in the kernel's types. */
 #include "tests/unit/unit.h"
 
 #include "user/kernel/types.h"
@@ -33,40 +33,40 @@ static struct btf *make_kernel(void)
 	return kernel;
 }
 
-static struct kernel_type ask(const char *name, enum type_kind kind)
+static struct kernel_type find_type(const char *name, enum type_kind kind)
 {
-	struct kernel_type asked[] = {{.name = "absent", .kind = kind},
+	struct kernel_type types[] = {{.name = "absent", .kind = kind},
 				      {.name = name, .kind = kind}};
 	struct btf *kernel = make_kernel();
 
-	types__find(kernel, asked, 2);
-	assert_int_equal(asked[0].id, 0);
-	assert_int_equal(asked[0].args, -1);
-	/* The first of this name, as libbpf takes. */
-	if (asked[1].id && kind != TYPE_TRACEPOINT)
-		assert_int_equal(asked[1].id,
+	types__find(kernel, types, 2);
+	assert_int_equal(types[0].id, 0);
+	assert_int_equal(types[0].args, -1);
+	/* The first of this name, as libbpf finds it. */
+	if (types[1].id && kind != TYPE_TRACEPOINT)
+		assert_int_equal(types[1].id,
 				 btf__find_by_name_kind(kernel, name,
 							kind == TYPE_FUNCTION ? BTF_KIND_FUNC
 									      : BTF_KIND_STRUCT));
 	btf__free(kernel);
-	return asked[1];
+	return types[1];
 }
 
-static void test_kinds_are_told_apart(void **state)
+static void test_kinds_are_distinguished(void **state)
 {
-	assert_int_not_equal(ask("tcp_sendmsg", TYPE_FUNCTION).id, 0);
-	assert_int_not_equal(ask("tcp_sendmsg", TYPE_STRUCT).id, 0);
-	assert_int_not_equal(ask("fp", TYPE_STRUCT).id, 0);
-	assert_int_equal(ask("fp", TYPE_FUNCTION).id, 0);
-	assert_int_equal(ask("tcp_sendmsg", TYPE_TRACEPOINT).id, 0);
-	assert_int_equal(ask("tcp_sendms", TYPE_FUNCTION).id, 0);
+	assert_int_not_equal(find_type("tcp_sendmsg", TYPE_FUNCTION).id, 0);
+	assert_int_not_equal(find_type("tcp_sendmsg", TYPE_STRUCT).id, 0);
+	assert_int_not_equal(find_type("fp", TYPE_STRUCT).id, 0);
+	assert_int_equal(find_type("fp", TYPE_FUNCTION).id, 0);
+	assert_int_equal(find_type("tcp_sendmsg", TYPE_TRACEPOINT).id, 0);
+	assert_int_equal(find_type("tcp_sendms", TYPE_FUNCTION).id, 0);
 }
 
 static void test_arguments_of_a_tracepoint(void **state)
 {
-	assert_int_equal(ask("sock_send_length", TYPE_TRACEPOINT).args, 3);
-	assert_int_equal(ask("of_no_function", TYPE_TRACEPOINT).args, -1);
-	assert_int_equal(ask("tcp_sendmsg", TYPE_FUNCTION).args, -1);
+	assert_int_equal(find_type("sock_send_length", TYPE_TRACEPOINT).args, 3);
+	assert_int_equal(find_type("of_no_function", TYPE_TRACEPOINT).args, -1);
+	assert_int_equal(find_type("tcp_sendmsg", TYPE_FUNCTION).args, -1);
 }
 
 static int add_struct(struct btf *btf, const char *name, int member)
@@ -77,7 +77,7 @@ static int add_struct(struct btf *btf, const char *name, int member)
 	return id;
 }
 
-/* The kernel's types that remain for programs that read struct outer. */
+/* Returns the kernel's types that remain for programs that read struct outer. */
 static struct btf *keep_outer(struct btf *kernel)
 {
 	struct btf *programs = btf__new_empty(), *needed;
@@ -123,7 +123,7 @@ static void test_needed_types_keep_their_numbers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kinds_are_told_apart),
+		cmocka_unit_test(test_kinds_are_distinguished),
 		cmocka_unit_test(test_arguments_of_a_tracepoint),
 		cmocka_unit_test(test_needed_types_keep_their_numbers),
 	};

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The C unit tests (cmocka), each a test here: as built and with the sanitizers."""
+"""Runs each C unit test (cmocka) as a test, built normally and with the sanitizers."""
 
 import os
 import pathlib
@@ -9,7 +9,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TESTS = sorted(p.stem for p in (ROOT / "tests/unit").glob("test_*.c"))
-# Of those that run the kernel programs over many seeds.
+# Tests that run the kernel programs over many seeds.
 SIMULATORS = ["test_completions", "test_stages"]
 MANY_SEEDS = "30000"
 
@@ -17,7 +17,7 @@ MANY_SEEDS = "30000"
 @pytest.fixture(scope="module", params=[pytest.param("", id="plain"),
                                         pytest.param("SAN=1", id="sanitized", marks=pytest.mark.sanitized)])
 def programs(request):
-    """The folder of the built tests."""
+    """Builds the tests; returns their folder."""
     made = subprocess.run(["make", "-s", *filter(None, [request.param]), "unit-tests"], cwd=ROOT,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     assert made.returncode == 0, made.stdout
@@ -44,7 +44,7 @@ def test_many_seeds(programs, name):
 
 @pytest.mark.parametrize("odd", ["", "0", "-1", "1e3", "99999999999999999999"])
 @pytest.mark.parametrize("programs", [""], ids=["plain"], indirect=True)
-def test_no_number_of_seeds_is_refused(programs, odd):
+def test_a_bad_number_of_seeds_is_refused(programs, odd):
     ran = subprocess.run([programs / SIMULATORS[0]], stderr=subprocess.PIPE, text=True, check=False,
                          env={**os.environ, "SENDPATH_SEEDS": odd})
     assert ran.returncode == 2 and ran.stderr == f"SENDPATH_SEEDS={odd}: not a number of seeds\n"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What is worked out of the sums that the kernel programs kept. */
+/* Tests values computed from the sums of the kernel programs. */
 #include "tests/unit/unit.h"
 
 #include <string.h>
@@ -60,7 +60,7 @@ static void test_nothing_falls_below_zero(void **state)
 	assert_int_equal(window_counts__outstanding(&m, true), 0);
 }
 
-static void test_what_is_under_way_is_not_lost(void **state)
+static void test_sends_in_progress_are_not_lost(void **state)
 {
 	static const struct hook_option function, pair = {.counts_at_end = true};
 
@@ -70,7 +70,7 @@ static void test_what_is_under_way_is_not_lost(void **state)
 	m.programs.missed_ends = 1;
 	assert_int_equal(window_counts__lost_calls(&m, &pair, true), 1);
 	assert_int_equal(window_counts__lost_calls(&m, &function, true), 1);
-	m.programs.missed_begins = 3; /* one of them of a thread's first send */
+	m.programs.missed_begins = 3; /* one is a thread's first send */
 	m.totals.returned_first = 1;
 	assert_int_equal(window_counts__lost_calls(&m, &pair, true), 2);
 	assert_int_equal(window_counts__lost_calls(&m, &function, true), 4);
@@ -100,7 +100,7 @@ static void test_extremes_agree_with_the_buckets(void **state)
 	hist_add(&h, 1000);
 	hist_add(&h, 70000);
 	expect_mended(h, 1000, 70000);
-	/* As if an interrupt's had been overwritten by what it interrupted. */
+	/* An interrupt's value was overwritten by the program that it interrupted. */
 	h.min = 70000;
 	h.max = 1000;
 	expect_mended(h, hist_low(hist_bucket(1000)), hist_low(hist_bucket(70000) + 1) - 1);
@@ -127,7 +127,7 @@ static void test_memory_of_stages_is_bounded(void **state)
 
 	assert_int_equal(tracer__stage_shares(2), 2);
 	assert_int_equal(tracer__stage_shares(256), STAGE_SHARES_MAX);
-	/* What --stages takes of a machine of any size, by metric. */
+	/* The memory of --stages on a machine of any size, by metric. */
 	assert_true(sizeof(struct stage_slot) * CALL_SLOTS * STAGE_SHARES_MAX <= 9 * mib);
 }
 
@@ -138,7 +138,7 @@ int main(void)
 		cmocka_unit_test_setup(test_sends_of_all_syscalls_add_up, clear),
 		cmocka_unit_test(test_a_size_is_in_one_class),
 		cmocka_unit_test_setup(test_nothing_falls_below_zero, clear),
-		cmocka_unit_test_setup(test_what_is_under_way_is_not_lost, clear),
+		cmocka_unit_test_setup(test_sends_in_progress_are_not_lost, clear),
 		cmocka_unit_test_setup(test_extremes_agree_with_the_buckets, clear),
 		cmocka_unit_test_setup(test_extremes_beyond_the_last_bucket, clear),
 	};

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Private words that are gone from what people read stay gone: each costs every reader a look-up."""
+"""Tests that words of the project's own, which readers must look up, are gone from what people read."""
 
 import pathlib
 import re
@@ -9,7 +9,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-# Word -> what people say.
+# Word: what people say.
 GONE = {
     r"hears? of|heard of": "learn of, read",
     r"bears? (?:a|the|no|one)\b": "be enough for, show",
@@ -33,14 +33,14 @@ GONE = {
     r"ranks nothing": "is not ranked",
     r"what (?:it|this|that) is of\b|the same of\b": "the thing named, such as a field",
 }
-# What people read: pages, help, messages. Texts of reports have tests of their own.
+# The files that people read: pages, help, messages. Texts of reports have tests of their own.
 READ = ("README.md", "CONTRIBUTING.md", "docs", "deploy", "analysis/tables", "bpf", "user", "loadgen",
         "common")
 
 
 @pytest.fixture(scope="module")
 def texts():
-    """What people read, by the name of its file."""
+    """Returns {file: text} of these files."""
     listed = subprocess.run(["git", "-c", f"safe.directory={ROOT}", "ls-files", "-z", *READ], cwd=ROOT,
                             stdout=subprocess.PIPE, text=True, check=False)
     if listed.returncode:

@@ -9,5 +9,5 @@
 
 #include <cmocka.h>
 
-/* Each test gets a state, and few have one. */
+/* Each test has a parameter for state, which few use. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"

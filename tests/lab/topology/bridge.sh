@@ -1,8 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Two veth pairs and a bridge between them. What is sent never leaves the machine,
-# and is copied.
+# Two veth pairs and a bridge between them. Data never leave the machine, and are copied.
 
 # shellcheck source=topology/lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""carry.py NAME NAME: make two tap devices and carry frames between them, until killed.
+"""carry.py NAME NAME: makes two tap devices and carries frames between them, until killed.
 
-The devices can be moved to other network namespaces: the descriptors stay theirs.
+The devices can be moved to other network namespaces; the descriptors still read and write them.
 """
 
 import errno
@@ -17,13 +17,13 @@ TUNSETOFFLOAD = 0x400454D0
 IFF_TAP, IFF_NO_PI, IFF_VNET_HDR = 0x0002, 0x1000, 0x4000
 TUN_F_CSUM, TUN_F_TSO4 = 0x01, 0x02
 
-# A whole segment of TCP, its headers, and the header that says how to split it.
+# The longest TCP segment with its headers, and the header that describes its segmentation.
 LONGEST = 1 << 17
 
 
 def tap(name):
-    """With checksums and segmentation left to the other end, as virtual machines have it:
-    without them TCP's data would be copied by what calculates checksums, before the tap."""
+    """Leaves checksums and segmentation to the other end, as virtual machines do: otherwise the kernel would copy
+    TCP's data to compute checksums, before the tap."""
     fd = os.open("/dev/net/tun", os.O_RDWR)
     fcntl.ioctl(fd, TUNSETIFF, struct.pack("16sH22x", name.encode(),
                                            IFF_TAP | IFF_NO_PI | IFF_VNET_HDR))
@@ -37,7 +37,7 @@ def carry(source, target):
         try:
             os.write(target, frame)
         except OSError as error:
-            # The other device is down yet: as with a cable that is not plugged in.
+            # The other device is not up yet: like a cable that is not plugged in.
             if error.errno != errno.EIO:
                 raise
 

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# What the topologies share.
+# Shared by the topologies.
 
-# wait_for SECONDS WHAT COMMAND...: until COMMAND succeeds.
+# wait_for SECONDS WHAT COMMAND...: waits until COMMAND succeeds.
 wait_for() {
 	local seconds=$1 what=$2
 	shift 2
@@ -17,19 +17,19 @@ wait_for() {
 	done
 }
 
-# tcp_answers ADDRESS: someone there refuses a connection to a port nobody
-# listens on, so packets go both ways.
+# tcp_answers ADDRESS: returns whether a port without a listener refuses a connection, so that packets go both
+# ways.
 tcp_answers() {
 	timeout 2 bash -c "exec 3<>/dev/tcp/$1/9" 2>&1 | grep -q refused
 }
 
-# namespace NAME: one with a loopback device, as a machine of its own has.
+# namespace NAME: creates one with a loopback device, as a separate machine has.
 namespace() {
 	ip netns add "$1"
 	ip -n "$1" link set lo up
 }
 
-# configure DEVICE ADDRESS [NAMESPACE]: give DEVICE its /24 and set it up, there or here.
+# configure DEVICE ADDRESS [NAMESPACE]: gives DEVICE its /24 and sets it up, there or here.
 configure() {
 	local device=$1 address=$2 where=(${3:+-n "$3"})
 	[[ -z ${3-} ]] || ip link set "$device" netns "$3"
@@ -37,8 +37,8 @@ configure() {
 	ip "${where[@]}" link set "$device" up
 }
 
-# pair NEAR FAR NEAR-ADDRESS FAR-ADDRESS: put FAR into namespace peer, give both
-# their addresses and wait until they reach each other.
+# pair NEAR FAR NEAR-ADDRESS FAR-ADDRESS: puts FAR into namespace peer, gives both their addresses and waits until
+# they reach each other.
 pair() {
 	local near=$1 far=$2 near_address=$3 far_address=$4
 	namespace peer
@@ -47,7 +47,7 @@ pair() {
 	wait_for 30 "an answer of $far_address" tcp_answers "$far_address"
 }
 
-# bridge PORT...: join them, in namespace middle.
+# bridge PORT...: connects the ports by a bridge, in namespace middle.
 bridge() {
 	local port
 	namespace middle
@@ -60,8 +60,8 @@ bridge() {
 	ip -n middle link set bridge0 up
 }
 
-# cards MODULE: drive the two network cards, eth0 and eth1, by MODULE.
-cards() {
+# nics MODULE: makes MODULE drive the two NICs, eth0 and eth1.
+nics() {
 	modprobe "$1"
-	wait_for 20 "two network cards" test -e /sys/class/net/eth0 -a -e /sys/class/net/eth1
+	wait_for 20 "two NICs" test -e /sys/class/net/eth0 -a -e /sys/class/net/eth1
 }

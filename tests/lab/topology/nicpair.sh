@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Two network cards with scatter-gather and segmentation offload on one wire.
+# Two NICs with scatter-gather and segmentation offload on one wire.
 
 # shellcheck source=topology/lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
-cards e1000e
+nics e1000e
 pair eth0 eth1 10.9.0.1 10.9.0.2

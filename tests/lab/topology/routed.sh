@@ -1,14 +1,14 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# A veth pair, a router and a card. What comes into a namespace to be routed on is
-# copied there by kernels up to 6.12, before they know where it goes.
+# A veth pair, a router and a NIC. Kernels up to 6.12 copy packets that arrive in a namespace to be routed, before
+# they know the destination.
 
 # shellcheck source=topology/lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
 modprobe veth
-cards e1000e
+nics e1000e
 ip link add veth0 type veth peer name router0
 namespace middle
 configure router0 10.6.0.254 middle

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a kernel does with the completions of one socket, as the tracepoints of it are
- * passed: a CPU queues a run's notification, or joins it to the queue's tail; it reports;
- * it frees the notification if that was joined. A reader takes records from the queue, and
- * frees them. Any number of CPUs are somewhere in between.
+ * Simulates what a kernel does with the completions of one socket, as its tracepoints show it. A
+ * CPU queues a run's notification, or coalesces it with the queue's tail; it reports; it frees the
+ * notification if that was coalesced. A reader takes notifications from the queue and frees them.
+ * Any number of CPUs are somewhere in between.
  */
 #pragma once
 
@@ -12,11 +12,11 @@
 #define CPUS_MAX  4
 #define UBUFS_MAX 64
 
-/* Neighbouring sends that are completed as one. */
+/* Neighbouring sends that complete as one. */
 struct shared_ubuf {
 	__u32 first, sends;
-	bool flagged;	      /* the kernel tells of a copy, */
-	__u16 cause_counters; /* and a hook saw these: a set of bits */
+	bool flagged;	      /* the kernel reports a copy, */
+	__u16 cause_counters; /* and hooks saw these causes: a set of bits */
 	bool left;	      /* its data were seen to leave the machine */
 };
 
@@ -24,21 +24,21 @@ struct plan_of_sends {
 	struct shared_ubuf ubufs[UBUFS_MAX];
 	__u32 count;
 	__u32 cpus;
-	__u32 apart; /* a run may overtake so many others */
+	__u32 apart; /* how many other runs a run may overtake */
 	bool has_reader;
-	__u32 skipped; /* reports that the kernel leaves out, of 100 */
-	__u32 missed;  /* runs of any program that the kernel skips, of 100 */
-	__u32 closes;  /* the window, after so many steps; 0: it does not */
-	__u32 before;  /* runs that were sent before the window, some of them completed before it */
-	__u32 more;    /* runs than any other plan has */
-	__u32 into;    /* sends of the next run that were, too */
-	bool references; /* are seen to go, and notifications not to be freed */
-	bool ends;	 /* the socket, at the end */
-	bool closed;	 /* the socket is, and no notification queued any more */
-	__u32 stalled;	 /* looks of a program into a map at which others go on, of 100 */
+	__u32 skipped;	 /* percentage of reports that the kernel leaves out */
+	__u32 missed;	 /* percentage of program runs that the kernel skips */
+	__u32 closes;	 /* the window closes after this many steps; 0: it does not */
+	__u32 before;	 /* runs sent before the window; some of them complete before it */
+	__u32 more;	 /* more runs than any other plan has */
+	__u32 into;	 /* sends of the next run that were sent before the window, too */
+	bool references; /* the last reference is seen, the end of notifications is not */
+	bool ends;	 /* the socket closes, at the end */
+	bool closed;	 /* the socket is closed, and no further notification is queued */
+	__u32 stalled;	 /* percentage of map accesses at which others continue */
 };
 
-/* What the application got, of sends in the window; and how many of before it completed in it. */
+/* Reads by the application: sends in the window, and earlier ones that completed in it. */
 struct as_read {
 	__u64 notifications_read, sends, copied;
 	__u64 completed_before;
@@ -46,7 +46,7 @@ struct as_read {
 };
 
 #define ZEROCOPY_ORIGIN 5
-#define MERGED_AT	1500 /* an address in the code that joins notifications, */
+#define MERGED_AT	1500 /* an address in the code that coalesces notifications, */
 #define READ_AT		2500 /* and in the code that reads them */
 
 enum progress { IDLE, QUEUED, REPORTED };
@@ -54,7 +54,7 @@ enum progress { IDLE, QUEUED, REPORTED };
 struct cpu {
 	enum progress stage;
 	bool in_program;
-	struct sk_buff *coalesced_with; /* the notification that was, or NULL */
+	struct sk_buff *coalesced_with; /* the notification that was coalesced, or NULL */
 };
 
 struct state {
@@ -62,22 +62,22 @@ struct state {
 	struct sk_buff skbs[UBUFS_MAX];
 	struct sk_buff *queue[UBUFS_MAX];
 	__u32 head, tail;
-	__u32 window; /* the first send's id */
+	__u32 window; /* the id of the window's first send */
 	bool completed[UBUFS_MAX];
-	__u32 sent; /* so many runs were */
+	__u32 sent; /* runs that were sent */
 	__u32 left;
 	struct cpu cpus[CPUS_MAX];
-	struct sk_buff *taken; /* by the reader, not yet freed */
+	struct sk_buff *taken; /* by the reader, not freed yet */
 	bool reader_in_program;
 	struct as_read read;
 	__u64 random;
 };
 
-/* Of the stalled program. */
+/* The kernel that continues while a program is stalled, and its plan. */
 static struct state *running;
 static const struct plan_of_sends *running_plan;
 
-/* From xorshift64*: a number below n. */
+/* Returns a number below n, by xorshift64*. */
 static inline __u32 kernel__random(__u64 *state, __u32 n)
 {
 	*state ^= *state >> 12;
@@ -97,7 +97,7 @@ static void set_tail(struct state *k)
 		k->tail > k->head ? k->queue[k->tail - 1] : (struct sk_buff *)&k->sk.sk_error_queue;
 }
 
-/* Any of the next runs that were sent, as many as may overtake each other. */
+/* Picks one of the next runs that were sent, within the number that may overtake each other. */
 static __u32 next_run(struct state *k, const struct plan_of_sends *plan)
 {
 	__u32 turn = kernel__random(&k->random, plan->apart + 1), i, oldest = k->sent;
@@ -125,7 +125,7 @@ static void notify(struct sk_buff *skb, struct sock *sk, const struct shared_ubu
 	ee->ee_data = ubuf->first + ubuf->sends - 1;
 }
 
-/* Of a closed socket it stays what it was. */
+/* Leaves the notification of a closed socket as it was: it is not queued. */
 static void abandon(struct sk_buff *skb, struct sock *sk, const struct shared_ubuf *ubuf)
 {
 	struct ubuf_info_msgzc *uarg = (void *)skb->cb;
@@ -139,8 +139,8 @@ static void abandon(struct sk_buff *skb, struct sock *sk, const struct shared_ub
 	uarg->ubuf.ops = (void *)1;
 }
 
-/* One or more references go before the notification is queued, of which one tells of the copy. */
-static void let_go(struct state *k, struct sk_buff *skb, const struct shared_ubuf *ubuf)
+/* Drops one or more references before the notification is queued; one of them reports the copy. */
+static void drop_references(struct state *k, struct sk_buff *skb, const struct shared_ubuf *ubuf)
 {
 	__u32 references = 1 + kernel__random(&k->random, 3);
 	__u32 telling = kernel__random(&k->random, references), i;
@@ -161,7 +161,7 @@ static __u32 before_window(const struct state *k, const struct shared_ubuf *ubuf
 	return !id_before(ubuf->first, k->window) ? 0 : before < ubuf->sends ? before : ubuf->sends;
 }
 
-/* As __msg_zerocopy_callback, under the queue's lock. */
+/* Queues a notification as __msg_zerocopy_callback does, under the queue's lock. */
 static void queue(struct state *k, struct cpu *cpu, const struct plan_of_sends *plan)
 {
 	__u32 n = next_run(k, plan);
@@ -175,7 +175,7 @@ static void queue(struct state *k, struct cpu *cpu, const struct plan_of_sends *
 	if (gate && id_before(plan->ubufs[n].first, k->window))
 		k->read.completed_before += before_window(k, &plan->ubufs[n]);
 	if (plan->references && gate)
-		let_go(k, skb, &plan->ubufs[n]);
+		drop_references(k, skb, &plan->ubufs[n]);
 	if (plan->closed) {
 		abandon(skb, &k->sk, &plan->ubufs[n]);
 		cpu->stage = REPORTED;
@@ -197,7 +197,7 @@ static void queue(struct state *k, struct cpu *cpu, const struct plan_of_sends *
 	set_tail(k);
 }
 
-/* The kernel skips a program that interrupts itself. */
+/* Returns whether a program runs; the kernel skips one that interrupts itself. */
 static bool runs(struct state *k, const struct plan_of_sends *plan)
 {
 	return kernel__random(&k->random, 100) >= plan->missed;
@@ -228,7 +228,7 @@ static void step(struct state *k, struct cpu *cpu, const struct plan_of_sends *p
 			queue(k, cpu, plan);
 		break;
 	case QUEUED:
-		/* Without a reader nothing would make up for the last. */
+		/* Without a reader, nothing would make up for the last report. */
 		if (kernel__random(&k->random, 100) >= plan->skipped ||
 		    (!plan->has_reader && !k->left))
 			report(k, plan);
@@ -279,7 +279,7 @@ static void read_queue(struct state *k, const struct plan_of_sends *plan)
 	}
 }
 
-/* The hooks that saw a run's data leave their marks before it completes. */
+/* Makes the notes of the hooks that saw a run's data before it completes. */
 static void leave_notes(const struct shared_ubuf *ubuf, struct send_key *send)
 {
 	__u16 counter;
@@ -291,7 +291,7 @@ static void leave_notes(const struct shared_ubuf *ubuf, struct send_key *send)
 		note__add_bits(send, CAUSE_BIT_LEFT);
 }
 
-/* Its sends begin that are the window's. */
+/* Begins the run's sends that belong to the window. */
 static void send_run(struct state *k, const struct shared_ubuf *ubuf)
 {
 	void (*between)(void) = maps__between;
@@ -312,9 +312,8 @@ static void send_run(struct state *k, const struct shared_ubuf *ubuf)
 	maps__between = between;
 }
 
-/* The sender, a CPU or the reader goes on, unless it is in a program, where it is stalled itself.
- */
-static void take_turn(struct state *k, const struct plan_of_sends *plan)
+/* Lets the sender, a CPU or the reader continue, unless it is itself in the stalled program. */
+static void run_step(struct state *k, const struct plan_of_sends *plan)
 {
 	__u32 turn = kernel__random(&k->random, plan->cpus + plan->has_reader);
 
@@ -326,10 +325,10 @@ static void take_turn(struct state *k, const struct plan_of_sends *plan)
 		step(k, &k->cpus[turn], plan);
 }
 
-static void others_go_on(void)
+static void run_others(void)
 {
 	while (kernel__random(&running->random, 100) < running_plan->stalled)
-		take_turn(running, running_plan);
+		run_step(running, running_plan);
 }
 
 static bool busy(const struct state *k, const struct plan_of_sends *plan)
@@ -353,13 +352,13 @@ static void load_programs(const struct plan_of_sends *plan)
 	counts_reported = true;
 }
 
-/* The id of the first send in the window. */
+/* Returns the id of the first send in the window. */
 static inline __u32 kernel__window(const struct plan_of_sends *plan)
 {
 	return plan->ubufs[plan->before].first + plan->into;
 }
 
-/* Some of what was sent before the window completes before it, and some of that is read. */
+/* Completes some of the earlier sends before the window, and reads some of these. */
 static void before_the_window(struct state *k, const struct plan_of_sends *plan)
 {
 	__u32 ubufs = plan->before ? kernel__random(&k->random, plan->before + 1) : 0;
@@ -374,7 +373,7 @@ static void before_the_window(struct state *k, const struct plan_of_sends *plan)
 		read_queue(k, plan);
 }
 
-/* The socket ends, and another one has its memory at once. */
+/* Closes the socket; another one gets its memory at once. */
 static void end_socket(struct state *k, const struct plan_of_sends *plan)
 {
 	if (runs(k, plan))
@@ -388,7 +387,7 @@ static void end_socket(struct state *k, const struct plan_of_sends *plan)
 		zsock__replace(&k->sk);
 }
 
-/* Goes through all of it, in an order that the seed decides. */
+/* Runs the whole plan, in an order that the seed decides. */
 static inline struct as_read kernel__complete(const struct plan_of_sends *plan, __u64 seed)
 {
 	struct state k = {.left = plan->count,
@@ -407,9 +406,9 @@ static inline struct as_read kernel__complete(const struct plan_of_sends *plan, 
 		k.sk.__sk_common.skc_flags = 1UL << SOCK_DEAD;
 	running = &k;
 	running_plan = plan;
-	maps__between = others_go_on;
+	maps__between = run_others;
 	while (busy(&k, plan)) {
-		take_turn(&k, plan);
+		run_step(&k, plan);
 		if (plan->closes && ++turns == plan->closes)
 			gate = GATE_CORRECTING;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The kernel programs, compiled for this machine as a part of a test, with maps and a clock. What
- * the analyzer sets before loading can be set, so without const.
+ * The kernel programs, compiled for this machine as a part of a test, with maps and a clock.
+ * Variables that the analyzer sets before loading are not const, so that tests can set them.
  */
 #pragma once
 
@@ -13,8 +13,7 @@
 
 #include <bpf/bpf_helpers.h>
 
-/* Called at each look into a map and after each claim, if it is set: another CPU may go on there.
- */
+/* If set, called at each map access and after each claim: another CPU may continue there. */
 static void (*maps__between)(void);
 
 #define __sync_val_compare_and_swap(place, old, fresh)                                    \
@@ -32,16 +31,16 @@ static void (*maps__between)(void);
 #include "bpf/stages.bpf.c"
 #undef const
 
-/* Tells the time, if it is set; else each look at the clock is 100 ns after the last. */
+/* If set, returns the time; else each reading of the clock is 100 ns after the last. */
 static __u64 (*maps__clock)(void);
 
 struct map {
 	void *definition;
 	__u32 key_size, value_size;
-	bool is_array; /* all elements are there from the beginning, as 0 */
+	bool is_array; /* all elements exist from the beginning, as 0 */
 	__u32 count, room;
 	char **keys; /* each followed by its value */
-	__u32 limit; /* to count; 0: none */
+	__u32 limit; /* of elements; 0: none */
 };
 
 /* clang-format off */
@@ -61,7 +60,7 @@ static struct map maps[] = {
 struct task_struct native_task;
 __u64 (*native_counter)(void);
 static __u64 now;
-/* The CPU on which a program runs. Of the maps per CPU, only seen_by_pairs depends on it. */
+/* The CPU on which a program runs. Only seen_by_pairs depends on it, of the maps per CPU. */
 static __u32 native_cpu;
 
 static struct map *map_of(const void *definition)
@@ -74,7 +73,7 @@ static struct map *map_of(const void *definition)
 	abort();
 }
 
-/* A value's place is aligned for what it holds. */
+/* Returns a value's offset, aligned for its type. */
 static size_t value_at(const struct map *map)
 {
 	return (map->key_size + 63) & ~63UL;
@@ -155,25 +154,25 @@ long bpf_for_each_map_elem(void *definition, void *callback, void *context, __u6
 	__u32 i;
 
 	(void)flags;
-	/* From the end: an element that is deleted is replaced by the last. */
+	/* From the end: a deleted element is replaced by the last. */
 	for (i = map->count; i-- > 0;)
 		each(definition, map->keys[i], map->keys[i] + value_at(map), context);
 	return (long)map->count;
 }
 
-/* From now on no more elements than so many fit; 0: any number. */
+/* Limits the number of elements from now on; 0: no limit. */
 static inline void maps__limit(void *definition, __u32 limit)
 {
 	map_of(definition)->limit = limit;
 }
 
-/* How many elements a map has; of an array, how many were looked at. */
+/* Returns how many elements a map has; of an array, how many were accessed. */
 static inline __u32 maps__count(void *definition)
 {
 	return map_of(definition)->count;
 }
 
-/* All maps are empty, or 0, again. */
+/* Empties all maps, or sets them to 0. */
 static inline void maps__clear(void)
 {
 	struct map *map;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* How many seeds a test tries: 1 up to SENDPATH_SEEDS of the environment, 300 without it. */
+/* The number of seeds that a test tries, from 1: SENDPATH_SEEDS of the environment, or 300. */
 #pragma once
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 static unsigned long long seeds = 300;
 
-/* Called once, by main. Ends the program if the variable is not a number of seeds. */
+/* Reads the variable; main calls it once. Ends the program if it is not a number of seeds. */
 static inline void seeds__read(void)
 {
 	const char *text = getenv("SENDPATH_SEEDS");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * In the place of libbpf's: the kernel programs compiled for this machine, so that a test
- * can call them in any order. maps.c has the helpers; of the process that "runs" a program
- * there is none. What the analyzer sets before loading is compiled without const.
+ * Replaces libbpf's: compiles the kernel programs for this machine, so that a test can call them in
+ * any order. maps.h has the helpers. No process "runs" a program. Variables that the analyzer sets
+ * before loading are compiled without const.
  */
 #pragma once
 
@@ -43,7 +43,7 @@ static __always_inline __u32 bpf_get_prandom_u32(void)
 	return 0;
 }
 
-/* The only counter; NULL: none can be read. */
+/* The only counter; NULL: it cannot be read. */
 extern __u64 (*native_counter)(void);
 
 static __always_inline long bpf_perf_event_read_value(void *map, __u64 index, void *value,
@@ -92,7 +92,7 @@ static __always_inline long bpf_get_stack(void *ctx, void *to, __u32 size, __u64
 	return -1;
 }
 
-/* There is no ring: what is said of single sends is no part of these tests. */
+/* There is no ring: these tests do not cover events of single sends. */
 static __always_inline void *bpf_ringbuf_reserve(void *ring, __u64 size, __u64 flags)
 {
 	(void)ring;
