@@ -22,22 +22,25 @@ def decisive(found):
     return found, ()
 
 
-def few_repeats(subject, found):
-    """Returns that there are fewer repeats than the rule needs, and which way the pairs point; "" where the
-    repeats suffice. subject: what is compared with the other, as "zero-copy".
+def few_repeats(subject, found, threads=()):
+    """Returns that there are fewer repeats than the rule needs; "" where they suffice. subject: what is compared
+    with the other, as "zero-copy". threads: the numbers of threads that are pooled; without any, it follows which
+    way the pairs point.
     """
     if not found or any(c.judgment.reason != judge.FEW for c in found):
         return ""
     logs = [log for c in found for log in c.logs]
     needed = max(c.judgment.repeats or 0 for c in found)
-    decide = f" ({needed} decide)" if needed else ""
     slower = sum(log < 0 for log in logs)
     which, many = ("slower", slower) if 2 * slower >= len(logs) else ("faster", sum(log > 0 for log in logs))
     pairs = (_all(len(logs), "pair") if many == len(logs) else
              f"{words.whole(many)} of {words.counted(len(logs), 'pair')}")
-    what = "single configurations" if len(found) > 1 else "anything"
-    return (f"Only {words.counted(max(c.judgment.n for c in found), 'repeat')}: too few to decide {what}{decide}. "
-            f"{words.starting(subject)} was {which} in {pairs}.")
+    single = "single configurations" if len(found) > 1 else "this"
+    repeats = f"Only {words.counted(max(c.judgment.n for c in found), 'repeat')}"
+    if threads:
+        return f"{repeats} ({needed} decide {single})." if needed else f"{repeats}."
+    decide = f" ({needed} decide)" if needed else ""
+    return f"{repeats}: too few to decide {single}{decide}. {words.starting(subject)} was {which} in {pairs}."
 
 
 def _all(many, unit):
@@ -46,7 +49,9 @@ def _all(many, unit):
 
 
 def _ends(some, what):
-    """Returns the range of ratios: (0.31 to 0.72 times the throughput)."""
+    """Returns the range of ratios: (0.31 to 0.72 times the throughput); "" without a metric."""
+    if what is None:
+        return ""
     values = [f"{c.judgment.value:.2f}" for c in sorted(some, key=lambda c: c.judgment.value)]
     return f" ({' to '.join(dict.fromkeys((values[0], values[-1])))} times the {what})"
 
@@ -56,9 +61,9 @@ def over(threads):
     return f", over {words.listed([f'{number:g}' for number in threads])} threads together" if threads else ""
 
 
-def overview(subject, other, found, what, threads=()):
+def overview(subject, other, found, threads=(), what=None):
     """Returns how a subject compares with another over several configurations, as a sentence without its end.
-    what: the metric in words; threads: the numbers of threads that are pooled.
+    threads: the numbers of threads that are pooled; what: the metric in words, of which the range follows.
     """
     together = over(threads)
     verdicts = {c.verdict for c in found}

@@ -56,11 +56,11 @@ def of_several(cells, what):
         yield f"{subject} and {other} have no pair of undisturbed runs"
         return
     told, threads = answers.decisive(found)
-    few = answers.few_repeats(subject, found)
+    few = answers.few_repeats(subject, found, threads)
     if few:
         yield few
     if not few or threads:
-        yield answers.overview(subject, other, told, what, threads)
+        yield answers.overview(subject, other, told, threads, what)
 
 
 def results(cells):

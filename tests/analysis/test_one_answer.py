@@ -83,5 +83,5 @@ def test_terminal_and_page_agree(folder, seed):
         some = [cell for cell in cells if cell.way == variant and cell.comparisons]
         found = question(data)
         if len(some) > 1 and found.answer and "from about" not in found.answer and found.verdict is not None:
-            said = " ".join(words.sentence(one) for one in answer.of_several(some, "throughput"))
+            said = " ".join(words.sentence(one) for one in answer.of_several(some, None))
             assert found.answer.removeprefix("Never: ").lower() == said.lower()

@@ -119,8 +119,8 @@ def overtakes(data: Data, a: str, b: str) -> Answer:
         answer = words.sentence(", ".join(said) + answers.over(threads_) + (
             f", and {len(crossings) - MOST_CROSSINGS} more crossings" if len(crossings) > MOST_CROSSINGS else ""))
     else:
-        few = answers.few_repeats(in_words(a), found)
-        shown = answers.overview(in_words(a), in_words(b), told, kind.what, threads_)
+        few = answers.few_repeats(in_words(a), found, threads_)
+        shown = answers.overview(in_words(a), in_words(b), told, threads_)
         shown = f"never: {shown}" if all(c.verdict == judge.WORSE for c in told) else shown
         answer = " ".join(filter(None, (few, words.sentence(shown) if not few or threads_ else "")))
     said, made = costs(kind, runs, a, b)
