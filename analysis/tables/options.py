@@ -6,6 +6,7 @@ analysis/tables/generate.py makes C of it, analysis/tables/documents.py the opti
 In texts, --NAME and NAME(1) are set in bold.
 """
 
+import math
 from typing import NamedTuple
 
 # Topic of the help -> its heading.
@@ -109,6 +110,15 @@ GRIDS = {
     "records": (_records("128", range(128, 4097, 128)),
                 _records("1K", [f"{n}K" for n in range(1, 33)])),
 }
+ALL_VARIANTS = 3  # that --variant all means
+
+
+def _configurations(grid):
+    """Returns how many configurations a grid has."""
+    values = [[option.partition("=")[2] for option in part] for part in GRIDS[grid]]
+    return sum(math.prod(ALL_VARIANTS if value == "all" else value.count(",") + 1 for value in part) for part in values)
+
+
 
 OPTIONS = (
     Option("pid", "LIST", "observed",
@@ -127,7 +137,8 @@ OPTIONS = (
            "It is created if missing. A folder takes only the sweep that it was created for, and one "
            "writer at a time.", ("text", "out")),
     Option("grid", "NAME", "sweep",
-           "use a named grid: copies, sizes, servers or records",
+           f"use a named grid: {', '.join(f'{name} ({_configurations(name)})' for name in GRIDS)}; in brackets the "
+           "number of its configurations",
            "Options on the command line override those of the grid:", ("text", "grid")),
     Option("order-seed", "N", "sweep",
            "seed of the order of runs (default: random)",

@@ -51,17 +51,23 @@ static int set_bytes(const struct load_row *row, const char *value, size_t *size
 	return 0;
 }
 
+#define SECONDS_MAX 1e6
+
 static int set_seconds(const struct load_row *row, const char *value, double *seconds,
 		       struct refusal *r)
 {
 	double s;
 
-	if (units__duration(value, &s) || s > 1e6 || s * 1e6 < (double)row->low)
-		return refuse_value(
-			r, "give a time%s, such as 10s, 0.5 or 200ms",
-			row->low > 1 ? units__text(" of %g s or more", (double)row->low / 1e6)
-			: row->low   ? " above 0"
-				     : "");
+	if (units__duration(value, &s))
+		return refuse_value(r,
+				    "give a time in us, ms, s, m or h, such as 10s, 0.5 or 200ms");
+	if (s > SECONDS_MAX)
+		return refuse_value(r, "give a time of at most %g s", SECONDS_MAX);
+	if (s * 1e6 < (double)row->low)
+		return refuse_value(r, "give a time %s",
+				    row->low > 1
+					    ? units__text("of %g s or more", (double)row->low / 1e6)
+					    : "above 0");
 	*seconds = s;
 	return 0;
 }
