@@ -134,13 +134,14 @@ struct error_queues {
 ABI_SIZE(error_queues, 24);
 
 /* Keys by which sends can be grouped; a set of bits. */
-enum group_by { BY_PROCESS = 1, BY_DEVICE = 2, BY_PORT = 4, BY_ADDRESS = 8 };
+enum group_by { BY_PROCESS = 1, BY_DEVICE = 2, BY_PORT = 4, BY_CGROUP = 8, BY_ADDRESS = 16 };
 /* Keys by which zero-copy sends are always grouped. */
 #define BY_PEER (BY_DEVICE | BY_PORT | BY_ADDRESS)
-#define BY_ALL	(BY_PROCESS | BY_PEER)
+#define BY_ALL	(BY_PROCESS | BY_CGROUP | BY_PEER)
 
 /* Values that the sends of a group share; 0 where they are not grouped by it. */
 struct group_key {
+	__u64 cgroup;  /* id of the sender's control group of version 2 */
 	__u32 tgid;    /* in the initial PID namespace, where all processes have one */
 	__u32 netns;   /* inode of the socket's network namespace */
 	__u32 ifindex; /* device of the socket's route; 0: no cached route */
@@ -148,7 +149,19 @@ struct group_key {
 	__u16 family;  /* of the receiver's address (in network order); 0: not known */
 	__u32 address[4];
 };
-ABI_SIZE(group_key, 32);
+ABI_SIZE(group_key, 40);
+
+/* Control groups of a path, innermost first. The first byte of a name is at most at 511. */
+#define CGROUP_LEVELS	16
+#define CGROUP_NAME_MAX 256 /* NAME_MAX, and a zero */
+#define CGROUP_PATH_MAX 512
+
+/* Written once, when the group is created. */
+struct cgroup_path {
+	__u64 whole;				       /* 1: the path begins at the root */
+	char names[CGROUP_PATH_MAX + CGROUP_NAME_MAX]; /* innermost first, each with a "/" */
+};
+ABI_SIZE(cgroup_path, 8 + CGROUP_PATH_MAX + CGROUP_NAME_MAX);
 
 #define DEVICE_NAME_MAX 16 /* IFNAMSIZ */
 

@@ -57,8 +57,8 @@ GLOBAL int zsock__set_owner(__u64 sock, __u64 device)
 	key__of(&who, sk, (struct net_device *)device, BY_ALL);
 	if (!who.ifindex && s->owner.netns == who.netns)
 		who.ifindex = s->owner.ifindex;
-	if (who.tgid != s->owner.tgid || who.ifindex != s->owner.ifindex ||
-	    who.netns != s->owner.netns)
+	if (who.tgid != s->owner.tgid || who.cgroup != s->owner.cgroup ||
+	    who.ifindex != s->owner.ifindex || who.netns != s->owner.netns)
 		s->owner = who;
 	groups__make_room(&who, sk);
 	return 0;
@@ -128,7 +128,8 @@ static __always_inline void id__given(struct zsock *s, struct thread *thread, st
 	if (route_copies(sk))
 		copied_at_once(s->sock, send.id);
 	/* By the same process and route as the last send, the owner is the same. */
-	if (!device || s->device != (__u64)device || s->owner.tgid != current_tgid())
+	if (!device || s->device != (__u64)device || s->owner.tgid != current_tgid() ||
+	    (group_by & BY_CGROUP && s->owner.cgroup != bpf_get_current_cgroup_id()))
 		zsock__set_owner(s->sock, number_of(device));
 	thread->send.owner = s->owner;
 }

@@ -355,7 +355,7 @@ IO_URING = null(list_of(block(
     Key("errors", ERRORS, "of these, the requests that failed"))))
 
 BY = null(block(
-    Key("dimensions", list_of(one_of("process", "device", "port"), minItems=1), "as asked for"),
+    Key("dimensions", list_of(one_of("process", "device", "port", "cgroup"), minItems=1), "as asked for"),
     Key("groups", list_of(block(
         *_SUMS,
         Key("pid", null(integer(1)), "with `process`: the process (thread group) that sent, by its "
@@ -365,6 +365,14 @@ BY = null(block(
         _NETNS._replace(meaning=f"with `device`: {_NETNS.meaning}", required=False),
         _IFINDEX._replace(required=False),
         _DEVICE._replace(required=False),
+        Key("cgroup", null(TEXT), "with `cgroup`: path of the sender's control group of version 2, below where "
+            "these are mounted; whoever created it chose its name", required=False),
+        Key("runtime", null(one_of("docker", "podman", "containerd", "cri-o")), "of the container, if the path "
+            "names it", required=False),
+        Key("container", null(TEXT), "id of the innermost container that the path names; null: it names none in a "
+            "known form", required=False),
+        Key("pod", null(TEXT), "UID of the container's pod, or podman's id of it, if the path names one",
+            required=False),
         Key("remote_port", integer(0, 65535), "with `port`: of the receiver", required=False),
         Key("remote_address", null(TEXT), "null if the sends of the group had several", required=False))),
         "a row for each combination that occurred, most bytes first"),

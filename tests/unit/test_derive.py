@@ -152,6 +152,24 @@ def test_the_largest_group_comes_first_and_equals_keep_their_order():
         assert ports == [2, 1, 3]
 
 
+@pytest.mark.parametrize("cgroup2, path, cgroup", [
+    (True, {"whole": 1, "names": "web.service/system.slice/"}, "/system.slice/web.service"),
+    (True, {"whole": 1, "names": ""}, "/"), (True, {"whole": 0, "names": "leaf/"}, None), (True, None, None),
+    (False, {"whole": 1, "names": ""}, None)])
+def test_the_control_group_of_a_group(cgroup2, path, cgroup):
+    raw = named("by_all_three")
+    key, group = raw["maps"]["groups"][0]
+    key = {"cgroup": 77, **key}
+    raw["setup"].update(by=["cgroup"], cgroup2=cgroup2)
+    raw["maps"].update(groups=[[key, group]], group_paths=[[dict(key), path]] if path else [])
+    record = record_of(raw)
+    (row,) = record["by"]["groups"]
+    assert (row["cgroup"], row["container"]) == (cgroup, None)
+    reasons = [row["reason"] for row in record["unmeasured"] if row["key"] == "by.groups.cgroup"]
+    assert len(reasons) == (cgroup is None)
+    assert all(("version 2" in reason) != cgroup2 for reason in reasons)
+
+
 def leaves(value, path=()):
     if isinstance(value, dict):
         for key in value:

@@ -4,6 +4,8 @@
 #define __VMLINUX_H__
 
 struct Qdisc;
+struct cgroup;
+struct css_set;
 struct device;
 struct dst_entry;
 struct fdtable;
@@ -13,6 +15,7 @@ struct inode;
 struct io_notif_data;
 struct io_uring_task;
 struct iovec;
+struct kernfs_node;
 struct list_head;
 struct net;
 struct net_device;
@@ -96,6 +99,19 @@ struct task_struct {
 	struct files_struct *files;
 	struct io_uring_task *io_uring;
 	struct signal_struct *signal;
+	struct css_set *cgroups;
+} __attribute__((preserve_access_index));
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+} __attribute__((preserve_access_index));
+
+struct cgroup {
+	struct kernfs_node *kn;
+} __attribute__((preserve_access_index));
+
+struct kernfs_node {
+	const char *name;
 } __attribute__((preserve_access_index));
 
 struct upid {
