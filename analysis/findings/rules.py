@@ -4,7 +4,7 @@
 from typing import NamedTuple, Optional
 
 from tables.causes import REFUSAL_BY_NAME
-from tables.findings import (BY_CODE, LATE_SHARE, LOST_SHARE, NOT_REFUSED, OTHERS_SHARE, PENDING_SHARE, SENDS,
+from tables.findings import (BY_CODE, HEADED_SENDS, HEADED_SHARE, HEADER_BYTES, LATE_SHARE, LOST_SHARE, NOT_REFUSED, OTHERS_SHARE, PENDING_SHARE, SENDS,
                              SEVERITIES, UNREAD_SENDS, UNREAD_SHARE)
 
 from . import facts
@@ -171,7 +171,14 @@ def _copies(f):
     return [*copied, *_uncopied(f), *_caveats(f)]
 
 
-RULES = (_refusals, _ignored, _copies, _queue)
+def _headers(f):
+    if (f.headed >= HEADED_SENDS and f.headed > HEADED_SHARE * f.shaped and
+            f.header_bytes <= HEADER_BYTES * f.headed):
+        yield _found("small_header", f, f.headed, f.shaped,
+                     evidence={"header_bytes": round(f.header_bytes / f.headed)})
+
+
+RULES = (_refusals, _ignored, _copies, _queue, _headers)
 
 
 def _other_protocols(others):

@@ -65,9 +65,9 @@ typedef struct {
 } __attribute__((preserve_access_index)) possible_net_t;
 typedef __u16 u16;
 typedef u64 netdev_features_t;
+typedef __u8 u8;
 typedef unsigned int sk_buff_data_t;
 typedef struct refcount_struct refcount_t;
-typedef __u8 u8;
 
 struct thread_info {
 	u32 status;
@@ -209,8 +209,14 @@ struct sock {
 	netdev_features_t sk_route_caps;
 } __attribute__((preserve_access_index));
 
+struct kvec {
+
+} __attribute__((preserve_access_index));
+
 struct iov_iter {
+	u8 iter_type;
 	size_t iov_offset;
+	const struct kvec *kvec;
 	size_t count;
 	long unsigned int nr_segs;
 } __attribute__((preserve_access_index));
@@ -367,6 +373,10 @@ struct sock_extended_err {
 struct sock_exterr_skb {
 	struct sock_extended_err ee;
 } __attribute__((preserve_access_index));
+
+enum iter_type {
+	ITER_BVEC = 2,
+};
 
 enum sock_flags {
 	SOCK_DEAD = 0,
