@@ -87,6 +87,7 @@ struct totals {
 	__u64 unflagged_bytes; /* their bytes, where the hook knows them */
 	__u64 receiver_copies; /* copies from skbs to user space, in the receiver */
 	__u64 receiver_bytes;
+	__u64 plain_beside;    /* plain sends beside zero-copy sends in flight: see plain_ended() */
 	__u64 enabled_unused;  /* plain sends seen on sockets with SO_ZEROCOPY: see plain_ended() */
 	__u64 refused_optmem;  /* zero-copy sends that failed with ENOBUFS for lack of optmem */
 	__u64 refused_memlock; /* the same for lack of lockable memory */
@@ -123,7 +124,27 @@ struct totals {
 	/* completions without a flag, a seen copy, or data that were seen to leave the machine */
 	__u64 unexplained;
 };
-ABI_SIZE(totals, 46 * 8);
+ABI_SIZE(totals, 47 * 8);
+
+/* Segments of a send that are looked at; a smaller one than this many bytes is small. */
+#define SEGMENTS_READ 32
+#define SMALL_SEGMENT 4096
+
+/* By MSG_ZEROCOPY, and by io_uring's own operations. */
+enum { SHAPES_MSG_ZEROCOPY, SHAPES_URING, SEND_SHAPES };
+
+/* Per CPU: what zero-copy sends consisted of. */
+struct send_shapes {
+	__u64 sends;
+	__u64 segments; /* those with data, of those that were looked at */
+	__u64 unread;	/* segments that were not looked at */
+	__u64 small;
+	__u64 small_bytes;
+	__u64 headed;	    /* sends that begin with small segments, and have a larger one */
+	__u64 header_bytes; /* in these small segments */
+	__u64 min;	    /* bytes of the smallest segment; 0: there was none */
+};
+ABI_SIZE(send_shapes, 8 * 8);
 
 /* Error queues of sockets that exist. */
 struct error_queues {
@@ -134,13 +155,14 @@ struct error_queues {
 ABI_SIZE(error_queues, 24);
 
 /* Keys by which sends can be grouped; a set of bits. */
-enum group_by { BY_PROCESS = 1, BY_DEVICE = 2, BY_PORT = 4, BY_ADDRESS = 8 };
+enum group_by { BY_PROCESS = 1, BY_DEVICE = 2, BY_PORT = 4, BY_CGROUP = 8, BY_ADDRESS = 16 };
 /* Keys by which zero-copy sends are always grouped. */
 #define BY_PEER (BY_DEVICE | BY_PORT | BY_ADDRESS)
-#define BY_ALL	(BY_PROCESS | BY_PEER)
+#define BY_ALL	(BY_PROCESS | BY_CGROUP | BY_PEER)
 
 /* Values that the sends of a group share; 0 where they are not grouped by it. */
 struct group_key {
+	__u64 cgroup;  /* id of the sender's control group of version 2 */
 	__u32 tgid;    /* in the initial PID namespace, where all processes have one */
 	__u32 netns;   /* inode of the socket's network namespace */
 	__u32 ifindex; /* device of the socket's route; 0: no cached route */
@@ -148,7 +170,19 @@ struct group_key {
 	__u16 family;  /* of the receiver's address (in network order); 0: not known */
 	__u32 address[4];
 };
-ABI_SIZE(group_key, 32);
+ABI_SIZE(group_key, 40);
+
+/* Control groups of a path, innermost first. The first byte of a name is at most at 511. */
+#define CGROUP_LEVELS	16
+#define CGROUP_NAME_MAX 256 /* NAME_MAX, and a zero */
+#define CGROUP_PATH_MAX 512
+
+/* Written once, when the group is created. */
+struct cgroup_path {
+	__u64 whole;				       /* 1: the path begins at the root */
+	char names[CGROUP_PATH_MAX + CGROUP_NAME_MAX]; /* innermost first, each with a "/" */
+};
+ABI_SIZE(cgroup_path, 8 + CGROUP_PATH_MAX + CGROUP_NAME_MAX);
 
 #define DEVICE_NAME_MAX 16 /* IFNAMSIZ */
 
@@ -397,12 +431,13 @@ ABI_SIZE(timeline_part, 24);
 
 /* The state of a thread, kept until it ends. Two threads share no cache line. */
 struct thread {
-	__u32 tid;	/* thread id; 0: unused. Valid only with this process id, because */
-	__u32 tgid;	/* a thread that execs takes its leader's id, and its own is reused */
-	__u64 returned; /* socket of the last send that returned: see length_over_tcp() */
-	__u16 role;	/* enum role */
-	__u8 has_sent;	/* the thread has sent in this window */
-	__u8 checks;	/* large plain sends whose socket was checked: see plain_ended() */
+	__u32 tid;	     /* thread id; 0: unused. Valid only with this process id, because */
+	__u32 tgid;	     /* a thread that execs takes its leader's id, and its own is reused */
+	__u64 returned;	     /* socket of the last send that returned: see length_over_tcp() */
+	__u64 zerocopy_sock; /* of the last zero-copy send with an id */
+	__u16 role;	     /* enum role */
+	__u8 has_sent;	     /* the thread has sent in this window */
+	__u8 checks;	     /* large plain sends whose socket was checked: see plain_ended() */
 	struct {
 		__u8 tracked;	    /* the id is known */
 		__u8 guessed;	    /* the id is a guess */

@@ -25,6 +25,11 @@ struct group_map peers SEC(".maps");
 
 struct group groups_rest, peers_rest;
 
+/* The paths of the control groups of --by cgroup; they are removed with their groups. */
+GROWING_HASH(group_paths, 65536, struct group_key, struct cgroup_path);
+/* A new path: too large for a program's stack. */
+PERCPU_ARRAY(new_path, 1, struct cgroup_path);
+
 /* Ignores the operation's result, which Linux 5.10 cannot return. */
 static __always_inline void add(__u64 *field, __u64 n)
 {
@@ -69,6 +74,8 @@ static __always_inline void key__of(struct group_key *key, struct sock *sk,
 	__builtin_memset(key, 0, sizeof(*key));
 	if (by & BY_PROCESS)
 		key->tgid = current_tgid();
+	if (by & BY_CGROUP & group_by)
+		key->cgroup = bpf_get_current_cgroup_id();
 	if (by & BY_DEVICE) {
 		key->netns = READ(sk, __sk_common.skc_net.net, ns.inum);
 		key->ifindex = device ? READ(device, ifindex) : 0;
@@ -85,6 +92,8 @@ static __always_inline void key__reduce(struct group_key *to, const struct group
 	__builtin_memset(to, 0, sizeof(*to));
 	if (by & BY_PROCESS)
 		to->tgid = from->tgid;
+	if (by & BY_CGROUP)
+		to->cgroup = from->cgroup;
 	if (by & BY_DEVICE) {
 		to->netns = from->netns;
 		to->ifindex = from->ifindex;
@@ -102,6 +111,70 @@ static __always_inline bool same_address(const struct group *g, const struct gro
 	return g->family == who->family && g->address[0] == who->address[0] &&
 	       g->address[1] == who->address[1] && g->address[2] == who->address[2] &&
 	       g->address[3] == who->address[3];
+}
+
+struct kernfs_node___before_6_15 {
+	struct kernfs_node *parent;
+} __attribute__((preserve_access_index));
+
+struct kernfs_node___with_rcu {
+	struct kernfs_node *__parent;
+} __attribute__((preserve_access_index));
+
+/* "kernfs: Use RCU to access kernfs_node::parent" (6.15) renamed the member. */
+static __always_inline struct kernfs_node *parent_of(struct kernfs_node *node)
+{
+	struct kernfs_node___with_rcu *with_rcu = (void *)node;
+
+	if (bpf_core_field_exists(with_rcu->__parent))
+		return READ(with_rcu, __parent);
+	return READ((struct kernfs_node___before_6_15 *)node, parent);
+}
+
+/* Reads the path of a control group, given by its node, into new_path. The root has no name. */
+GLOBAL int cgroup__read_path(__u64 from)
+{
+	struct kernfs_node *node = (struct kernfs_node *)from, *parent;
+	struct cgroup_path *path;
+	__u64 end = 0;
+	char *name;
+	long size;
+	__u32 i;
+
+	/* Older kernels check a global function that nothing calls, too. */
+	path = group_by & BY_CGROUP ? FIRST_OF(new_path) : NULL;
+	if (!path)
+		return 0;
+	path->whole = 0;
+	path->names[0] = 0;
+	for (i = 0; i < CGROUP_LEVELS; i++) {
+		parent = parent_of(node);
+		if (!parent)
+			path->whole = 1;
+		if (!parent || end >= CGROUP_PATH_MAX)
+			break;
+		name = path->names + end;
+		size = bpf_probe_read_kernel_str(name, CGROUP_NAME_MAX, READ(node, name));
+		if (size < 2 || size > CGROUP_NAME_MAX)
+			break;
+		name[size - 1] = '/';
+		end += size;
+		node = parent;
+	}
+	if (end < sizeof(path->names))
+		path->names[end] = 0;
+	return 0;
+}
+
+/* Stores the current control group's path with its group. */
+static __noinline void group__keep_path(const struct group_key *key)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct cgroup_path *path = FIRST_OF(new_path);
+
+	cgroup__read_path(number_of(READ(task, cgroups, dfl_cgrp, kn)));
+	if (path)
+		bpf_map_update_elem(&group_paths, key, path, BPF_ANY);
 }
 
 /* A group that is new: too large for the stack of a program that calls functions in functions. */
@@ -124,6 +197,8 @@ static __noinline void group__make(bool of_peers, const struct group_key *key,
 	BPF_CORE_READ_STR_INTO(&fresh->comm, task, group_leader, comm);
 	BPF_CORE_READ_STR_INTO(&fresh->device, sk, sk_dst_cache, dev, name);
 	/* A map that is not used is not created, so no path may load its address. */
+	if (group_by & BY_CGROUP && !of_peers)
+		group__keep_path(key);
 	if (by_receiver && of_peers)
 		bpf_map_update_elem(&peers, key, fresh, BPF_NOEXIST);
 	else if (group_by)

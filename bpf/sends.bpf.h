@@ -5,6 +5,7 @@
 #include "causes.bpf.h"
 #include "counters.bpf.h"
 #include "refusals.bpf.h"
+#include "shapes.bpf.h"
 #include "stages.bpf.h"
 #include "syscalls.bpf.h"
 #include "timeline.bpf.h"
@@ -57,8 +58,8 @@ GLOBAL int zsock__set_owner(__u64 sock, __u64 device)
 	key__of(&who, sk, (struct net_device *)device, BY_ALL);
 	if (!who.ifindex && s->owner.netns == who.netns)
 		who.ifindex = s->owner.ifindex;
-	if (who.tgid != s->owner.tgid || who.ifindex != s->owner.ifindex ||
-	    who.netns != s->owner.netns)
+	if (who.tgid != s->owner.tgid || who.cgroup != s->owner.cgroup ||
+	    who.ifindex != s->owner.ifindex || who.netns != s->owner.netns)
 		s->owner = who;
 	groups__make_room(&who, sk);
 	return 0;
@@ -122,13 +123,15 @@ static __always_inline void id__given(struct zsock *s, struct thread *thread, st
 		return;
 	thread->send.id = send.id;
 	thread->send.tracked = 1;
+	thread->zerocopy_sock = s->sock;
 	timeline__give_id(thread);
 	if (s->shared)
 		COUNT(untimed, 1);
 	if (route_copies(sk))
 		copied_at_once(s->sock, send.id);
 	/* By the same process and route as the last send, the owner is the same. */
-	if (!device || s->device != (__u64)device || s->owner.tgid != current_tgid())
+	if (!device || s->device != (__u64)device || s->owner.tgid != current_tgid() ||
+	    (group_by & BY_CGROUP && s->owner.cgroup != bpf_get_current_cgroup_id()))
 		zsock__set_owner(s->sock, number_of(device));
 	thread->send.owner = s->owner;
 }
@@ -231,8 +234,11 @@ static __always_inline void message_begin(struct thread *thread, struct sock *sk
 
 	if (full_path && sends_once(kind))
 		account__enter();
-	if (flags & MSG_ZEROCOPY)
+	if (flags & MSG_ZEROCOPY) {
 		notification = notification__begin(msg, sk, &thread->send.owner);
+		shape__count_send(number_of(msg),
+				  notification ? SHAPES_URING : SHAPES_MSG_ZEROCOPY);
+	}
 	send_begin(thread, sk, notification ? CALL_IO_URING_ZC : kind, flags, size, outside);
 	thread->send.notification = notification;
 }
@@ -287,14 +293,25 @@ static __noinline void check_zerocopy_enabled(struct thread *thread, struct sock
 		COUNT(enabled_unused, 1);
 }
 
+static __noinline void count_beside(__u64 sock)
+{
+	struct zsock *s = zsock__find(sock);
+
+	if (s && *(volatile __s32 *)&s->waiting > 0)
+		COUNT(plain_beside, 1);
+}
+
 /*
- * A send without MSG_ZEROCOPY returned. If it is large, and its socket has SO_ZEROCOPY, the program
+ * A send without MSG_ZEROCOPY returned. If the thread's last zero-copy send was on this socket, it
+ * may still be in flight. If the plain send is large, and its socket has SO_ZEROCOPY, the program
  * may have forgotten the flag. The first such sends of a thread show it, because a program mostly
  * sets the option on all its sockets.
  */
 static __always_inline void plain_ended(struct thread *thread, struct sock *sk, enum call_kind kind,
 					long ret)
 {
+	if (thread->zerocopy_sock == (__u64)sk && ret > 0)
+		count_beside((__u64)sk);
 	if (ret >= LARGE_BYTES && thread->checks != CHECKS_MAX)
 		check_zerocopy_enabled(thread, sk, kind);
 }

@@ -4,7 +4,11 @@
 import socket
 import struct
 
+from . import containers
+
 PEERS_MAX = 1000
+NO_CGROUP2 = "only control groups of version 2 are read, and none are mounted here"
+NO_PATH = "some paths have more than 16 names or 512 bytes, or found no room (--by-max)"
 FAMILIES = {2: 4, 10: 6}
 SUMS = {"sends": 0, "failed": 0, "interrupted": 0, "bytes": 0, "timed": 0, "ns": 0, "requests": 0,
         "ignored": 0, "refused": 0, "zerocopy_bytes": 0, "completions": 0, "copied": 0,
@@ -44,6 +48,22 @@ def zerocopy(run, group):
             "copied": group["copied"] + unflagged if copied else None}
 
 
+def cgroup_path(found):
+    """found: the value of group_paths, whose names are innermost first; None where it is not whole."""
+    if not found or not found["whole"]:
+        return None
+    return "/" + "/".join(reversed(found["names"].split("/")[:-1]))
+
+
+def cgroup(run, key):
+    """The control group of a group's sender, and the container and pod that its path names."""
+    path = cgroup_path(run.paths.get(str(key)))
+    if not run["setup"]["cgroup2"]:
+        path = None
+    place = containers.of_path(path or "")
+    return {"cgroup": text(path or ""), **place._asdict()}
+
+
 def sums(run, group):
     return {"sends": group["sends"], "failed": group["failed"], "interrupted": group["interrupted"],
             "bytes": group["bytes"],
@@ -55,7 +75,7 @@ def ordered(rows, member):
     """Largest first; the key decides between equals, as its bytes in memory do."""
     def by_key(key):
         words = [key["address"].get(str(i), 0) for i in range(4)]
-        return struct.pack("<3I2H4I", key["tgid"], key["netns"], key["ifindex"], key["port"],
+        return struct.pack("<Q3I2H4I", key.get("cgroup", 0), key["tgid"], key["netns"], key["ifindex"], key["port"],
                            key["family"], *words)
     return sorted(rows, key=lambda row: (-row[1][member], by_key(row[0])))
 
@@ -64,6 +84,8 @@ def row(run, key, group, by):
     out = {}
     if "process" in by:
         out.update(pid=group["pid"] or None, comm=text(group["comm"]))
+    if "cgroup" in by:
+        out.update(cgroup(run, key))
     if "device" in by:
         out.update(device(key, group))
     if "port" in by:
@@ -77,8 +99,10 @@ def block(run):
     if not by or not run.hooked("send"):
         return None
     rest = run.maps["groups_rest"]
-    return {"dimensions": by,
-            "groups": [row(run, key, group, by) for key, group in ordered(run.maps["groups"], "bytes")],
+    rows = [row(run, key, group, by) for key, group in ordered(run.maps["groups"], "bytes")]
+    if "cgroup" in by and any(one["cgroup"] is None for one in rows):
+        run.missing("by.groups.cgroup", NO_PATH if run["setup"]["cgroup2"] else NO_CGROUP2)
+    return {"dimensions": by, "groups": rows,
             "rest": sums(run, rest) if rest["sends"] else None}
 
 

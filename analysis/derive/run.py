@@ -120,6 +120,11 @@ class Run:
     def uring(self):
         return Asked([c for c in self.calls if c.slot == URING_SLOT])
 
+    @functools.cached_property
+    def paths(self):
+        """The values of group_paths by the text of their key, which is that of a group."""
+        return {str(key): found for key, found in self.maps.get("group_paths", [])}
+
     @property
     def under_way(self):
         """Sends whose start was seen, and not their return."""

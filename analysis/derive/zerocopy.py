@@ -21,6 +21,7 @@ COPIERS = {"skb_copy_ubufs", "skb_segment", "__pskb_pull_tail", "skb_copy", "skb
 UNSEEN_COUNTER, FULL_COUNTER = 0, 1
 NO_COUNT = {"skbs": 0, "skbs_in_send": 0, "bytes": 0, "sends": 0, "unflagged": 0, "mirrored": 0, "tapped": 0,
             "uring": 0}
+NO_SHAPE = dict.fromkeys(("sends", "segments", "unread", "min", "small", "small_bytes", "headed", "header_bytes"), 0)
 NO_REPORT = ("without fentry or kprobes it is known only where the path of the packets copies them all, or the "
              "program has io_uring report it (IORING_SEND_ZC_REPORT_USAGE)")
 COMPLETED = ("completions", "completions_before", "outstanding", "copied", "flagged",
@@ -48,6 +49,27 @@ def requests(asked, why):
             "refused": why, "bytes": asked.bytes}
 
 
+def segments(run, key, index):
+    """What the sends consisted of. index: SHAPES_MSG_ZEROCOPY or SHAPES_URING of bpf/abi.h."""
+    shapes = run.maps.get("send_shapes")
+    if shapes is None:  # a raw line that was kept before
+        return None
+    if run.hooks["send"].get("span") == "syscall":
+        run.missing(key, "the parts of a message are not read where only syscalls are traced")
+        return None
+    found = {**NO_SHAPE, **shapes.get(str(index), {})}
+    return {"sends": found["sends"], "count": found["segments"], "unread": found["unread"],
+            "smallest": found["min"] or None, "small": found["small"], "small_bytes": found["small_bytes"],
+            "headed": found["headed"], "header_bytes": found["header_bytes"]}
+
+
+def beside(run):
+    """Plain sends beside zero-copy sends in flight; these are known where completions are."""
+    if "plain_beside" not in run.totals or not run.hooked("completion"):
+        return None
+    return run.totals["plain_beside"]
+
+
 def uring(run, causes):
     """None where there were no such sends."""
     totals, asked = run.totals, run.uring
@@ -63,6 +85,7 @@ def uring(run, causes):
             "outstanding": difference(asked.accepted, completions) if completed else None,
             "copied": totals["uring_copied"] if copied else None,
             "causes": cause_rows(run, causes, uring_cause_row) if completed else None,
+            "segments": segments(run, "zerocopy.io_uring.segments", 1),
             "fallback_rate": ratio(totals["uring_copied"], completions if copied else 0)}
 
 
@@ -289,6 +312,7 @@ def block(run):
         **requests(asked, refused(asked, totals["refused_optmem"], totals["refused_memlock"])),
         **completions(run), **groups.peers(run), "io_uring": uring(run, causes), **skb_copies(run, causes),
         "causes": cause_rows(run, causes, cause_row) if run.hooked("completion", "zerocopy.causes") else None,
+        "segments": segments(run, "zerocopy.segments", 0), "plain_beside": beside(run),
         **latency(run), "pinned": pinned(run), "limits": limits(run),
         "notifications": notifications(run), "error_queue": error_queue(run),
         "wake_up_ns": run.span("wake_up").json("sock_def_error_report")

@@ -78,6 +78,7 @@ class Facts:
     unseen_flags = 0.0  # of copied sends: they have no cause
     skipped_looks = 0.0  # runs of the programs that see copies, which the kernel skipped
     lost_copies = 0.0  # seen, but there was no room for what was seen of them
+    shaped = headed = header_bytes = 0.0  # sends whose segments were read, and sums of zerocopy.segments
     others = 0.0  # sends by protocols that are not analysed
 
     def __init__(self, **known):
@@ -186,6 +187,8 @@ def _of_interface(records, interface):
     known = {name: summed(records, f"{block}/{key}", 0.0) for name, key in (
         ("requests", "requests"), ("ignored", "ignored"), ("empty", "ignored_empty"))}
     known.update((name, summed(records, f"{block}/{name}")) for name in ("completions", "outstanding", "copied"))
+    known.update((name, summed(records, f"{block}/segments/{key}", 0.0)) for name, key in (
+        ("shaped", "sends"), ("headed", "headed"), ("header_bytes", "header_bytes")))
     found = Facts(interface=interface, **known, refused=refused(records, block),
                   skipped_looks=skipped_looks(records), lost_copies=summed(records, "lost/stacks", 0.0))
     found.causes = causes(records, block)

@@ -4,8 +4,9 @@
 from typing import NamedTuple, Optional
 
 from analysis.tables.causes import REFUSAL_BY_NAME
-from analysis.tables.findings import (BY_CODE, LATE_SHARE, LOST_SHARE, NOT_REFUSED, OTHERS_SHARE, PENDING_SHARE,
-                                      SENDS, SEVERITIES, UNREAD_SENDS, UNREAD_SHARE)
+from analysis.tables.findings import (BY_CODE, HEADED_SENDS, HEADED_SHARE, HEADER_BYTES, LATE_SHARE, LOST_SHARE,
+                                      NOT_REFUSED, OTHERS_SHARE, PENDING_SHARE, SENDS, SEVERITIES, UNREAD_SENDS,
+                                      UNREAD_SHARE)
 
 from . import facts
 from .facts import IO_URING, MSG_ZEROCOPY
@@ -171,7 +172,14 @@ def _copies(f):
     return [*copied, *_uncopied(f), *_caveats(f)]
 
 
-RULES = (_refusals, _ignored, _copies, _queue)
+def _headers(f):
+    if (f.headed >= HEADED_SENDS and f.headed > HEADED_SHARE * f.shaped and
+            f.header_bytes <= HEADER_BYTES * f.headed):
+        yield _found("small_header", f, f.headed, f.shaped,
+                     evidence={"header_bytes": round(f.header_bytes / f.headed)})
+
+
+RULES = (_refusals, _ignored, _copies, _queue, _headers)
 
 
 def _other_protocols(others):

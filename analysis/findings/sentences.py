@@ -156,6 +156,9 @@ _OF = {
                               "pages: these were copied by something that has no hook here (on older kernels native "
                               "XDP), or not sent"),
     "queue_never_read": _queue, "queue_read_late": _queue,
+    "small_header": lambda f: (f"{_share(f).rpartition(' ')[0]} begin with a small part of "
+                               f"{words.counted(f.evidence['header_bytes'], 'byte')} on average, whose page the kernel "
+                               "pins each time"),
     "copies_unknown": lambda f: f"no verdict: how many of the {_sends(f, f.count)} were copied is not known here",
     "lost": _lost,
     "pending": lambda f: (f"no verdict: {words.whole(f.count)} of {_sends(f, f.total)} "
@@ -182,6 +185,7 @@ _BRIEF = {
     "flag_never_passed": "SO_ZEROCOPY has no effect: no send passes MSG_ZEROCOPY",
     "ignored_empty": "zero-copy sends without data were ignored",
     "unexplained": "some zero-copy sends reached no NIC with the sender's own pages",
+    "small_header": "zero-copy sends begin with a small part, whose page the kernel pins each time",
     "queue_read_late": "the error queue is read too late",
     "copies_unknown": "no verdict on copies: how many sends were copied is not known here",
     "lost": f"no verdict on copies: over {100 * LOST_SHARE:.0f} % of the sends could not be followed",

@@ -23,6 +23,11 @@ UNREAD_SENDS = 50
 LATE_SHARE = 0.1
 # Error queues were never read if these are more than this share of the sockets: connections also break.
 UNREAD_SHARE = 0.01
+# Small parts before a larger one are headers if a send has so many bytes of them on average, and more than this share
+# of the sends has them. Of fewer sends, nothing is found.
+HEADER_BYTES = 1024
+HEADED_SHARE = 0.5
+HEADED_SENDS = 50
 # Sends by protocols that are not analysed are a finding if more than this share of the bytes is theirs.
 OTHERS_SHARE = 0.05
 # A full send buffer and a broken connection are no findings: both also happen to plain sends.
@@ -88,6 +93,15 @@ CODES = (
          f"`zerocopy.notifications.unread` above {100 * LATE_SHARE:.0f} % of at least {UNREAD_SENDS} `completions`, but "
          "not of a command that has ended",
          "Read the error queue after each round of the event loop."),
+    Code("small_header", "cost",
+         "Zero-copy sends begin with a small part, such as a header. The kernel pins its page for each send, and the "
+         "packet has one more fragment, which costs more than a copy of so few bytes.",
+         f"`zerocopy.segments` or `zerocopy.io_uring.segments`: `headed` is above {100 * HEADED_SHARE:.0f} % of `sends` "
+         f"and at least {HEADED_SENDS}, with at most {HEADER_BYTES} of `header_bytes` each",
+         "Copy the header into the first part of the body, or send it before the body without MSG_ZEROCOPY, but with "
+         "MSG_MORE.",
+         uring_remedy="Copy the header into the first part of the body, or send it by IORING_OP_SEND with MSG_MORE, "
+         "and link the body's SEND_ZC to it."),
     Code("ignored_empty", "information", "Zero-copy sends without data need no zero-copy.", "`zerocopy.ignored_empty`"),
     Code("copies_unknown", "information", "How many sends were copied is not known here.",
          "`zerocopy.completions` or `copied` is null"),

@@ -355,7 +355,7 @@ IO_URING = null(list_of(block(
     Key("errors", ERRORS, "of these, the requests that failed"))))
 
 BY = null(block(
-    Key("dimensions", list_of(one_of("process", "device", "port"), minItems=1), "as asked for"),
+    Key("dimensions", list_of(one_of("process", "device", "port", "cgroup"), minItems=1), "as asked for"),
     Key("groups", list_of(block(
         *_SUMS,
         Key("pid", null(integer(1)), "with `process`: the process (thread group) that sent, by its "
@@ -365,6 +365,14 @@ BY = null(block(
         _NETNS._replace(meaning=f"with `device`: {_NETNS.meaning}", required=False),
         _IFINDEX._replace(required=False),
         _DEVICE._replace(required=False),
+        Key("cgroup", null(TEXT), "with `cgroup`: path of the sender's control group of version 2, below where "
+            "these are mounted; whoever created it chose its name", required=False),
+        Key("runtime", null(one_of("docker", "podman", "containerd", "cri-o")), "of the container, if the path "
+            "names it", required=False),
+        Key("container", null(TEXT), "id of the innermost container that the path names; null: it names none in a "
+            "known form", required=False),
+        Key("pod", null(TEXT), "UID of the container's pod, or podman's id of it, if the path names one",
+            required=False),
         Key("remote_port", integer(0, 65535), "with `port`: of the receiver", required=False),
         Key("remote_address", null(TEXT), "null if the sends of the group had several", required=False))),
         "a row for each combination that occurred, most bytes first"),
@@ -414,6 +422,18 @@ _CAUSE = (
     _IFINDEX._replace(meaning="of the device"), _DEVICE)
 _STACK = Key("stack", null(list_of(TEXT)), "call stack of a copy that no known cause explains")
 
+_SEGMENTS = Key("segments", null(block(
+    Key("sends", COUNT, "sends whose segments were read when they began: the parts of the message, as iovecs or in a "
+        "registered buffer"),
+    Key("count", COUNT, "segments with data, of the first 32 of each send (of a registered buffer, pages)"),
+    Key("unread", COUNT, "segments after these; of a registered buffer 1 if there are any"),
+    Key("smallest", null(integer(1)), "bytes of the smallest segment; null: there was none"),
+    Key("small", COUNT, "segments of less than 4 KiB"),
+    Key("small_bytes", COUNT, "bytes in these"),
+    Key("headed", COUNT, "sends that begin with such segments and go on with a larger one"),
+    Key("header_bytes", COUNT, "bytes in the segments with which they begin"))),
+    "what these sends consisted of; null where only syscalls are traced", required=False)
+
 ZEROCOPY = null(block(
     Key("requests", COUNT, "sends that carried MSG_ZEROCOPY"),
     Key("completions", null(COUNT), "sends whose completion the kernel made known"),
@@ -457,6 +477,7 @@ ZEROCOPY = null(block(
             "(IORING_SEND_ZC_REPORT_USAGE) nor the packet's path showed whether they were copied"),
         Key("causes", null(list_of(block(*_CAUSE, Key("count", integer(1), "sends"), _STACK))),
             "why they were copied: a row for each cause and device", required=False),
+        _SEGMENTS,
         Key("fallback_rate", null(SHARE), "`copied / completions`"),
         Key("bytes", COUNT, "payload of these sends"))),
         "sends by io_uring's zero-copy operations (SEND_ZC, SENDMSG_ZC): they have no send id, so "
@@ -477,6 +498,10 @@ ZEROCOPY = null(block(
         "generator's count or, for an observed program, what it read from the error queue; it "
         "differs from `copied` where copies have no flag, notifications were not read, or "
         "coalesced notifications share a flag"),
+    _SEGMENTS,
+    Key("plain_beside", null(COUNT), "sends without MSG_ZEROCOPY by a thread whose last zero-copy send was on the same "
+        "socket, while zero-copy sends of the socket had not completed; null where completions are not seen",
+        required=False),
     Key("completion_ns", null(HISTOGRAM), "from the beginning of a send to its completion, for "
         "each send that was followed"),
     Key("completions_untimed", null(COUNT), "completions without a time"),

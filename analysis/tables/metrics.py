@@ -18,7 +18,7 @@ SOURCES = {
     "build": Source("version kernel mechanism"),
     "call": Source("syscall zerocopy", "call_sums", "HOOK_SEND"),
     "error": Source("syscall zerocopy errno", needs="HOOK_SEND"),
-    "process": Source("comm", "group", "NEED_PROCESSES"),
+    "process": Source("comm cgroup", "group", "NEED_PROCESSES"),
     "interface": Source("interface", "interface_numbers"),
     "refusal": Source("interface cause errno"),
     "cause": Source("cause device", "cause_counter", "HOOK_SKB_COPY HOOK_COMPLETION"),
@@ -64,7 +64,7 @@ FAMILIES = (
     Family("send_seconds", "histogram", "call", "wall", "Kernel time of a send.", "seconds"),
     Family("process_sends", "counter", "process", "sends",
            "Sends that returned, failed ones too, by process: the name that its main thread had at "
-           "its first send."),
+           "its first send; with --by cgroup, also by the path of its control group."),
     Family("process_sent_bytes", "counter", "process", "bytes", "Bytes that these sends accepted.", "bytes"),
     Family("process_send_errors", "counter", "process", "failed", "Of these sends, those that failed."),
     Family("process_send_seconds", "counter", "process", "ns",

@@ -190,8 +190,8 @@ OPTIONS = (
            "atomically, and removed when the exporter ends.", ("text", "exporter.textfile")),
     Option("top", "N", "exporter",
            "name N processes, count the rest as other (default 32; 0: none)",
-           "At most 256. The first names stay. When several new names compete, those with most bytes "
-           "win.", ("number", "exporter.top", "0", "TOP_MAX")),
+           "At most 256. With --by process,cgroup, a process has a name in each of its control groups. The "
+           "first names stay. When several new names compete, those with most bytes win.", ("number", "exporter.top", "0", "TOP_MAX")),
     Option("json", "FILE", "measuring",
            "append a run record to FILE after each run, as JSON (- for stdout)",
            "On standard output the records replace the report.", ("text", "json")),
@@ -200,9 +200,10 @@ OPTIONS = (
            "findings.md lists the codes. A severity, such as failure, stands for all its findings.",
            ("text", "fail_on")),
     Option("by", "LIST", "details",
-           "group sends by process, device or port, or several of them",
-           "The device is that of the socket's route, the port is the receiver's. The report shows the "
-           "20 largest groups, the record all."),
+           "group sends by process, device, port or cgroup, or several",
+           "The device is that of the socket's route, the port is the receiver's. cgroup is the sender's "
+           "control group of version 2. The report shows the 20 largest groups, the record all. The exporter "
+           "takes process and cgroup."),
     Option("by-max", "N", "details",
            "room for N groups of --by (default 65536)",
            "Sends beyond that are counted in all totals, but in no group.",

@@ -18,6 +18,15 @@ def device_name(group):
     return string(group, "device") if at(group, "device") is not None else "no route"
 
 
+PATH_MAX = 34
+
+
+def control_group(group):
+    """The end of the path, which says most."""
+    path = string(group, "cgroup") or "not known"
+    return path if len(path) <= PATH_MAX else ".." + path[2 - PATH_MAX:]
+
+
 def receiver(group):
     address = string(group, "remote_address")
     form = "[{:.38}]:{:.0f}" if ":" in address else "{:.38}:{:.0f}"
@@ -33,6 +42,7 @@ def copied(group):
 COLUMNS = (
     ("process", "process", lambda group: string(group, "comm")),
     ("process", "pid", pid),
+    ("cgroup", "control group", control_group),
     ("device", "device", device_name),
     ("namespace", "device", lambda group: f"{device_name(group):.30}@{value(group, 'netns'):.0f}"),
     ("port", "to", receiver),
@@ -48,7 +58,7 @@ COLUMNS = (
 def of_run(by, title):
     dimensions = [string(one) for one in rows(by, "dimensions")]
     found = rows(by, "groups")
-    shown = {"", *({"process", "device", "port"} & {*dimensions})}
+    shown = {"", *({"process", "cgroup", "device", "port"} & {*dimensions})}
     if "device" in shown and len({value(group, "netns") for group in found}) > 1:
         shown = shown - {"device"} | {"namespace"}
     yield f"by {', '.join(dimensions)}: {title}, most bytes first"

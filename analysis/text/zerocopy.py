@@ -150,6 +150,27 @@ def pinned(cell):
                    f"charged {words.counted(pages, 'page')}; {left} when the window closed")
 
 
+def segments(cell, block="zerocopy"):
+    sends, count, unread, small, small_bytes = (cell.sum(f"{block}/segments/{key}") for key in (
+        "sends", "count", "unread", "small", "small_bytes"))
+    if None in (sends, count, unread, small, small_bytes) or sends <= 0:
+        return
+    text = f"{words.figure(count / sends, 3)} a send"
+    if small > 0:
+        text += f"; {words.whole(small)} below 4 KiB, with {words.counted(small_bytes, 'byte')}"
+    if unread > 0:
+        text += f"; not looked at, because a send had more than 32: {words.whole(unread)}"
+    yield labelled("segments", text)
+
+
+def beside(cell):
+    plain = positive(cell, "plain_beside")
+    if plain:
+        yield labelled("plain beside", f"{words.counted(plain, 'send')} without MSG_ZEROCOPY while zero-copy sends of "
+                       "the socket were in flight:")
+        yield labelled("", "an answer to the last part does not mean that earlier memory is free; count notifications")
+
+
 def notifications(cell):
     read, reported, ranges = (cell.sum(f"zerocopy/notifications/{key}")
                               for key in ("read", "reported", "ranges"))
@@ -204,6 +225,7 @@ def uring(cell):
     if outstanding:
         text += f"; without a completion when the window closed: {words.whole(outstanding)}"
     yield text
+    yield from segments(cell, "zerocopy/io_uring")
 
 
 def none_asked(cell):
@@ -230,7 +252,8 @@ def zerocopy(cells):
         requests = cell.sum("zerocopy/requests", 0.0)
         if requests:
             yield summary(cell, requests)
-            for part in (causes, answers, skb_copies, refusals, latency, pinned, notifications, error_queue):
+            for part in (causes, answers, skb_copies, refusals, latency, pinned, segments, beside, notifications,
+                         error_queue):
                 yield from part(cell)
         elif cell.at("zerocopy/io_uring") is None:
             yield none_asked(cell)

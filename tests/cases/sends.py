@@ -94,6 +94,24 @@ def well(sends=40, size=20_000):
     drained(sender, sends)
 
 
+def with_header(header, body, sends=100):
+    """Sends a header and a body at once, as a server of files does, and reads every notification."""
+    sender = connected()
+    for _ in range(sends):
+        sender.sendmsg([bytes(header), bytes(body)], (), MSG_ZEROCOPY)
+        ANSWERS["sent"] += 1
+    drained(sender, sends)
+
+
+def header_first(sends=100):
+    """Sends the header without MSG_ZEROCOPY, then the body with it."""
+    sender = connected()
+    for _ in range(sends):
+        send(sender, bytes(200), socket.MSG_MORE)
+        send(sender, bytes(20_000))
+    drained(sender, sends)
+
+
 def ignored():
     sender = connected(zerocopy=False)
     for _ in range(500):

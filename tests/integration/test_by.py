@@ -3,13 +3,16 @@
 
 import contextlib
 import json
+import os
 import re
+import shlex
 import shutil
 
 import pytest
 
 from conftest import (CALLS, NOTHING_LOST, MECHANISMS, Receiver, analyze, check, losses, needs_bpf,
                       only, reason, records, run, veth_pair)
+from test_observe import group  # noqa: F401 (a fixture)
 
 pytestmark = needs_bpf
 
@@ -170,6 +173,95 @@ def test_devices_of_several_namespaces(tmp_path, untouched):
     assert len(re.findall(r"^lo@\d+ ", text, re.M)) == 2
 
 
+def inside(path, *command):
+    """A command that runs in a control group, which it creates."""
+    return ["sh", "-c", 'mkdir -p "$0" && echo 0 > "$0/cgroup.procs" && exec "$@"', path, *command]
+
+
+def quoted(*commands):
+    """For all_at_once()."""
+    return [[shlex.quote(word) for word in command] for command in commands]
+
+
+def by_path(record, group):
+    """Groups by what comes after the test's own control group in their path."""
+    top = "/" + os.path.basename(group)
+    paths = {g["cgroup"]: g for g in record["by"]["groups"]}
+    assert all(path.startswith(top) for path in paths) and len(paths) == len(record["by"]["groups"])
+    return {path.removeprefix(top): g for path, g in paths.items()}
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_control_groups_within_each_other(mechanism, group, untouched):
+    """The receiver, in whose context sends complete, is in another one."""
+    sends = {"/a": SENDS, "/a/b": SENDS // 2, "/a/b/c.d": SENDS // 4}
+    with Receiver() as receiver:
+        record, own = observe("--mechanism", mechanism, "--by", "cgroup", "--", *all_at_once(*quoted(
+            *(inside(group + path, *receiver.sender("--sends", n)) for path, n in sends.items()))))
+    assert record["by"]["dimensions"] == ["cgroup"]
+    groups = by_path(record, group)
+    assert {path: g["zerocopy"]["requests"] for path, g in groups.items()} == sends
+    assert {g[key] for g in groups.values() for key in ("runtime", "container", "pod")} == {None}
+    assert_adds_up(record)
+    if "loses returns" not in reason(record, "send"):
+        assert {path: g["sends"] for path, g in groups.items()} == sends
+        assert sum(o["bytes"] for o in own) == totals(record)["bytes"]
+    if record["zerocopy"]["completions"] is not None and losses(record) == NOTHING_LOST:
+        assert {path: g["zerocopy"]["completions"] for path, g in groups.items()} == sends
+
+
+def test_control_groups_that_were_removed(group, untouched):
+    name = f"docker-{'0a' * 32}.scope"
+    with Receiver() as receiver:
+        gone = quoted(inside(f"{group}/{name}", *receiver.sender("--sends", 10)))
+        record, _ = observe("--by", "process,cgroup", "--", "sh", "-c",
+                            f"{' '.join(only(gone))}; rmdir {group}/{name}")
+    assert not os.path.exists(f"{group}/{name}")
+    found = by_path(record, group)[f"/{name}"]
+    assert (found["sends"], found["comm"]) == (10, "peer")
+    assert (found["runtime"], found["container"], found["pod"]) == ("docker", "0a" * 32, None)
+
+
+MOVES = """
+import os, socket, sys
+listener = socket.create_server(("127.0.0.1", 0))
+near = socket.create_connection(listener.getsockname())
+for i in range(int(sys.argv[2])):
+    os.mkdir(f"{sys.argv[1]}/{i}")
+    with open(f"{sys.argv[1]}/{i}/cgroup.procs", "w") as procs:
+        procs.write("0")
+    near.send(b"x" * (i + 1))
+"""
+
+
+def test_a_process_that_moves_through_more_control_groups_than_there_is_room_for(group, untouched):
+    record, _ = observe("--by", "cgroup", "--by-max", 20, "--", "/usr/bin/python3", "-c", MOVES, group, 30)
+    groups = by_path(record, group)
+    assert {path: g["bytes"] for path, g in groups.items()} == {f"/{i}": i + 1 for i in range(20)}
+    assert record["by"]["rest"]["sends"] == losses(record)["groups"] == 10
+    assert_adds_up(record)
+
+
+def test_a_path_that_is_not_wholly_read(group, untouched):
+    deep = group + "/d" * 20
+    with Receiver() as receiver:
+        record, _ = observe("--by", "cgroup", "--", *inside(deep, *receiver.sender("--sends", 10)))
+    found = only(record["by"]["groups"])
+    assert (found["cgroup"], found["sends"]) == (None, 10)
+    assert "more than 16 names" in only([r["reason"] for r in record["unmeasured"]
+                                      if r["key"] == "by.groups.cgroup"])
+
+
+def test_names_of_control_groups_that_would_write_on_the_terminal(group, untouched):
+    path = group + os.fsdecode(b'/\x1b[31m"\xff\xc3\xa9\\')
+    with Receiver() as receiver:
+        result = analyze("--json", "-", "--by", "cgroup", "--", *inside(path, *receiver.sender("--sends", 10)))
+        text = analyze("--by", "cgroup", "--", *inside(path, *receiver.sender("--sends", 10))).stderr
+    found = only(json.loads(result.stdout.splitlines()[-1])["by"]["groups"])["cgroup"]
+    assert found.endswith('/\x1b[31m"\\xff\u00e9\\') and "\x1b" not in text
+    assert r'\x1b[31m"\xff' in text
+
+
 def test_an_ipv4_receiver_of_an_ipv6_socket(untouched):
     script = ("import socket\n"
               "l = socket.create_server(('127.0.0.1', 0))\n"
@@ -226,8 +318,8 @@ def test_copies_without_a_flag_count_in_groups_and_lines(mechanism, tmp_path, un
 
 
 @pytest.mark.parametrize("args,words", [
-    (["--by", "colour"], ["--by colour", "process, device, port"]),
-    (["--by", ""], ["--by", "process, device, port"]),
+    (["--by", "colour"], ["--by colour", "process, device, port, cgroup"]),
+    (["--by", ""], ["--by", "process, device, port, cgroup"]),
     (["--by", "process,"], ["--by process,"]),
     (["--by-max", "0"], ["--by-max 0", "1 to 16777216"]),
     (["--by-max", "99999999999"], ["--by-max"]),

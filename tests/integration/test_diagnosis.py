@@ -63,6 +63,9 @@ def codes_of(record, report, advice):
     (["unmapped"], [], ["refused_no_pages"], "without zero-copy"),
     (["large"], as_nobody(65536), ["refused_memlock"], "ulimit -l"),
     (["two_queues"], [], [COPIED, "queue_never_read"], "without MSG_ZEROCOPY"),
+    (["with_header", 200, 20_000], [], [COPIED, "small_header"], "into the first part of the body"),
+    (["with_header", 8192, 20_000], [], [COPIED], "without MSG_ZEROCOPY"),
+    (["header_first"], [], [COPIED], "without MSG_ZEROCOPY"),
     (["never_passed"], [], ["flag_never_passed"], "Pass MSG_ZEROCOPY"),
     (["by_sendfile"], [], [], "sendfile"),
 ], ids=lambda one: one[0] if isinstance(one, list) and one and one[0].isidentifier() else "")
@@ -88,7 +91,7 @@ def test_a_program_has_its_findings(case, prefix, codes, remedy, tmp_path):
     if case[0] in ("polls", "optmem_and_full"):
         assert own["EAGAIN"] > 0 and (
             f"{own['EAGAIN']:,} of the failed sends found the send buffer full (EAGAIN)" in report)
-    if case[0] == "polls":
+    if case[0] in ("polls", "with_header", "header_first"):
         assert found == codes
 
 

@@ -22,6 +22,7 @@ from conftest import (ANALYZE, CALLS, PATIENCE_S, PROGRAMS, MECHANISMS, ROOT, SE
                       Receiver, analyze,
                       completes, eventually, needs_bpf, only, programs, run, sockets_kept)
 from exporter import OPEN_METRICS, TEXT_FORMAT, Exporter, Metrics, has_a_socket, parser
+from test_observe import group  # noqa: F401 (a fixture)
 from test_scale import many_files  # noqa: F401 (a fixture)
 
 pytestmark = [pytest.mark.slow, needs_bpf, pytest.mark.usefixtures("untouched")]
@@ -176,10 +177,10 @@ def test_a_full_map_of_processes_is_reported(tmp_path):
         assert found.sum("sendpath_sends_total") == 30
 
 
-def groups_in_kernel(before):
-    """Returns how many groups the maps of programs hold that were not there before."""
+def groups_in_kernel(before, name="groups"):
+    """Returns how many groups, or paths, the maps of programs hold that were not there before."""
     maps = json.loads(run("bpftool", "-j", "map", "list").stdout)
-    new = [m["id"] for m in maps if m.get("name") == "groups" and m["id"] not in before]
+    new = [m["id"] for m in maps if m.get("name") == name and m["id"] not in before]
     return len(json.loads(run("bpftool", "-j", "map", "dump", "id", only(new)).stdout))
 
 
@@ -198,6 +199,27 @@ def test_a_process_that_ended_frees_its_room(tmp_path):
             assert sent == 100 * round_
         found = exporter.read()
     assert found.sum("sendpath_process_zerocopy_completions_total") == sent
+
+
+def test_senders_by_control_group(group):  # noqa: F811
+    """A series for each control group of a name, in the places that --top gives; none is left behind."""
+    maps = {m["id"] for m in json.loads(run("bpftool", "-j", "map", "list").stdout)}
+    top = f"/{os.path.basename(group)}"
+    names = {"a": "a", "a/b": "a/b", 'q"\x1b\\': 'q"\\x1b\\x5c', "c": None}
+    with Receiver() as receiver, Exporter("--comm", "peer", "--by", "process,cgroup", "--top", 3) as exporter:
+        for sends, name in zip((40, 30, 20, 10), names):
+            path = f"{group}/{name}"
+            os.makedirs(path, exist_ok=True)
+            into = ("sh", "-c", 'echo 0 > "$0/cgroup.procs"; exec "$@"', path)
+            assert run(*into, *receiver.sender("--sends", sends)).returncode == 0
+        assert groups_in_kernel(maps, "group_paths") == 4
+        os.rmdir(f"{group}/a/b")
+        found = exporter.read()
+        assert groups_in_kernel(maps, "group_paths") == groups_in_kernel(maps) == 0
+    rows = found.rows("sendpath_process_zerocopy_completions_total")
+    assert {(row.labels["comm"], row.labels["cgroup"]): row.value for row in rows} == {
+        **{("peer", f"{top}/{label}"): sends for label, sends in zip(names.values(), (40, 30, 20)) if label},
+        ("other", ""): 10}
 
 
 def test_errors_and_refusals_are_counted():

@@ -337,19 +337,21 @@ def gate_is_open(analyzer):
 
 @pytest.fixture
 def group():
-    """Creates a control group of version 2, which is removed after the test."""
-    root = "/sys/fs/cgroup"
-    if not os.path.exists(f"{root}/cgroup.controllers"):
-        pytest.skip(f"{root} is no version 2 hierarchy")
+    """Creates a control group of version 2, which is removed after the test with those below it."""
+    mounts = [line.split() for line in pathlib.Path("/proc/self/mounts").read_text(encoding="utf-8").splitlines()]
+    root = next((mount[1] for mount in mounts if mount[2] == "cgroup2"), None)
+    if not root:
+        pytest.skip("no control groups of version 2 are mounted here")
     path = f"{root}/sendpath-test-{os.getpid()}"
     try:
         os.mkdir(path)
     except OSError as error:
         pytest.skip(f"no control group can be made: {error}")
     yield path
-    with open(f"{path}/cgroup.procs", encoding="utf-8") as procs:
-        assert eventually(lambda: not procs.seek(0) and not procs.read())
-    os.rmdir(path)
+    for folder, *_ in os.walk(os.fsencode(path), topdown=False):
+        with open(folder + b"/cgroup.procs", encoding="utf-8") as procs:
+            assert eventually(lambda: not procs.seek(0) and not procs.read())
+        os.rmdir(folder)
 
 
 def test_a_control_group(group, program, untouched):

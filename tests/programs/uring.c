@@ -37,6 +37,7 @@ struct config {
 	bool unmapped;	      /* from memory that cannot be read */
 	bool cancelled;	      /* each linked read fails, and no linked send is made */
 	bool option;	      /* SO_ZEROCOPY, and MSG_ZEROCOPY with each send */
+	unsigned long header; /* bytes of a message's first part; 0: it has one part */
 	unsigned long linked; /* sends linked to a read that another syscall completes; 0: none */
 	const char *wake;     /* that syscall */
 };
@@ -122,7 +123,8 @@ static bool is_zerocopy(const struct config *c)
 
 /* Must stay valid until the kernel has read it. */
 static struct iovec iov;
-static struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1};
+static struct iovec parts[2];
+static struct msghdr message = {.msg_iov = parts};
 
 static struct io_uring_sqe *next_entry(struct ring *r, unsigned int operation, unsigned int flags,
 				       int fd)
@@ -341,6 +343,9 @@ static int transmit(const struct config *c)
 	if (!make_ring(&ring, c->poll))
 		die("io_uring_setup");
 	iov = (struct iovec){make_buffer(c), c->size};
+	parts[0] = (struct iovec){iov.iov_base, c->header ? c->header : c->size};
+	parts[1] = (struct iovec){(char *)iov.iov_base + c->header, c->size - c->header};
+	message.msg_iovlen = c->header ? 2 : 1;
 	(c->linked ? send_linked : send_each)(&ring, c, fd);
 	if (c->option)
 		drain(fd);
@@ -377,6 +382,8 @@ static const struct row rows[] = {
 	{"size", 's', "BYTES", "of each (16384)", AT(size), .max = 1 << 30},
 	{"by", 'b', "NAME", "send, sendmsg, send-zc (default) or sendmsg-zc", AT(operation),
 	 .read = read_operation},
+	{"header", 'H', "BYTES", "with sendmsg-zc: give the first part of a message BYTES bytes",
+	 AT(header), .max = 4096},
 	{"report", 'r', NULL, "request a report of copies", .at = AT(report)},
 	{"worker", 'w', NULL, "let a worker thread send", .at = AT(worker)},
 	{"poll", 'q', NULL, "let a kernel thread read submissions", .at = AT(poll)},

@@ -152,6 +152,39 @@ def test_the_largest_group_comes_first_and_equals_keep_their_order():
         assert ports == [2, 1, 3]
 
 
+@pytest.mark.parametrize("cgroup2, path, cgroup", [
+    (True, {"whole": 1, "names": "web.service/system.slice/"}, "/system.slice/web.service"),
+    (True, {"whole": 1, "names": ""}, "/"), (True, {"whole": 0, "names": "leaf/"}, None), (True, None, None),
+    (False, {"whole": 1, "names": ""}, None)])
+def test_the_control_group_of_a_group(cgroup2, path, cgroup):
+    raw = named("by_all_three")
+    key, group = raw["maps"]["groups"][0]
+    key = {"cgroup": 77, **key}
+    raw["setup"].update(by=["cgroup"], cgroup2=cgroup2)
+    raw["maps"].update(groups=[[key, group]], group_paths=[[dict(key), path]] if path else [])
+    record = record_of(raw)
+    (row,) = record["by"]["groups"]
+    assert (row["cgroup"], row["container"]) == (cgroup, None)
+    reasons = [row["reason"] for row in record["unmeasured"] if row["key"] == "by.groups.cgroup"]
+    assert len(reasons) == (cgroup is None)
+    assert all(("version 2" in reason) != cgroup2 for reason in reasons)
+
+
+def test_parts_of_sends_are_null_where_they_are_not_read():
+    raw = named("zerocopy_load")
+    assert record_of(raw)["zerocopy"]["segments"] is None  # kept before they were counted
+    raw["maps"]["send_shapes"] = {"0": {"sends": 3, "segments": 6, "unread": 1, "small": 2, "small_bytes": 400,
+                                        "headed": 2, "header_bytes": 400, "min": 200}}
+    assert record_of(raw)["zerocopy"]["segments"] == {
+        "sends": 3, "count": 6, "unread": 1, "smallest": 200, "small": 2, "small_bytes": 400, "headed": 2,
+        "header_bytes": 400}
+    (send,) = [hook for hook in raw["plan"] if hook["name"] == "send"]
+    send["span"] = "syscall"
+    record = record_of(raw)
+    assert record["zerocopy"]["segments"] is None
+    assert "zerocopy.segments" in {row["key"] for row in record["unmeasured"]}
+
+
 def leaves(value, path=()):
     if isinstance(value, dict):
         for key in value:

@@ -4,6 +4,8 @@
 
 #include "user/trace/groups.h"
 
+#include <string.h>
+
 static void test_lists(void **state)
 {
 	unsigned int by;
@@ -25,7 +27,7 @@ static void test_bad_lists_are_refused(void **state)
 
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_string_equal(groups__parse(bad[i], &by),
-				    "give a list of process, device, port");
+				    "give a list of process, device, port, cgroup");
 }
 
 static void test_names(void **state)
@@ -33,6 +35,34 @@ static void test_names(void **state)
 	assert_string_equal(group_by_name(BY_PROCESS), "process");
 	assert_string_equal(group_by_name(BY_DEVICE), "device");
 	assert_string_equal(group_by_name(BY_PORT), "port");
+	assert_string_equal(group_by_name(BY_CGROUP), "cgroup");
+}
+
+static void test_paths(void **state)
+{
+	static const struct {
+		struct cgroup_path path;
+		const char *text;
+	} cases[] = {
+		{{true, ""}, "/"},
+		{{true, "a/"}, "/a"},
+		{{true, "session-1.scope/user@0.service/user.slice/"},
+		 "/user.slice/user@0.service/session-1.scope"},
+		{{false, "leaf/inner/"}, ""},
+		{{false, ""}, ""},
+	};
+	struct cgroup_path full = {.whole = true};
+	char text[CGROUP_TEXT_MAX];
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		groups__path(&cases[i].path, text, sizeof(text));
+		assert_string_equal(text, cases[i].text);
+	}
+	memset(full.names, 'x', sizeof(full.names) - 1);
+	full.names[sizeof(full.names) - 2] = '/';
+	groups__path(&full, text, sizeof(text));
+	assert_int_equal(strlen(text), sizeof(full.names) - 1);
 }
 
 static void test_sums(void **state)
@@ -54,6 +84,7 @@ int main(void)
 		cmocka_unit_test(test_lists),
 		cmocka_unit_test(test_bad_lists_are_refused),
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_paths),
 		cmocka_unit_test(test_sums),
 	};
 

@@ -10,13 +10,15 @@
 #include "user/options/options.h"
 #include "user/run/host.h"
 #include "user/run/run.h"
+#include "user/trace/groups.h"
 
 /* Runs until SIGINT, SIGTERM or SIGHUP. Returns the exit status. */
 int exporter__run(const struct options *o, const struct measurement *setup,
 		  const struct host *host);
 
 /*
- * Sums of sends by process name, for as long as the exporter runs. The first names, largest first,
+ * Sums of sends by process name and, with --by cgroup, control group, for as long as the exporter
+ * runs. The first names, largest first,
  * keep their places; all others are added to the rest, as is a process called "other". Groups of
  * ended processes are added up and removed, to make room.
  */
@@ -25,8 +27,9 @@ int exporter__run(const struct options *o, const struct measurement *setup,
 /* The sums of one name. */
 struct named_group {
 	char comm[COMM_MAX];
-	struct group gone; /* sums of removed groups */
-	struct group sums; /* sums of all its groups */
+	char cgroup[CGROUP_TEXT_MAX]; /* its path; "": not known, or not asked for */
+	struct group gone;	      /* sums of removed groups */
+	struct group sums;	      /* sums of all its groups */
 };
 
 struct processes {
@@ -34,13 +37,15 @@ struct processes {
 	size_t room; /* the kernel has room for so many groups */
 	size_t seen; /* groups in the last reading */
 	bool crowded;
+	bool by_cgroup;
 	struct tracer *tracer;		       /* during a reading */
 	size_t count, found;		       /* names with a place; with those of this reading */
 	struct named_group names[TOP_MAX * 2]; /* all of these */
 	struct named_group rest;
 };
 
-/* Reads the counts so far; at first, all members but top and room must be zero. 0 or -errno. */
+/* Reads the counts so far; at first, all members but top, room and by_cgroup must be zero. 0 or
+ * -errno. */
 int processes__read(struct processes *p, struct tracer *tracer);
 
 struct exporter {

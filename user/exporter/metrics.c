@@ -110,7 +110,8 @@ static bool lacks_reports(const struct writer *w, __u64 unknown)
 	return option && option->by_report && unknown;
 }
 
-static void write_group(const struct writer *w, const struct group *sums, const char *name)
+static void write_group(const struct writer *w, const struct group *sums, const char *name,
+			const char *cgroup)
 {
 	struct group g = *sums;
 
@@ -119,7 +120,7 @@ static void write_group(const struct writer *w, const struct group *sums, const 
 	/* Those that were timed stand for all, so that the time can be divided by the sends. */
 	if (g.timed && g.timed < g.sends)
 		g.ns = (__u64)((double)g.ns / (double)g.timed * (double)g.sends);
-	write_sample(w, &g, LABELS(name));
+	write_sample(w, &g, LABELS(name, cgroup));
 }
 
 static void write_process(const struct writer *w)
@@ -128,9 +129,9 @@ static void write_process(const struct writer *w)
 	struct group rest = p->rest.sums;
 
 	for (size_t i = 0; i < p->count; i++)
-		write_group(w, &p->names[i].sums, p->names[i].comm);
+		write_group(w, &p->names[i].sums, p->names[i].comm, p->names[i].cgroup);
 	group__add(&rest, &w->counts->groups_rest);
-	write_group(w, &rest, PROCESSES_OTHER);
+	write_group(w, &rest, PROCESSES_OTHER, "");
 }
 
 /* For MSG_ZEROCOPY, and for io_uring's own zero-copy sends. */

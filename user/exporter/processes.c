@@ -6,12 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool is_named(const struct named_group *n, const char *comm, const char *cgroup)
+{
+	return !strncmp(n->comm, comm, COMM_MAX) && !strcmp(n->cgroup, cgroup);
+}
+
 /* The sums of a name. A new name is added while there is room; else it is the rest. */
-static struct named_group *find_name(struct processes *p, const char *comm)
+static struct named_group *find_name(struct processes *p, const char *comm, const char *cgroup)
 {
 	struct named_group *n = p->names, *end = n + p->found;
 
-	while (n < end && strncmp(n->comm, comm, COMM_MAX))
+	while (n < end && !is_named(n, comm, cgroup))
 		n++;
 	if (n < end)
 		return n;
@@ -21,6 +26,7 @@ static struct named_group *find_name(struct processes *p, const char *comm)
 	p->found++;
 	*n = (struct named_group){};
 	memcpy(n->comm, comm, COMM_MAX);
+	strcpy(n->cgroup, cgroup);
 	return n;
 }
 
@@ -40,10 +46,14 @@ static bool is_over(const struct processes *p, const struct group *g)
 
 static void add_group(void *context, const struct group_key *key, const struct group *group)
 {
+	char cgroup[CGROUP_TEXT_MAX] = "";
 	struct processes *p = context;
-	struct named_group *n = find_name(p, group->comm);
 	struct group last = *group;
+	struct named_group *n;
 
+	if (p->by_cgroup)
+		tracer__group_path(p->tracer, key, cgroup);
+	n = find_name(p, group->comm, cgroup);
 	p->seen++;
 	if (is_over(p, &last)) {
 		if (tracer__take_group(p->tracer, key, &last))
@@ -57,8 +67,10 @@ static int by_bytes(const void *a, const void *b)
 {
 	const struct named_group *x = a, *y = b;
 
+	int order = strncmp(x->comm, y->comm, COMM_MAX);
+
 	if (x->sums.bytes == y->sums.bytes)
-		return strncmp(x->comm, y->comm, COMM_MAX);
+		return order ? order : strcmp(x->cgroup, y->cgroup);
 	return x->sums.bytes < y->sums.bytes ? 1 : -1;
 }
 

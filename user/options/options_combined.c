@@ -48,7 +48,7 @@ static const char *not_of_total(const struct options *o)
 static const char *not_of_exporter(const struct options *o)
 {
 	return o->json					   ? "--json"
-	       : o->by					   ? "--by"
+	       : o->by & ~(BY_PROCESS | BY_CGROUP)	   ? "--by device and port"
 	       : o->events				   ? "--events"
 	       : o->call_counters			   ? "--call-counters"
 	       : o->details				   ? "--details"

@@ -150,7 +150,7 @@ static json_object *dimensions(unsigned int by)
 {
 	json_object *list = json_object_new_array();
 
-	for (enum group_by one = BY_PROCESS; one <= BY_PORT; one <<= 1)
+	for (enum group_by one = BY_PROCESS; one <= BY_CGROUP; one <<= 1)
 		if (by & one)
 			json_object_array_add(list, json_object_new_string(group_by_name(one)));
 	return list;
@@ -178,6 +178,7 @@ static json_object *setup_of(const struct measurement *setup)
 	json__add_truth(o, "stages", setup->tracing.stages);
 	json__add_truth(o, "cost", setup->tracing.cost);
 	json__add(o, "by", dimensions(setup->tracing.by));
+	json__add_truth(o, "cgroup2", groups__has_cgroup2());
 	json__add(o, "call_counters", counter_events__json(setup->tracing.call_counters));
 	return o;
 }

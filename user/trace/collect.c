@@ -411,12 +411,25 @@ int tracer__each_group(struct tracer *t, group_visit see, void *context)
 	return err == -ENOENT ? 0 : err; /* there was no more */
 }
 
+void tracer__group_path(struct tracer *t, const struct group_key *key, char text[CGROUP_TEXT_MAX])
+{
+	struct cgroup_path path;
+
+	text[0] = '\0';
+	if (!bpf_map_lookup_elem(bpf_map__fd(t->skel->maps.group_paths), key, &path))
+		groups__path(&path, text, CGROUP_TEXT_MAX);
+}
+
 /* One operation, which Linux has for hash maps since 5.14; before, two. */
 int tracer__take_group(struct tracer *t, const struct group_key *key, struct group *out)
 {
-	int map = bpf_map__fd(t->skel->maps.groups);
-	int err = bpf_map_lookup_and_delete_elem(map, key, out);
+	int map = bpf_map__fd(t->skel->maps.groups), paths = bpf_map__fd(t->skel->maps.group_paths);
+	int err;
 
+	/* First: a program that creates the group again then writes its path again. */
+	if (paths >= 0)
+		bpf_map_delete_elem(paths, key);
+	err = bpf_map_lookup_and_delete_elem(map, key, out);
 	if (!err || err == -ENOENT)
 		return err;
 	err = bpf_map_lookup_elem(map, key, out);

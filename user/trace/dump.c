@@ -25,6 +25,7 @@ static const struct dumped {
 	{"spans", DUMP_ELEMENTS},     {"pinned_peaks", DUMP_FIRST},
 	{"stage_slots", DUMP_SHARES}, {"groups", DUMP_PAIRS},
 	{"peers", DUMP_PAIRS},	      {"uring_requests", DUMP_ELEMENTS},
+	{"group_paths", DUMP_PAIRS},  {"send_shapes", DUMP_ELEMENTS},
 };
 
 static const char *const variables[] = {"pinned", "groups_rest", "peers_rest", "refusal_limits",

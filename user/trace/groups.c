@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/trace/groups.h"
 
+#include "common/program.h"
 #include "common/units.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* The names of the bits. */
-static const char *const dimensions[] = {"process", "device", "port"};
-_Static_assert(BY_PROCESS == 1 && BY_DEVICE == 2 && BY_PORT == 4, "names are in this order");
+static const char *const dimensions[] = {"process", "device", "port", "cgroup"};
+_Static_assert(BY_PROCESS == 1 && BY_DEVICE == 2 && BY_PORT == 4 && BY_CGROUP == 8,
+	       "names are in this order");
 #define DIMENSIONS (sizeof(dimensions) / sizeof(dimensions[0]))
 
 const char *groups__parse(const char *list, unsigned int *by)
@@ -25,12 +28,43 @@ const char *groups__parse(const char *list, unsigned int *by)
 			break;
 		*by |= 1u << i;
 	}
-	return taken ? "give a list of process, device, port" : NULL;
+	return taken ? "give a list of process, device, port, cgroup" : NULL;
 }
 
 const char *group_by_name(enum group_by one)
 {
 	return dimensions[__builtin_ctz(one)];
+}
+
+bool groups__has_cgroup2(void)
+{
+	FILE *file = fopen("/proc/self/cgroup", "re");
+	bool found = false;
+	char line[4096];
+
+	/* The kernel lists this hierarchy, without a number, if it was mounted. */
+	while (file && !found && fgets(line, sizeof(line), file))
+		found = !strncmp(line, "0::", 3);
+	if (file)
+		fclose(file);
+	return found;
+}
+
+void groups__path(const struct cgroup_path *path, char *text, size_t size)
+{
+	const char *names = path->names, *end = names + strlen(names), *begin;
+
+	text[0] = '\0';
+	if (!path->whole)
+		return;
+	if (end == names)
+		snprintf(text, size, "/");
+	/* The last name is the outermost. A slash follows each name. */
+	for (; end > names; end = begin) {
+		for (begin = end - 1; begin > names && begin[-1] != '/'; begin--)
+			;
+		text__append(text, size, "/%.*s", (int)(end - 1 - begin), begin);
+	}
 }
 
 /* Adds the members from begin to end, each a word. */

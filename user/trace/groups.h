@@ -4,13 +4,22 @@
 
 #include "bpf/abi.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+
 /*
- * Parses "process,device,port", in any order, into a set of enum group_by. Returns NULL, or the
- * remedy in words.
+ * Parses "process,device,port,cgroup", in any order, into a set of enum group_by. Returns NULL, or
+ * the remedy in words.
  */
 const char *groups__parse(const char *list, unsigned int *by);
 /* The name of one member of the set. */
 const char *group_by_name(enum group_by one);
+
+/* Are control groups of version 2 mounted? */
+bool groups__has_cgroup2(void);
+#define CGROUP_TEXT_MAX (CGROUP_PATH_MAX + CGROUP_NAME_MAX + 2)
+/* Writes the path, outermost name first; "" where it is not wholly known. */
+void groups__path(const struct cgroup_path *path, char *text, size_t size);
 
 /* Adds the counts of one group to another; names are unchanged. */
 void group__add(struct group *to, const struct group *from);

@@ -63,6 +63,7 @@ static int allocate_beforehand(struct sendpath *skel)
 		{skel->maps.sockets, SOCKETS_PREALLOCATED},
 		{skel->maps.more_slots, SENDS_PREALLOCATED},
 		{skel->maps.peers, ENTRIES_PREALLOCATED},
+		{skel->maps.group_paths, ENTRIES_PREALLOCATED},
 		{skel->maps.accounts, ENTRIES_PREALLOCATED},
 		{skel->maps.more_threads, ENTRIES_PREALLOCATED},
 	};
@@ -270,13 +271,20 @@ static void set_target(struct sendpath *skel, const struct target *target)
 /* Without --by, or without receivers, the verifier removes the code of these groups. */
 static int set_groups(struct sendpath *skel, const struct tracer_setup *setup)
 {
+	int err;
+
 	skel->rodata->by_receiver = setup->receivers;
 	/* A window without end would have too many devices, too. */
 	skel->rodata->causes_by_name = !setup->receivers;
 	bpf_map__set_autocreate(skel->maps.peers, setup->receivers);
 	skel->rodata->group_by = setup->by;
 	bpf_map__set_autocreate(skel->maps.groups, setup->by);
-	return setup->by ? bpf_map__set_max_entries(skel->maps.groups, setup->by_max) : 0;
+	bpf_map__set_autocreate(skel->maps.group_paths, setup->by & BY_CGROUP);
+	bpf_map__set_autocreate(skel->maps.new_path, setup->by & BY_CGROUP);
+	if (!setup->by)
+		return 0;
+	err = bpf_map__set_max_entries(skel->maps.groups, setup->by_max);
+	return err ? err : bpf_map__set_max_entries(skel->maps.group_paths, setup->by_max);
 }
 
 unsigned int tracer__stage_shares(unsigned int cpus)

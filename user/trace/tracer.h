@@ -5,6 +5,7 @@
 #include "user/kernel/features.h"
 #include "user/kernel/plan.h"
 #include "user/trace/counters.h"
+#include "user/trace/groups.h"
 #include "user/trace/target.h"
 #include "user/trace/window_counts.h"
 
@@ -79,6 +80,8 @@ unsigned int tracer__sockets_most(const struct tracer *t);
 /* Calls see once with each group of --by. 0 or -errno. */
 typedef void (*group_visit)(void *context, const struct group_key *key, const struct group *group);
 int tracer__each_group(struct tracer *t, group_visit see, void *context);
+/* Writes the path of a group's control group; "" where it is not known. By --by cgroup. */
+void tracer__group_path(struct tracer *t, const struct group_key *key, char text[CGROUP_TEXT_MAX]);
 /* Removes a group to which nothing is added any more, and returns its counts. 0 or -errno. */
 int tracer__take_group(struct tracer *t, const struct group_key *key, struct group *out);
 

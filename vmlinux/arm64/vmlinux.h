@@ -4,6 +4,8 @@
 #define __VMLINUX_H__
 
 struct Qdisc;
+struct cgroup;
+struct css_set;
 struct device;
 struct dst_entry;
 struct fdtable;
@@ -13,6 +15,7 @@ struct inode;
 struct io_notif_data;
 struct io_uring_task;
 struct iovec;
+struct kernfs_node;
 struct list_head;
 struct net;
 struct net_device;
@@ -62,9 +65,9 @@ typedef struct {
 typedef __u32 u32;
 typedef u64 netdev_features_t;
 typedef __u16 u16;
+typedef __u8 u8;
 typedef unsigned int sk_buff_data_t;
 typedef struct refcount_struct refcount_t;
-typedef __u8 u8;
 typedef __s32 s32;
 
 struct thread_info {
@@ -97,6 +100,19 @@ struct task_struct {
 	struct files_struct *files;
 	struct io_uring_task *io_uring;
 	struct signal_struct *signal;
+	struct css_set *cgroups;
+} __attribute__((preserve_access_index));
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+} __attribute__((preserve_access_index));
+
+struct cgroup {
+	struct kernfs_node *kn;
+} __attribute__((preserve_access_index));
+
+struct kernfs_node {
+	const char *name;
 } __attribute__((preserve_access_index));
 
 struct upid {
@@ -194,8 +210,14 @@ struct sock {
 	u16 sk_protocol;
 } __attribute__((preserve_access_index));
 
+struct kvec {
+
+} __attribute__((preserve_access_index));
+
 struct iov_iter {
+	u8 iter_type;
 	size_t iov_offset;
+	const struct kvec *kvec;
 	size_t count;
 	long unsigned int nr_segs;
 } __attribute__((preserve_access_index));
@@ -352,6 +374,10 @@ struct sock_extended_err {
 struct sock_exterr_skb {
 	struct sock_extended_err ee;
 } __attribute__((preserve_access_index));
+
+enum iter_type {
+	ITER_BVEC = 2,
+};
 
 enum sock_flags {
 	SOCK_DEAD = 0,

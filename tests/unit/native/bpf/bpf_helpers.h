@@ -70,6 +70,20 @@ static __always_inline long bpf_current_task_under_cgroup(void *map, __u32 index
 	return 0;
 }
 
+static __always_inline __u64 bpf_get_current_cgroup_id(void)
+{
+	return 0;
+}
+
+/* No test has control groups. */
+static __always_inline long bpf_probe_read_kernel_str(char *to, __u32 size, const char *from)
+{
+	(void)to;
+	(void)size;
+	(void)from;
+	return -1;
+}
+
 static __always_inline long bpf_probe_read_kernel(void *to, __u32 size, const void *from)
 {
 	__builtin_memcpy(to, from, size);
