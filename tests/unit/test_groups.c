@@ -81,10 +81,8 @@ static void test_sums(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lists),
-		cmocka_unit_test(test_bad_lists_are_refused),
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_paths),
+		cmocka_unit_test(test_lists), cmocka_unit_test(test_bad_lists_are_refused),
+		cmocka_unit_test(test_names), cmocka_unit_test(test_paths),
 		cmocka_unit_test(test_sums),
 	};
 
