@@ -323,18 +323,23 @@ static __always_inline bool plain_end(struct thread *thread, int ret)
 	return true;
 }
 
-static __always_inline void count_failure(struct call_slot *s, long ret)
+/* The slot of an error other than an interruption: see ERRNO_SLOTS. */
+static __always_inline __u64 error_slot(long ret)
 {
 	__u64 error = opaque(-ret);
 
+	return error < ERRNO_RESTART ? error : 0;
+}
+
+static __always_inline void count_failure(struct call_slot *s, long ret)
+{
 	s->failed++;
 	if (is_interrupted(ret)) {
 		s->interrupted++;
-		error = ERRNO_RESTART;
-	} else if (error >= ERRNO_RESTART) {
-		error = 0;
+		s->errors[ERRNO_RESTART]++;
+	} else {
+		s->errors[error_slot(ret)]++;
 	}
-	s->errors[error]++;
 }
 
 /*

@@ -51,12 +51,10 @@ int BPF_PROG(uring_completed, void *ring, __u64 key)
 static __always_inline void released(void *uarg, __u64 success)
 {
 	struct notification *n;
-	__u64 key;
 
 	if (!gate || !notifications_seen || success & 0xff)
 		return;
-	key = notification__key(uarg);
-	n = bpf_map_lookup_elem(&notifications, &key);
+	n = notification__find(uarg);
 	if (n)
 		n->copied = SEEN_COPIED;
 }

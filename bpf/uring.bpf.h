@@ -13,6 +13,7 @@
 
 /* A head in flight, by its address as a request. */
 struct notification {
+	__u64 key;
 	struct group_key owner;
 	__u64 sends;   /* that the kernel accepted */
 	__u32 copied;  /* enum uring_copies */
@@ -46,25 +47,24 @@ static __always_inline __u64 notification__head(__u64 key)
 	return key;
 }
 
-/* The key of the notification that counts the data of uarg, which may be that of no io_uring. */
-static __always_inline __u64 notification__key(void *uarg)
+/* The notification that counts the data of uarg; NULL: uarg is not that of a watched send. */
+static __always_inline struct notification *notification__find(void *uarg)
 {
 	__u64 key = notification__of(uarg), head = notification__head(key);
+	struct notification *n = bpf_map_lookup_elem(&notifications, &head);
 
-	if (bpf_map_lookup_elem(&notifications, &head))
-		return head;
-	return bpf_map_lookup_elem(&notifications, &key) ? key : 0;
+	return n ? n : bpf_map_lookup_elem(&notifications, &key);
 }
 
-/* The key of the notification of the send by io_uring whose data the skb carries; 0: none. */
-static __noinline __u64 uring_sighted(struct sk_buff *skb)
+/* The notification of the send by io_uring whose data the skb carries; NULL: none. */
+static __noinline struct notification *uring_sighted(struct sk_buff *skb)
 {
 	void *uarg = NULL;
 
 	/* The programs are loaded on kernels without this type, too. */
 	if (bpf_core_type_exists(struct io_notif_data) && notifications_seen)
 		uarg = skb_uarg(skb);
-	return uarg ? notification__key(uarg) : 0;
+	return uarg ? notification__find(uarg) : NULL;
 }
 
 /* A copy that is certain stays so. */
@@ -80,13 +80,13 @@ static __always_inline void notification__set_copied(struct notification *n,
 /* False: no target's zero-copy send can be in flight. */
 static __always_inline bool zerocopy_watched(void)
 {
-	return gate && (*(volatile __u32 *)&sockets_kept || notifications_seen);
+	return sockets_watched() || (gate && notifications_seen);
 }
 
-static __always_inline void notification__make(__u64 key, const struct notification *fresh)
+static __always_inline void notification__make(const struct notification *fresh)
 {
-	bpf_map_update_elem(&notifications, &key, fresh, BPF_NOEXIST);
-	if (!bpf_map_lookup_elem(&notifications, &key))
+	bpf_map_update_elem(&notifications, &fresh->key, fresh, BPF_NOEXIST);
+	if (!bpf_map_lookup_elem(&notifications, &fresh->key))
 		COUNT(lost_notifications, 1);
 }
 
@@ -95,7 +95,7 @@ static __noinline __u64 notification__begin_send(__u64 key, struct sock *sk,
 						 struct group_key *owner)
 {
 	struct net_device *device = route_device(sk);
-	struct notification fresh = {};
+	struct notification fresh = {.key = key};
 
 	notifications_seen = 1;
 	key__of(owner, sk, device, BY_ALL);
@@ -107,7 +107,7 @@ static __noinline __u64 notification__begin_send(__u64 key, struct sock *sk,
 		fresh.counter = cause_counter__index_of(CAUSE_ROUTE, device);
 	}
 	groups__make_room(owner, sk);
-	notification__make(key, &fresh);
+	notification__make(&fresh);
 	return key;
 }
 
@@ -123,13 +123,14 @@ GLOBAL int notification__end(__u64 key, __s64 ret)
 		add(&own->sends, 1);
 	if (head != key) {
 		fresh = *own;
+		fresh.key = head;
 		n = bpf_map_lookup_elem(&notifications, &head);
 		if (n) {
 			add(&n->sends, fresh.sends);
 			if (fresh.copied)
 				notification__set_copied(n, fresh.copied, fresh.counter);
 		} else { /* the head began before the window */
-			notification__make(head, &fresh);
+			notification__make(&fresh);
 		}
 	}
 	if (head != key || !own->sends)
