@@ -99,7 +99,7 @@ static __noinline bool send__begin(struct zsock *s, struct send_key *send, struc
 		begun = slot__begin(send, thread->send.start, thread->send.size);
 	}
 	if (begun)
-		pinned__charge(thread->send.size);
+		pinned__charge(&pinned, FIRST_OF(pinned_peaks), thread->send.size);
 	else
 		__sync_fetch_and_add(&s->waiting, -1);
 	return begun;
@@ -189,7 +189,7 @@ static __always_inline void id__taken_back(struct zsock *s, struct thread *threa
 		slot__abandon(&send, thread->send.start);
 	}
 	if (bytes)
-		pinned__free(bytes, pages_of(bytes));
+		pinned__free(&pinned, bytes);
 }
 
 /* Any send begins; outside: see account__begin(). */
@@ -232,9 +232,11 @@ static __always_inline void message_begin(struct thread *thread, struct sock *sk
 	if (full_path && sends_once(kind))
 		account__enter();
 	if (flags & MSG_ZEROCOPY)
-		notification = notification__begin(msg, sk, &thread->send.owner);
+		notification = notification__of_message(msg);
 	send_begin(thread, sk, notification ? CALL_IO_URING_ZC : kind, flags, size, outside);
 	thread->send.notification = notification;
+	if (notification)
+		notification__begin(thread, sk);
 }
 
 /* Are only counts and times measured of the thread's sends? */
