@@ -321,11 +321,13 @@ ABI_SIZE(stage_slot, 8 + STAGE_SUMS * (4 * 8 + COARSE_BUCKETS * 4));
 
 /* Times beside those of calls; each has a histogram. */
 enum span {
-	SPAN_COMPLETION, /* from the beginning of a zero-copy send to its completion */
-	SPAN_READ,	 /* read of an error queue that found a notification */
-	SPAN_READ_EMPTY, /* read that found nothing */
-	SPAN_WAKE_UP,	 /* wake-up of a thread that waits for completions */
-	SPAN_COPY_OUT,	 /* copy to a receiver's memory, with --stages */
+	SPAN_COMPLETION,   /* from the beginning of a zero-copy send to its completion */
+	SPAN_READ,	   /* read of an error queue that found a notification */
+	SPAN_READ_EMPTY,   /* read that found nothing */
+	SPAN_WAKE_UP,	   /* wake-up of a thread that waits for completions */
+	SPAN_COPY_OUT,	   /* copy to a receiver's memory, with --stages */
+	SPAN_NOTIFICATION, /* from the beginning of a zero-copy send by io_uring to its notification
+			    */
 	SPANS,
 };
 

@@ -154,9 +154,9 @@ GLOBAL __u32 sends__count_some(__u64 sock, __u64 range, __u32 how, __u64 low, __
 		if (was.state != SEND_IN_FLIGHT)
 			continue;
 		counted++;
-		pinned__free(was.bytes, pages_of(was.bytes));
+		pinned__free(&pinned, was.bytes);
 		if (!s->shared)
-			completion_took(now - was.start);
+			completion_took(SPAN_COMPLETION, now - was.start);
 	}
 	if (!(how & WITNESS_OWN))
 		s->note = note;

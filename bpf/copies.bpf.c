@@ -63,6 +63,13 @@ static __always_inline void delivered(struct sk_buff *skb, const struct sighting
 		note__add_bits(&seen->send, bits);
 }
 
+/* The same for data of a send by io_uring. */
+static __always_inline void uring_delivered(struct sk_buff *skb, const struct notification *n,
+					    bool by_tap)
+{
+	rx_pending__remember(number_of(skb), NULL, n->counter, by_tap, n->key);
+}
+
 /* The values that decide for which counter a copy counts. */
 struct copy_key {
 	__u64 stack[STACK_FRAMES];
@@ -100,16 +107,16 @@ static __noinline void copy__classify(const struct copy_key *key, struct net_dev
 static __noinline int copied(void *ctx, struct sk_buff *skb, enum copier copier, __u64 bytes,
 			     __u64 caller)
 {
-	struct notification *n;
-	__u64 notification = 0;
+	struct notification *n = NULL;
 	struct copy_cause *known, of;
 	struct copy_key key = {};
 	struct net_device *dev;
 	struct sighting seen;
+	bool is_local;
 
 	if (!sighted(skb, &seen)) {
-		notification = uring_sighted(skb);
-		if (!notification)
+		n = uring_sighted(skb);
+		if (!n)
 			return 0;
 		seen.bytes = READ(skb, data_len);
 	}
@@ -126,17 +133,15 @@ static __noinline int copied(void *ctx, struct sk_buff *skb, enum copier copier,
 		of = *known;
 	else
 		copy__classify(&key, dev, &of);
-	if (notification) {
-		n = bpf_map_lookup_elem(&notifications, &notification);
-		if (n)
-			n->counter = of.counter;
-		if ((of.cause & ~CAUSE_BY_TAP) == CAUSE_LOCAL_DELIVERY)
-			rx_pending__remember(number_of(skb), NULL, of.counter,
-					     of.cause & CAUSE_BY_TAP, notification);
+	is_local = (of.cause & ~CAUSE_BY_TAP) == CAUSE_LOCAL_DELIVERY;
+	if (n) {
+		n->counter = of.counter;
+		if (is_local)
+			uring_delivered(skb, n, of.cause & CAUSE_BY_TAP);
 		return 0;
 	}
 	cause_counter__add_skbs(of.counter, &seen, 1);
-	if ((of.cause & ~CAUSE_BY_TAP) == CAUSE_LOCAL_DELIVERY)
+	if (is_local)
 		delivered(skb, &seen, &key.in, of.counter, of.cause & CAUSE_BY_TAP);
 	else
 		note__add_bits(&seen.send, of.counter);

@@ -27,9 +27,9 @@ static __always_inline void span__add(enum span span, __u64 ns)
  * Adds to a histogram while an interrupt may add to it, too: min and max can then be stale, which
  * the analyzer corrects.
  */
-static __noinline void completion_took(__u64 ns)
+static __noinline void completion_took(enum span span, __u64 ns)
 {
-	__u32 key = SPAN_COMPLETION, bucket;
+	__u32 key = span, bucket;
 	struct hist *h = bpf_map_lookup_elem(&spans, &key);
 
 	if (!h)
@@ -52,6 +52,11 @@ struct pinned pinned;
 
 PERCPU_ARRAY(pinned_peaks, 1, struct pinned_peak);
 
+/* The same of io_uring's zero-copy sends. */
+struct pinned uring_pinned;
+
+PERCPU_ARRAY(uring_pinned_peaks, 1, struct pinned_peak);
+
 /* The most pages that a send may touch: what msg_zerocopy_realloc charges. */
 static __always_inline __u64 pages_of(__u64 bytes)
 {
@@ -63,10 +68,9 @@ static __always_inline __u64 pages_of(__u64 bytes)
  * difference is what was pinned, plus what completed in between. An older freed sum makes it larger
  * still: the cache line of completions is read only where the difference exceeds the peak.
  */
-static __always_inline void pinned__charge(__u64 bytes)
+static __always_inline void pinned__charge(volatile struct pinned *p, struct pinned_peak *peak,
+					   __u64 bytes)
 {
-	volatile struct pinned *p = &pinned;
-	struct pinned_peak *peak = FIRST_OF(pinned_peaks);
 	__u64 now;
 
 	if (!peak)
@@ -86,10 +90,10 @@ static __always_inline void pinned__charge(__u64 bytes)
 		peak->pages = now;
 }
 
-static __always_inline void pinned__free(__u64 bytes, __u64 pages)
+static __always_inline void pinned__free(struct pinned *p, __u64 bytes)
 {
-	__sync_fetch_and_add(&pinned.freed_bytes, bytes);
-	__sync_fetch_and_add(&pinned.freed_pages, pages);
+	__sync_fetch_and_add(&p->freed_bytes, bytes);
+	__sync_fetch_and_add(&p->freed_pages, pages_of(bytes));
 }
 
 /* A ubuf's released references: see reference_gone(). */
@@ -409,7 +413,7 @@ GLOBAL __u32 sends__lose(__u64 sock, __u32 first)
 		slot = slot__find(&key);
 		if (!slot || slot__state(slot) != SEND_IN_FLIGHT)
 			continue;
-		pinned__free(slot->bytes, pages_of(slot->bytes));
+		pinned__free(&pinned, slot->bytes);
 		slot->claim = SEND_NONE;
 		if (slot != slot__of(&key))
 			slot__delete_more(&key);

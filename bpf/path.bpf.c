@@ -260,43 +260,22 @@ int BPF_PROG(packet_queued, struct sk_buff *skb)
 
 /*
  * assume() for data of a send by io_uring. No flag of a completion confirms it, so only what
- * happens to every packet is assumed. Returns the cause's counter.
+ * happens to every packet is assumed.
  */
-static __noinline __u32 uring_assume(__u64 notification, enum cause cause, struct net_device *dev,
-				     enum uring_copies copied)
+static __noinline void uring_assume(struct notification *n, enum cause cause,
+				    struct net_device *dev, enum uring_copies copied)
 {
-	struct notification *n = bpf_map_lookup_elem(&notifications, &notification);
-	__u32 counter;
-
-	if (!n)
-		return CAUSE_COUNTER_NONE;
-	counter = cause_counter__index_of(cause, dev);
-	notification__set_copied(n, copied, counter);
-	return counter;
+	notification__set_copied(n, copied, cause_counter__index_of(cause, dev));
 }
 
-static __noinline int uring_received(struct sk_buff *skb, struct net_device *dev)
+/* assume() for data of any send; n: NULL unless the send is io_uring's. */
+static __always_inline void assume_any(struct notification *n, const struct sighting *seen,
+				       enum cause cause, struct net_device *dev)
 {
-	__u64 notification = uring_sighted(skb);
-	__u32 counter;
-	bool tapped;
-
-	if (!notification)
-		return 0;
-	if (is_loopback(dev)) {
-		uring_assume(notification, CAUSE_LOOPBACK, dev, SEEN_COPIED);
-		return 0;
-	}
-	tapped = is_tapped(dev, false);
-	/* A bridge forwards the packet, or hands it in again as received by the bridge itself. */
-	if (READ_BITFIELD(dev, priv_flags) & IFF_BRIDGE_PORT) {
-		if (tapped)
-			uring_assume(notification, CAUSE_PACKET_TAP, dev, SEEN_COPIED);
-		return 0;
-	}
-	counter = uring_assume(notification, CAUSE_LOCAL_DELIVERY, dev, SEEN_RECEIVED);
-	rx_pending__remember((__u64)skb, NULL, counter, tapped, notification);
-	return 0;
+	if (n)
+		uring_assume(n, cause, dev, SEEN_COPIED);
+	else
+		assume(seen, cause, dev, CAUSE_BIT_ASSUMED);
 }
 
 static __always_inline bool is_tun(struct net_device *dev)
@@ -331,6 +310,7 @@ SEC("raw_tp/net_dev_start_xmit")
 int BPF_PROG(packet_sent, struct sk_buff *skb, struct net_device *dev)
 {
 	bool leaves, tapped, tun, timestamped;
+	struct notification *n = NULL;
 	struct sighting seen;
 
 	packet_goes_on(EVENT_HANDED, skb);
@@ -344,56 +324,66 @@ int BPF_PROG(packet_sent, struct sk_buff *skb, struct net_device *dev)
 	if (!(leaves || tapped || tun || timestamped))
 		return 0;
 	if (!sighted(skb, &seen)) {
-		if (tapped || tun || timestamped)
-			uring_assume(uring_sighted(skb),
-				     tapped ? CAUSE_PACKET_TAP
-				     : tun  ? CAUSE_TUN
-					    : CAUSE_TIMESTAMP,
-				     dev, SEEN_COPIED);
-		return 0;
+		n = uring_sighted(skb);
+		if (!n)
+			return 0;
 	}
 	if (tapped)
-		assume(&seen, CAUSE_PACKET_TAP, dev, CAUSE_BIT_ASSUMED);
+		assume_any(n, &seen, CAUSE_PACKET_TAP, dev);
 	if (tun)
-		assume(&seen, CAUSE_TUN, dev, CAUSE_BIT_ASSUMED);
+		assume_any(n, &seen, CAUSE_TUN, dev);
 	if (timestamped)
-		assume(&seen, CAUSE_TIMESTAMP, dev, CAUSE_BIT_ASSUMED);
-	if (leaves)
+		assume_any(n, &seen, CAUSE_TIMESTAMP, dev);
+	if (leaves && !n)
 		note__add_bits(&seen.send, CAUSE_BIT_LEFT);
 	return 0;
+}
+
+/* A packet came in by a device that is not a bridge's: it is delivered, or forwarded. */
+static __always_inline void packet_delivered(struct sk_buff *skb, struct net_device *dev,
+					     const struct sighting *seen, bool tapped)
+{
+	__u16 bits = cause_counter__index_of(CAUSE_LOCAL_DELIVERY, dev);
+	struct cause_key key = {};
+
+	cause_counter__add_skbs(bits, seen, 1);
+	bits |= CAUSE_BIT_ASSUMED | (tapped ? CAUSE_BIT_TAPPED : 0);
+	rx_pending__remember((__u64)skb, seen, bits, tapped, 0);
+	cause_key__set_device(&key, dev);
+	if (!sighting__goes_on(seen, &key, CAUSE_BIT_ASSUMED))
+		note__add_bits(&seen->send, bits);
 }
 
 SEC("raw_tp/netif_receive_skb")
 int BPF_PROG(path_received, struct sk_buff *skb)
 {
-	struct cause_key key = {};
+	struct notification *n = NULL;
 	struct net_device *dev;
 	struct sighting seen;
 	bool tapped;
-	__u16 bits;
 
 	if (!zerocopy_watched())
 		return 0;
 	dev = READ(skb, dev);
-	if (!sighted(skb, &seen))
-		return uring_received(skb, dev);
+	if (!sighted(skb, &seen)) {
+		n = uring_sighted(skb);
+		if (!n)
+			return 0;
+	}
 	if (is_loopback(dev)) {
-		assume(&seen, CAUSE_LOOPBACK, dev, CAUSE_BIT_ASSUMED);
+		assume_any(n, &seen, CAUSE_LOOPBACK, dev);
 		return 0;
 	}
 	tapped = is_tapped(dev, false);
 	/* A bridge forwards the packet, or hands it in again as received by the bridge itself. */
 	if (READ_BITFIELD(dev, priv_flags) & IFF_BRIDGE_PORT) {
 		if (tapped)
-			assume(&seen, CAUSE_PACKET_TAP, dev, CAUSE_BIT_ASSUMED);
-		return 0;
+			assume_any(n, &seen, CAUSE_PACKET_TAP, dev);
+	} else if (n) {
+		uring_assume(n, CAUSE_LOCAL_DELIVERY, dev, SEEN_RECEIVED);
+		rx_pending__remember((__u64)skb, NULL, n->counter, tapped, n->key);
+	} else {
+		packet_delivered(skb, dev, &seen, tapped);
 	}
-	bits = cause_counter__index_of(CAUSE_LOCAL_DELIVERY, dev);
-	cause_counter__add_skbs(bits, &seen, 1);
-	bits |= CAUSE_BIT_ASSUMED | (tapped ? CAUSE_BIT_TAPPED : 0);
-	rx_pending__remember((__u64)skb, &seen, bits, tapped, 0);
-	cause_key__set_device(&key, dev);
-	if (!sighting__goes_on(&seen, &key, CAUSE_BIT_ASSUMED))
-		note__add_bits(&seen.send, bits);
 	return 0;
 }

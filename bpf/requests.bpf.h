@@ -28,7 +28,6 @@ static __always_inline __u32 operation_of(__u8 opcode)
 static __noinline void request__count(__u32 operation, __s64 result)
 {
 	struct uring_requests *r = NULL;
-	__u64 error = opaque(-result);
 
 	if (sender__get())
 		r = bpf_map_lookup_elem(&uring_requests, &operation);
@@ -36,7 +35,7 @@ static __noinline void request__count(__u32 operation, __s64 result)
 		return;
 	r->ended++;
 	if (result < 0)
-		r->errors[error < ERRNO_RESTART ? error : 0]++;
+		r->errors[error_slot(result)]++;
 }
 
 /*

@@ -100,7 +100,7 @@ static __noinline bool send__begin(struct zsock *s, struct send_key *send, struc
 		begun = slot__begin(send, thread->send.start, thread->send.size);
 	}
 	if (begun)
-		pinned__charge(thread->send.size);
+		pinned__charge(&pinned, FIRST_OF(pinned_peaks), thread->send.size);
 	else
 		__sync_fetch_and_add(&s->waiting, -1);
 	return begun;
@@ -192,7 +192,7 @@ static __always_inline void id__taken_back(struct zsock *s, struct thread *threa
 		slot__abandon(&send, thread->send.start);
 	}
 	if (bytes)
-		pinned__free(bytes, pages_of(bytes));
+		pinned__free(&pinned, bytes);
 }
 
 /* Any send begins; outside: see account__begin(). */
@@ -235,12 +235,14 @@ static __always_inline void message_begin(struct thread *thread, struct sock *sk
 	if (full_path && sends_once(kind))
 		account__enter();
 	if (flags & MSG_ZEROCOPY) {
-		notification = notification__begin(msg, sk, &thread->send.owner);
+		notification = notification__of_message(msg);
 		shape__count_send(number_of(msg),
 				  notification ? SHAPES_URING : SHAPES_MSG_ZEROCOPY);
 	}
 	send_begin(thread, sk, notification ? CALL_IO_URING_ZC : kind, flags, size, outside);
 	thread->send.notification = notification;
+	if (notification)
+		notification__begin(thread, sk);
 }
 
 /* Are only counts and times measured of the thread's sends? */
@@ -340,18 +342,23 @@ static __always_inline bool plain_end(struct thread *thread, int ret)
 	return true;
 }
 
-static __always_inline void count_failure(struct call_slot *s, long ret)
+/* The slot of an error other than an interruption: see ERRNO_SLOTS. */
+static __always_inline __u64 error_slot(long ret)
 {
 	__u64 error = opaque(-ret);
 
+	return error < ERRNO_RESTART ? error : 0;
+}
+
+static __always_inline void count_failure(struct call_slot *s, long ret)
+{
 	s->failed++;
 	if (is_interrupted(ret)) {
 		s->interrupted++;
-		error = ERRNO_RESTART;
-	} else if (error >= ERRNO_RESTART) {
-		error = 0;
+		s->errors[ERRNO_RESTART]++;
+	} else {
+		s->errors[error_slot(ret)]++;
 	}
-	s->errors[error]++;
 }
 
 /*

@@ -85,12 +85,11 @@ static __always_inline bool began_before(struct thread *thread, struct msghdr *m
 static __noinline void loop_begin(struct thread *thread, struct sock *sk, struct msghdr *msg,
 				  enum call_kind kind, __u32 flags)
 {
-	message_begin(thread, sk, msg, kind, flags, timeline ? READ(msg, msg_iter.count) : 0,
+	message_begin(thread, sk, msg, kind, flags,
+		      timeline || flags & MSG_ZEROCOPY ? READ(msg, msg_iter.count) : 0,
 		      STAGE_UNACCOUNTED);
-	if (has_send_id(thread, sk)) {
-		thread->send.size = READ(msg, msg_iter.count);
+	if (has_send_id(thread, sk))
 		follow_send(thread, sk);
-	}
 }
 
 /* First pass of the loop, for a thread that has no slot, or whose sends were not seen before. */

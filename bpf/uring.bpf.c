@@ -33,6 +33,11 @@ int BPF_PROG(uring_completed, void *ring, __u64 key)
 	n = *found;
 	if (bpf_map_delete_elem(&notifications, &key))
 		return 0;
+	pinned__free(&uring_pinned, n.bytes);
+	if (n.start)
+		completion_took(SPAN_NOTIFICATION, bpf_ktime_get_ns() - n.start);
+	if (!n.sends) /* the head has them */
+		return 0;
 	data = (void *)key;
 	/* io_uring reports so, too: if no packet gave the pages back, no packet had them. */
 	if (bpf_core_field_exists(data->zc_report) && READ(data, zc_report)) {
@@ -51,12 +56,10 @@ int BPF_PROG(uring_completed, void *ring, __u64 key)
 static __always_inline void released(void *uarg, __u64 success)
 {
 	struct notification *n;
-	__u64 key;
 
 	if (!gate || !notifications_seen || success & 0xff)
 		return;
-	key = notification__key(uarg);
-	n = bpf_map_lookup_elem(&notifications, &key);
+	n = notification__find(uarg);
 	if (n)
 		n->copied = SEEN_COPIED;
 }

@@ -3,18 +3,21 @@
  * Zero-copy sends by io_uring (SEND_ZC, SENDMSG_ZC; since Linux 6.0) have no send id and no error
  * queue. Each has a notification, a request that completes when the kernel no longer uses the
  * pages. Notifications of one socket may be linked: the first, the head, then gets the copies of
- * all, and all complete with it ("io_uring/notif: implement notification stacking"). The unit is a
- * call of PROTO_SEND: a send that the socket accepts in parts counts as several, with one
- * notification.
+ * all, and is posted just before the others ("io_uring/notif: implement notification stacking").
+ * The unit is a call of PROTO_SEND: a send that the socket accepts in parts counts as several, with
+ * one notification. Times and pinned memory are the notification's.
  */
 #pragma once
 
 #include "causes.bpf.h"
 
-/* A head in flight, by its address as a request. */
+/* A notification in flight, by its address as a request. */
 struct notification {
+	__u64 key;
 	struct group_key owner;
-	__u64 sends;   /* that the kernel accepted */
+	__u64 start;   /* ns; of its first send; 0: it began before the window */
+	__u64 bytes;   /* that this send requested */
+	__u64 sends;   /* that the kernel accepted; once linked, the head's are those of all */
 	__u32 copied;  /* enum uring_copies */
 	__u32 counter; /* of the cause */
 };
@@ -46,25 +49,24 @@ static __always_inline __u64 notification__head(__u64 key)
 	return key;
 }
 
-/* The key of the notification that counts the data of uarg, which may be that of no io_uring. */
-static __always_inline __u64 notification__key(void *uarg)
+/* The notification that counts the data of uarg; NULL: uarg is not that of a watched send. */
+static __always_inline struct notification *notification__find(void *uarg)
 {
 	__u64 key = notification__of(uarg), head = notification__head(key);
+	struct notification *n = bpf_map_lookup_elem(&notifications, &head);
 
-	if (bpf_map_lookup_elem(&notifications, &head))
-		return head;
-	return bpf_map_lookup_elem(&notifications, &key) ? key : 0;
+	return n ? n : bpf_map_lookup_elem(&notifications, &key);
 }
 
-/* The key of the notification of the send by io_uring whose data the skb carries; 0: none. */
-static __noinline __u64 uring_sighted(struct sk_buff *skb)
+/* The notification of the send by io_uring whose data the skb carries; NULL: none. */
+static __noinline struct notification *uring_sighted(struct sk_buff *skb)
 {
 	void *uarg = NULL;
 
 	/* The programs are loaded on kernels without this type, too. */
 	if (bpf_core_type_exists(struct io_notif_data) && notifications_seen)
 		uarg = skb_uarg(skb);
-	return uarg ? notification__key(uarg) : 0;
+	return uarg ? notification__find(uarg) : NULL;
 }
 
 /* A copy that is certain stays so. */
@@ -80,74 +82,93 @@ static __always_inline void notification__set_copied(struct notification *n,
 /* False: no target's zero-copy send can be in flight. */
 static __always_inline bool zerocopy_watched(void)
 {
-	return gate && (*(volatile __u32 *)&sockets_kept || notifications_seen);
+	return sockets_watched() || (gate && notifications_seen);
 }
 
-static __always_inline void notification__make(__u64 key, const struct notification *fresh)
+/* Returns false if there is an entry by now, or no room. */
+static __always_inline bool notification__make(const struct notification *fresh)
 {
-	bpf_map_update_elem(&notifications, &key, fresh, BPF_NOEXIST);
-	if (!bpf_map_lookup_elem(&notifications, &key))
+	if (!bpf_map_update_elem(&notifications, &fresh->key, fresh, BPF_NOEXIST))
+		return true;
+	if (!bpf_map_lookup_elem(&notifications, &fresh->key))
 		COUNT(lost_notifications, 1);
+	return false;
 }
 
-/* A separate function: most zero-copy sends have no notification, and this needs much stack. */
-static __noinline __u64 notification__begin_send(__u64 key, struct sock *sk,
-						 struct group_key *owner)
+/*
+ * A zero-copy send by io_uring begins. Its entry is created now, because copies may be made before
+ * it returns. A separate function: most zero-copy sends have no notification, and this needs much
+ * stack.
+ */
+static __noinline void notification__begin(struct thread *thread, struct sock *sk)
 {
 	struct net_device *device = route_device(sk);
-	struct notification fresh = {};
+	__u64 key = thread->send.notification;
+	struct notification fresh = {.key = key};
 
 	notifications_seen = 1;
-	key__of(owner, sk, device, BY_ALL);
+	key__of(&thread->send.owner, sk, device, BY_ALL);
 	if (bpf_map_lookup_elem(&notifications, &key))
-		return key;
-	fresh.owner = *owner;
+		return;
+	fresh.owner = thread->send.owner;
+	fresh.start = thread->send.start;
+	fresh.bytes = thread->send.size;
 	if (route_copies(sk)) { /* without a call to the notification */
 		fresh.copied = SEEN_COPIED;
 		fresh.counter = cause_counter__index_of(CAUSE_ROUTE, device);
 	}
-	groups__make_room(owner, sk);
-	notification__make(key, &fresh);
-	return key;
+	groups__make_room(&thread->send.owner, sk);
+	if (notification__make(&fresh))
+		pinned__charge(&uring_pinned, FIRST_OF(uring_pinned_peaks), fresh.bytes);
 }
 
-/* If the send was linked to another notification meanwhile, the head takes over its counts. */
+/* The notification was linked to another one: the head takes over its counts. */
+static __noinline void notification__link(struct notification *own, __u64 head)
+{
+	struct notification *n = bpf_map_lookup_elem(&notifications, &head), fresh;
+
+	if (n) {
+		add(&n->sends, own->sends);
+		if (own->copied)
+			notification__set_copied(n, own->copied, own->counter);
+	} else { /* the head began before the window */
+		fresh = *own;
+		fresh.key = head;
+		fresh.start = fresh.bytes = 0;
+		notification__make(&fresh);
+	}
+	own->sends = 0;
+}
+
+/* A send returned. Without an accepted send, nothing is in flight. */
 GLOBAL int notification__end(__u64 key, __s64 ret)
 {
-	struct notification *own = bpf_map_lookup_elem(&notifications, &key), *n, fresh;
-	__u64 head = notification__head(key);
+	struct notification *own = bpf_map_lookup_elem(&notifications, &key);
+	__u64 head = notification__head(key), bytes;
 
 	if (!own)
 		return 0;
 	if (ret > 0)
 		add(&own->sends, 1);
 	if (head != key) {
-		fresh = *own;
-		n = bpf_map_lookup_elem(&notifications, &head);
-		if (n) {
-			add(&n->sends, fresh.sends);
-			if (fresh.copied)
-				notification__set_copied(n, fresh.copied, fresh.counter);
-		} else { /* the head began before the window */
-			notification__make(head, &fresh);
-		}
+		notification__link(own, head);
+		return 0;
 	}
-	if (head != key || !own->sends)
-		bpf_map_delete_elem(&notifications, &key);
+	if (own->sends)
+		return 0;
+	bytes = own->bytes;
+	if (!bpf_map_delete_elem(&notifications, &key))
+		pinned__free(&uring_pinned, bytes);
 	return 0;
 }
 
-/*
- * A zero-copy send begins. Returns the address of its notification, 0 if it has none. The entry is
- * created now, because copies may be made before the send returns.
- */
-static __always_inline __u64 notification__begin(struct msghdr *msg, struct sock *sk,
-						 struct group_key *owner)
+/* The key of the notification of a message; 0: it has none. */
+static __always_inline __u64 notification__of_message(struct msghdr *msg)
 {
 	void *uarg = NULL;
 
 	/* The program is loaded on kernels without these types, too. */
 	if (bpf_core_field_exists(msg->msg_ubuf) && bpf_core_type_exists(struct io_notif_data))
 		uarg = READ(msg, msg_ubuf);
-	return uarg ? notification__begin_send(notification__of(uarg), sk, owner) : 0;
+	return uarg ? notification__of(uarg) : 0;
 }

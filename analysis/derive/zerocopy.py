@@ -86,7 +86,9 @@ def uring(run, causes):
             "copied": totals["uring_copied"] if copied else None,
             "causes": cause_rows(run, causes, uring_cause_row) if completed else None,
             "segments": segments(run, "zerocopy.io_uring.segments", 1),
-            "fallback_rate": ratio(totals["uring_copied"], completions if copied else 0)}
+            "fallback_rate": ratio(totals["uring_copied"], completions if copied else 0),
+            "completion_ns": completion_time(run, "notification") if completed else None,
+            "pinned": uring_pinned(run) if completed else None}
 
 
 def copied_bytes(run, copied, known):
@@ -214,12 +216,23 @@ def followed(run, key):
     return run.hooked("completion", key) and run.hooked("send id", key)
 
 
+def completion_time(run, span):
+    return run.span(span).json(run.hooks["send"].get("completion_span"))
+
+
 def latency(run):
     known = followed(run, "zerocopy.completion_ns")
-    hist = run.span("completion")
-    return {"completion_ns": hist.json(run.hooks["send"].get("completion_span")) if known else None,
-            "completions_untimed": difference(run.totals["completions"], hist.count)
-            if known else None}
+    timed = run.span("completion").count
+    return {"completion_ns": completion_time(run, "completion") if known else None,
+            "completions_untimed": difference(run.totals["completions"], timed) if known else None}
+
+
+def pinned_bytes(now, peak):
+    return {"bytes_now": sum_of("pinned_bytes", now), "bytes_max": peak["bytes"]}
+
+
+def uring_pinned(run):
+    return pinned_bytes(run.maps["uring_pinned"], run.maps["uring_pinned_peaks"])
 
 
 def pinned(run):
@@ -233,8 +246,7 @@ def pinned(run):
     if totals["unsized"]:
         run.missing("zerocopy.pinned", "how much a send asks for is not seen before it returns")
         return None
-    return {"scope": "all sockets", "bytes_now": sum_of("pinned_bytes", now),
-            "bytes_max": peak["bytes"], "pages_now": sum_of("pinned_pages", now),
+    return {"scope": "all sockets", **pinned_bytes(now, peak), "pages_now": sum_of("pinned_pages", now),
             "pages_max": peak["pages"]}
 
 

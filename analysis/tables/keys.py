@@ -420,6 +420,7 @@ _CAUSE = (
     Key("cause", one_of(*(cause.name for cause in CAUSES)), "see [causes.md](causes.md)"),
     _NETNS._replace(meaning="inode of the device's network namespace"),
     _IFINDEX._replace(meaning="of the device"), _DEVICE)
+_PINNED = (Key("bytes_now", COUNT, "bytes when the window closed"), Key("bytes_max", COUNT, "most bytes at once"))
 _STACK = Key("stack", null(list_of(TEXT)), "call stack of a copy that no known cause explains")
 
 _SEGMENTS = Key("segments", null(block(
@@ -479,7 +480,11 @@ ZEROCOPY = null(block(
             "why they were copied: a row for each cause and device", required=False),
         _SEGMENTS,
         Key("fallback_rate", null(SHARE), "`copied / completions`"),
-        Key("bytes", COUNT, "payload of these sends"))),
+        Key("bytes", COUNT, "payload of these sends"),
+        Key("completion_ns", null(HISTOGRAM), "from the beginning of a request's first send to its notification, for "
+            "each notification", required=False),
+        Key("pinned", null(block(*_PINNED)), "what these sends ask the kernel to keep in place; see "
+            "[Pinned memory](#pinned-memory)", required=False))),
         "sends by io_uring's zero-copy operations (SEND_ZC, SENDMSG_ZC): they have no send id, so "
             "no key above but `peers` counts them; an operation that the socket accepts in parts "
             "counts as several sends; null without such sends"),
@@ -507,8 +512,7 @@ ZEROCOPY = null(block(
     Key("completions_untimed", null(COUNT), "completions without a time"),
     Key("pinned", null(block(
         Key("scope", only("all sockets"), "which sockets: all that were measured"),
-        Key("bytes_now", COUNT, "bytes when the window closed"),
-        Key("bytes_max", COUNT, "most bytes at once"),
+        *_PINNED,
         Key("pages_now", COUNT, "as the kernel charges it to a user's RLIMIT_MEMLOCK"),
         Key("pages_max", COUNT, "most pages at once"))), "see [Pinned memory](#pinned-memory)"),
     Key("limits", block(

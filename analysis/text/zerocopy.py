@@ -130,24 +130,48 @@ def refusals(cell):
                        "processes")
 
 
+def completion_time(cell, interface):
+    """Returns "" without a time. interface: the block of the record."""
+    hist = cell.hist(f"{interface}/completion_ns")
+    if not hist.count:
+        return ""
+    p50, p99 = (words.time(float(hist.percentile(point))) for point in (500, 990))
+    return (f"p50 {p50}, p99 {p99}, max {words.time(float(hist.max))}, span "
+            f"{string(cell.record, f'{interface}/completion_ns/span')}")
+
+
 def latency(cell):
-    hist, untimed = cell.hist("zerocopy/completion_ns"), cell.sum("zerocopy/completions_untimed")
-    if hist.count and untimed is not None:
-        p50, p99 = (words.time(float(hist.percentile(point))) for point in (500, 990))
-        yield labelled("completion", f"p50 {p50}, p99 {p99}, max {words.time(float(hist.max))}, span "
-                       f"{string(cell.record, 'zerocopy/completion_ns/span')}" +
-                       (f"; not timed: {words.whole(untimed)}" if untimed > 0 else ""))
+    time, untimed = completion_time(cell, "zerocopy"), cell.sum("zerocopy/completions_untimed")
+    if time and untimed is not None:
+        yield labelled("completion", time + (f"; not timed: {words.whole(untimed)}" if untimed > 0 else ""))
+
+
+def largest(cell, block, *keys):
+    """Returns the largest of each key's numbers, or None if a repeat lacks one."""
+    found = [cell.spread(f"{block}/{key}") for key in keys]
+    return None if any(spread.count < len(cell.records) for spread in found) else [spread.high for spread in found]
+
+
+def pinned_now(now):
+    return f"{words.counted(now, 'byte') if now > 0 else 'none'} when the window closed"
 
 
 def pinned(cell):
-    """The largest of the repeats, where all have it."""
-    found = [cell.spread(f"zerocopy/pinned/{key}") for key in ("bytes_max", "pages_max", "bytes_now")]
-    if any(spread.count < len(cell.records) for spread in found):
-        return
-    size, pages, now = (spread.high for spread in found)
-    left = words.counted(now, "byte") if now > 0 else "none"
-    yield labelled("pinned", f"at most {words.counted(size, 'byte')}, for which RLIMIT_MEMLOCK is "
-                   f"charged {words.counted(pages, 'page')}; {left} when the window closed")
+    found = largest(cell, "zerocopy/pinned", "bytes_max", "pages_max", "bytes_now")
+    if found:
+        size, pages, now = found
+        yield labelled("pinned", f"at most {words.counted(size, 'byte')}, for which RLIMIT_MEMLOCK is charged "
+                       f"{words.counted(pages, 'page')}; {pinned_now(now)}")
+
+
+def uring_costs(cell):
+    """What sends by io_uring cost after they returned."""
+    time = completion_time(cell, "zerocopy/io_uring")
+    if time:
+        yield labelled("completion", time)
+    found = largest(cell, "zerocopy/io_uring/pinned", "bytes_max", "bytes_now")
+    if found:
+        yield labelled("pinned", f"at most {words.counted(found[0], 'byte')}; {pinned_now(found[1])}")
 
 
 def segments(cell, block="zerocopy"):
@@ -225,6 +249,7 @@ def uring(cell):
     if outstanding:
         text += f"; without a completion when the window closed: {words.whole(outstanding)}"
     yield text
+    yield from uring_costs(cell)
     yield from segments(cell, "zerocopy/io_uring")
 
 

@@ -310,6 +310,8 @@ def test_copies_by_io_uring_are_known(uring, options):
         sent = run(uring, *receiver.sender("--sends", SENDS, "--by", "send-zc", *options)[1:])
         assert sent.returncode == 0, sent.stderr
         found = exporter.read()
+    assert found.sum("sendpath_zerocopy_completion_seconds_count", interface="io_uring") == SENDS
+    assert found.sum("sendpath_zerocopy_pinned_bytes", interface="io_uring") == 0
     for family, labels in (("zerocopy", {"interface": "io_uring"}),
                            ("process_zerocopy", {"comm": "uring"})):
         assert found.sum(f"sendpath_{family}_completions_total", **labels) >= SENDS

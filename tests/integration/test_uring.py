@@ -46,6 +46,15 @@ def assert_arithmetic(zerocopy):
         assert sum(row["count"] for row in zerocopy["causes"]) == zerocopy["copied"], zerocopy["causes"]
 
 
+def assert_costs(uring, own, size):
+    """Each notification has a time, and so many bytes as its send requested. send_each() leaves 8 notifications."""
+    times, pinned = uring["completion_ns"], uring["pinned"]
+    assert times["count"] == sum(count for _, _, count in times["buckets"]) == own["completions"]
+    assert times["span"].endswith("..completion") and 0 < times["min"] <= times["p50"] <= times["max"]
+    assert pinned["bytes_now"] == 0 and pinned["bytes_max"] % size == 0
+    assert size <= pinned["bytes_max"] <= 10 * size  # one more than there were: see docs/run-record.md
+
+
 def missed_some(record):
     """Returns whether a preemptible kernel skipped programs, as the record has it."""
     hooks = [hook(record, name) for name in ("send", "io_uring completion")]
@@ -75,6 +84,7 @@ def test_zero_copy_sends_have_their_own_row(options, address, mechanism):
     assert row["bytes"] == own["bytes"]
     assert uring["bytes"] == own["bytes"] and uring["ignored"] == 0
     assert uring["outstanding"] == 0
+    assert_costs(uring, own, own["bytes"] // own["sends"])
     assert uring["copied"] == expected_copies(uring["completions"])
     if LOOPBACK:
         assert own["copied"] == own["completions"]
@@ -132,6 +142,7 @@ def test_sends_that_the_socket_takes_in_parts(mechanism):
     assert only(record["io_uring"])["requests"] == 20
     assert row["bytes"] == uring["bytes"] == own["bytes"]
     assert uring["requests"] == row["sends"] >= 20
+    assert_costs(uring, own, 1 << 20)
     assert uring["outstanding"] == 0
 
 
@@ -205,6 +216,7 @@ def test_the_report_has_the_counts_of_io_uring():
                       r"(?:of them )?copied", text)
     sends, completed, copied = (0 if n == "none" else int(n) for n in found.groups())
     assert sends >= completed >= 100 and copied == expected_copies(completed)
+    assert re.search(r"\n  completion +p50 .*(?:\n {10,}.*)?\n  pinned +at most [\d,]+ bytes; none when the window closed\n", text)
 
 
 @pytest.mark.parametrize("mechanism", SEND_MECHANISMS)

@@ -31,7 +31,7 @@ struct metric {
 	int needs[6];
 };
 
-/* A number that is not known, although others of its family are. */
+/* A number, or the count of a histogram, that is not known, although others of its family are. */
 #define UNKNOWN UINT64_MAX
 
 /* Writes the sample if its own number is known. */
@@ -39,9 +39,11 @@ static void write_known(const struct writer *w, const void *numbers, const char 
 {
 	const void *at = (const char *)numbers + w->metric->offset;
 
+	if (*(const __u64 *)at == UNKNOWN)
+		return;
 	if (w->metric->family.kind == METRIC_HISTOGRAM)
 		exposition__histogram(w->out, labels, at);
-	else if (*(const __u64 *)at != UNKNOWN)
+	else
 		exposition__number(w->out, labels, *(const __u64 *)at);
 }
 
@@ -141,6 +143,7 @@ static void write_process(const struct writer *w)
 struct interface_numbers {
 	struct call_sums sums;
 	__u64 completions, copied, unflagged, reported_copied, outstanding, pinned_bytes;
+	struct hist completion;
 };
 
 static void write_interface(const struct writer *w)
@@ -155,6 +158,7 @@ static void write_interface(const struct writer *w)
 		.reported_copied = t->errqueue_copied,
 		.outstanding = window_counts__outstanding(w->counts, false),
 		.pinned_bytes = SUM_PINNED_BYTES(&w->counts->pinned),
+		.completion = w->counts->spans[SPAN_COMPLETION],
 	};
 	struct interface_numbers uring = {
 		.sums = window_counts__zerocopy(w->counts, true),
@@ -163,11 +167,13 @@ static void write_interface(const struct writer *w)
 		.unflagged = UNKNOWN,	    /* not distinguished */
 		.reported_copied = UNKNOWN, /* io_uring has no error queue */
 		.outstanding = window_counts__outstanding(w->counts, true),
-		.pinned_bytes = UNKNOWN,
+		.pinned_bytes = SUM_PINNED_BYTES(&w->counts->uring_pinned),
+		.completion = w->counts->spans[SPAN_NOTIFICATION],
 	};
 
 	if (!option)
-		uring.completions = uring.copied = uring.outstanding = UNKNOWN;
+		uring.completions = uring.copied = uring.outstanding = uring.pinned_bytes =
+			uring.completion.count = UNKNOWN;
 	write_sample(w, &msg, LABELS(MSG_ZEROCOPY_NAME));
 	if (uring.sums.sends)
 		write_known(w, &uring, LABELS(IO_URING_NAME));

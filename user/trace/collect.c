@@ -350,6 +350,7 @@ int tracer__read(struct tracer *t, struct window_counts *out, enum counted what)
 		hist__settle(&out->spans[span]);
 	}
 	out->pinned = t->skel->bss->pinned;
+	out->uring_pinned = t->skel->bss->uring_pinned;
 	out->groups_rest = t->skel->bss->groups_rest;
 	return err ? err : read_programs(t, &out->programs);
 }

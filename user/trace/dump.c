@@ -20,16 +20,23 @@ static const struct dumped {
 	const char *map;
 	enum how how;
 } dumped[] = {
-	{"totals", DUMP_FIRST},	      {"calls", DUMP_ELEMENTS},
-	{"cause_infos", DUMP_PAIRS},  {"cause_counters", DUMP_ELEMENTS},
-	{"spans", DUMP_ELEMENTS},     {"pinned_peaks", DUMP_FIRST},
-	{"stage_slots", DUMP_SHARES}, {"groups", DUMP_PAIRS},
-	{"peers", DUMP_PAIRS},	      {"uring_requests", DUMP_ELEMENTS},
-	{"group_paths", DUMP_PAIRS},  {"send_shapes", DUMP_ELEMENTS},
+	{"totals", DUMP_FIRST},
+	{"calls", DUMP_ELEMENTS},
+	{"cause_infos", DUMP_PAIRS},
+	{"cause_counters", DUMP_ELEMENTS},
+	{"spans", DUMP_ELEMENTS},
+	{"pinned_peaks", DUMP_FIRST},
+	{"uring_pinned_peaks", DUMP_FIRST},
+	{"stage_slots", DUMP_SHARES},
+	{"groups", DUMP_PAIRS},
+	{"peers", DUMP_PAIRS},
+	{"uring_requests", DUMP_ELEMENTS},
+	{"group_paths", DUMP_PAIRS},
+	{"send_shapes", DUMP_ELEMENTS},
 };
 
-static const char *const variables[] = {"pinned", "groups_rest", "peers_rest", "refusal_limits",
-					"open_queues"};
+static const char *const variables[] = {"pinned",     "uring_pinned",	"groups_rest",
+					"peers_rest", "refusal_limits", "open_queues"};
 
 struct writer {
 	const struct btf *btf;

@@ -30,7 +30,7 @@ struct window_counts {
 	struct cause_counter unseen;		       /* flagged, but no hook saw the copy */
 	struct cause_counter unnamed;		       /* no counter was free for the cause */
 	struct hist spans[SPANS];
-	struct pinned pinned; /* when the window closed */
+	struct pinned pinned, uring_pinned; /* when the window closed */
 	struct program_stats programs;
 	__u64 uring_errors[ERRNO_SLOTS]; /* of io_uring's zero-copy requests, by errno */
 	struct group groups_rest;	 /* sends for whose group of --by there was no room */
