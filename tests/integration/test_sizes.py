@@ -162,7 +162,7 @@ def test_the_report_has_them_of_a_program_and_adds_up_the_rare(tmp_path):
     assert [re.split(" {2,}", line) for line in section(result.stderr)] == [
         ["sendto", "64-127", "600", "59.9 %", "2.91 %"],
         ["sendto", "4,096-8,191", "400", "39.9 %", "97.1 %"],
-        ["others", "2", "0.2 %", "0.1 %"]]
+        ["others", "2", "0.2 %", "0.01 %"]]
     assert max(map(len, result.stderr.splitlines())) <= 80
 
 
