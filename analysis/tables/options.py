@@ -201,8 +201,8 @@ OPTIONS = (
            ("text", "fail_on")),
     Option("by", "LIST", "details",
            "group sends by process, device, port or cgroup, or several",
-           "The device is that of the socket's route, the port is the receiver's, the cgroup (version 2) is "
-           "the sender's. The report shows the 20 largest groups, the record all."),
+           "The device is that of the socket's route, the port is the receiver's, the cgroup (v2) the "
+           "sender's. The report shows the 20 largest groups, the record all."),
     Option("by-max", "N", "details",
            "room for N groups of --by (default 65536)",
            "Sends beyond that are counted in all totals, but in no group.",
