@@ -95,6 +95,23 @@ static __always_inline bool notification__make(const struct notification *fresh)
 	return false;
 }
 
+/* A function of its own, so that the entry is not on the stack while others are called. */
+static __noinline void notification__insert(struct thread *thread, enum uring_copies copied,
+					    __u32 counter)
+{
+	struct notification fresh = {
+		.key = thread->send.notification,
+		.owner = thread->send.owner,
+		.start = thread->send.start,
+		.bytes = thread->send.size,
+		.copied = copied,
+		.counter = counter,
+	};
+
+	if (notification__make(&fresh))
+		pinned__charge(&uring_pinned, FIRST_OF(uring_pinned_peaks), fresh.bytes);
+}
+
 /*
  * A zero-copy send by io_uring begins. Its entry is created now, because copies may be made before
  * it returns. A separate function: most zero-copy sends have no notification, and this needs much
@@ -103,23 +120,20 @@ static __always_inline bool notification__make(const struct notification *fresh)
 static __noinline void notification__begin(struct thread *thread, struct sock *sk)
 {
 	struct net_device *device = route_device(sk);
+	enum uring_copies copied = NOT_SEEN_COPIED;
 	__u64 key = thread->send.notification;
-	struct notification fresh = {.key = key};
+	__u32 counter = 0;
 
 	notifications_seen = 1;
 	key__of(&thread->send.owner, sk, device, BY_ALL);
 	if (bpf_map_lookup_elem(&notifications, &key))
 		return;
-	fresh.owner = thread->send.owner;
-	fresh.start = thread->send.start;
-	fresh.bytes = thread->send.size;
 	if (route_copies(sk)) { /* without a call to the notification */
-		fresh.copied = SEEN_COPIED;
-		fresh.counter = cause_counter__index_of(CAUSE_ROUTE, device);
+		copied = SEEN_COPIED;
+		counter = cause_counter__index_of(CAUSE_ROUTE, device);
 	}
 	groups__make_room(&thread->send.owner, sk);
-	if (notification__make(&fresh))
-		pinned__charge(&uring_pinned, FIRST_OF(uring_pinned_peaks), fresh.bytes);
+	notification__insert(thread, copied, counter);
 }
 
 /* The notification was linked to another one: the head takes over its counts. */
