@@ -52,7 +52,7 @@ struct pinned pinned;
 
 PERCPU_ARRAY(pinned_peaks, 1, struct pinned_peak);
 
-/* The same of io_uring's zero-copy sends. */
+/* The memory that io_uring's zero-copy sends pin. */
 struct pinned uring_pinned;
 
 PERCPU_ARRAY(uring_pinned_peaks, 1, struct pinned_peak);
