@@ -73,7 +73,10 @@ static void write_label(FILE *out, char separator, const char *name, const char 
 	fputc('"', out);
 }
 
-/* Writes a sample up to its value. le is one more label, unless it is NULL. */
+/*
+ * Writes a sample up to its value. To Prometheus, an empty label is the same as none. le is one
+ * more label, unless it is NULL.
+ */
 static void write_name(struct exposition *e, const char *suffix, const char *const *labels,
 		       const char *le)
 {
@@ -81,8 +84,12 @@ static void write_name(struct exposition *e, const char *suffix, const char *con
 	char separator = '{';
 
 	fprintf(e->out, "%s%s", e->family->name, suffix);
-	for (; *name; name++, labels++, separator = ',')
+	for (; *name; name++, labels++) {
+		if (!**labels)
+			continue;
 		write_label(e->out, separator, *name, *labels);
+		separator = ',';
+	}
 	if (le)
 		write_label(e->out, separator, "le", le);
 	if (le || separator == ',')
