@@ -81,7 +81,7 @@ def overview(subject, other, found, threads=(), what=None):
         if some:
             ends = _ends(some, what) if verdict in (judge.BETTER, judge.WORSE) else ""
             parts.append(f"{result} in {len(some)}{ends}")
-    return (f"of {_configurations(len(found))}, {subject} against {other} is {', '.join(parts)}{together}")
+    return f"of {_configurations(len(found))}, {subject} against {other} is {', '.join(parts)}{together}"
 
 
 def _configurations(many):

@@ -15,7 +15,7 @@ Run = collections.namedtuple("Run", "configuration way repeat session is_disturb
 
 
 def superseded(runs):
-    """Tells of each run whether a later one takes its place. runs: (identity, is_disturbed) in the order in
+    """Returns for each run whether a later one takes its place. runs: (identity, is_disturbed) in the order in
     which they were made; the identity is equal for a run that was disturbed and those that repeated it, and None
     where runs are not planned.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What must be equal for two runs to be compared: one list, by which the terminal and the page group runs."""
+"""Lists what must be equal for two runs to be compared. The terminal and the page group runs by it."""
 
 import collections
 import shlex

@@ -12,12 +12,12 @@ from analysis.tables.variants import in_words
 from .layout import BOLD
 from .record import string
 
-SPEED = {BETTER: "faster", WORSE: "slower"}
+SPEED = {verdict: answers.RESULTS[verdict] for verdict in (BETTER, WORSE)}
 
 
 def name(cell):
     """What is compared, as sentences have it."""
-    return in_words(string(cell.record, "load/server_model" if cell.cells.serving else "load/variant"))
+    return in_words(cell.way)
 
 
 def interval(found):

@@ -67,14 +67,16 @@ def _identity(record):
 
 
 class Cell:
-    """The records of one load's repeats. title: "zerocopy", or "zerocopy 16K x4" where sizes or
-    threads differ. reference: the cell of the same configuration with which others are compared: the
-    first variant of tables/variants.py. comparisons: judge.comparison's objects against it by metric. alone: no cell has
-    its number of fields, though others have its size, threads and link.
+    """The records of one load's repeats. title: "zerocopy", or "zerocopy 16K x4" where sizes or threads differ.
+    reference: the cell of the same configuration with which others are compared: the first variant of
+    tables/variants.py. comparisons: judge.comparison's objects against it by metric. alone: no cell has its number
+    of fields, though others have its size, threads and link.
     """
 
     def __init__(self, cells):
-        self.cells, self.records, self.title, self.reference, self.comparisons = cells, [], "", self, {}
+        self.cells, self.title, self.reference, self.comparisons = cells, "", self, {}
+        self.added = []  # all records, until records leaves out those that were superseded
+        self._is_settled = True
         self.alone = False
         self.configuration = ()  # see settings.MACHINE and LOAD
         self.way = None  # variant or server model
@@ -82,10 +84,20 @@ class Cell:
         self._hists = {}
 
     def add(self, record):
-        self.records.append(record)
-        left_out = pairs.superseded((_identity(one), at(one, "noise/disturbed") is not None) for one in self.records)
-        self.records = [one for one, is_left_out in zip(self.records, left_out) if not is_left_out]
+        self.added.append(record)
+        self._is_settled = False
         self._hists = {}
+
+    @property
+    def records(self):
+        """The added records that no later one superseded, found when they are read: adding one must not take longer
+        the more there are.
+        """
+        if not self._is_settled:
+            left_out = pairs.superseded((_identity(one), at(one, "noise/disturbed") is not None) for one in self.added)
+            self.added = [one for one, is_left_out in zip(self.added, left_out) if not is_left_out]
+            self._is_settled = True
+        return self.added
 
     @property
     def record(self):
@@ -173,8 +185,8 @@ class Cells:
         configuration = configuration_of(record)
         cell = self._cells.setdefault((string(record, "run/cell"), configuration), Cell(self))
         cell.configuration, cell.way = configuration, way_of(record)
-        like = cell if cell.records else next(iter(self))
-        cell.add(shared(record, like.records[0] if like.records else None))
+        like = cell if cell.added else next(iter(self))
+        cell.add(shared(record, like.added[0] if like.added else None))
         self._is_named = False
 
     def sort(self, names):
