@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The commands: first words of the command line. Each gets the words from its own name on. */
+/* The commands: first words of the command line. Each receives the words from its name on. */
 #pragma once
 
 /* Name, function, line in --help. */
@@ -22,7 +22,7 @@ struct command {
 	int (*run)(int argc, char **argv);
 };
 
-/* help [COMMAND]: does the same as COMMAND --help. */
+/* Prints the help of a command, as COMMAND --help does, or of the program. */
 int help(int argc, char **argv);
 
 /* Measures as without a command: a grid, single sends, or until it is stopped. */
@@ -31,14 +31,14 @@ int measure_command(int argc, char **argv);
 /* Measures, on the front's requests, whether zero-copy pays on a path or for a program. */
 int advise(int argc, char **argv);
 
-/* Exit status 0 if sends can be timed, 3 if not, 2 on wrong usage. */
+/* Lists what can be measured. Returns 0 if sends can be timed, 3 if not, 2 on wrong usage. */
 int doctor(int argc, char **argv);
 
 /*
- * The commands that read records, and one that reads raw lines: in Python, as the user who called
- * sudo, without any capability. They return an exit status only if they cannot.
+ * Run Python, as the user who called sudo and without any capability: the commands that read
+ * records, and one that reads raw lines. They return an exit status only if Python cannot start.
  */
 int analysis(int argc, char **argv);
 int derive(int argc, char **argv);
-/* In Debian's Python, the only one that has bcc: as root. */
+/* Runs Debian's Python, the only one that has bcc, as root. */
 int crosscheck(int argc, char **argv);

@@ -25,7 +25,7 @@ static json_object *hook_json(const struct plan_entry *entry, enum hook_id id)
 	return o;
 }
 
-/* Loads the programs of an observation, to see what memory their maps take. */
+/* Adds the memory of the maps of an observation, whose programs it loads for this. */
 static void add_maps(json_object *o, struct plan *plan, const struct features *features)
 {
 	struct tracer_setup setup = {.features = features, .receivers = true};
@@ -43,8 +43,8 @@ static void add_maps(json_object *o, struct plan *plan, const struct features *f
 }
 
 /*
- * Can sends be timed? Hooks that only a load uses are planned for a load, the others for an
- * observation.
+ * Adds the hooks. Those that only a load uses are planned for a load, the others for an
+ * observation. Returns whether sends can be timed.
  */
 static bool add_hooks(json_object *o)
 {
@@ -81,8 +81,8 @@ static bool add_hooks(json_object *o)
 }
 
 /*
- * Adds the facts that need privilege; true: sends can be timed. The front adds the rest, and words
- * them.
+ * Adds the facts that need privilege; the front adds the rest, and words them. Returns whether
+ * sends can be timed.
  */
 static bool add_facts(json_object *o)
 {
@@ -97,11 +97,11 @@ static bool add_facts(json_object *o)
 }
 
 /*
- * Tries the option of this number of each hook: all at once, which takes a fraction of the time,
- * or one by one if the kernel does not take them together.
+ * Attaches the option of this number of each hook, to test it: all at once, which takes a fraction
+ * of the time, or one by one if the kernel refuses them together.
  */
-static void try_options(struct plan *plan, const struct features *features, enum hook_id first,
-			enum hook_id end, size_t number)
+static void attach_options(struct plan *plan, const struct features *features, enum hook_id first,
+			   enum hook_id end, size_t number)
 {
 	struct kernel_facts facts = features__facts(features);
 	struct tracer_setup setup = {.features = features, .receivers = true};
@@ -123,7 +123,7 @@ static void try_options(struct plan *plan, const struct features *features, enum
 		return;
 	}
 	for (; first < end; first++) {
-		try_options(&one, features, first, first + 1, number);
+		attach_options(&one, features, first, first + 1, number);
 		plan->entries[first] = one.entries[first];
 	}
 }
@@ -175,7 +175,7 @@ static int list_hooks(const char *name)
 	if (features__probe(&features, true, &f))
 		return program__fail(STATUS_SYSTEM, "%s", f.text);
 	for (i = 0; i < HOOK_OPTIONS_MAX; i++)
-		try_options(&plans[i], features, id, end, i);
+		attach_options(&plans[i], features, id, end, i);
 	features__free(features);
 	puts("hook\tmechanism\tsymbol\tstatus\treason");
 	for (; id < end; id++) {
@@ -187,7 +187,7 @@ static int list_hooks(const char *name)
 	return works ? 0 : STATUS_SYSTEM;
 }
 
-static int tell(void)
+static int report_facts(void)
 {
 	struct failure f = {};
 	struct front *front;
@@ -199,9 +199,9 @@ static int tell(void)
 		return program__fail(f.status, "%s", f.text);
 	o = json_object_new_object();
 	ok = add_facts(o);
-	err = front__say(front, json__line(o));
+	err = front__send(front, json__line(o));
 	if (!err)
-		json_object_put(front__hear(front, &err)); /* it has read everything */
+		json_object_put(front__receive(front, &err)); /* the front has read everything */
 	status = front__end(front, false);
 	front__free(front);
 	return err || status ? STATUS_FAILED : ok ? STATUS_OK : STATUS_SYSTEM;
@@ -222,5 +222,5 @@ int doctor(int argc, char **argv)
 	if (argc > 1)
 		return program__fail(STATUS_USAGE,
 				     "doctor takes --hooks, --hooks=NAME or nothing: %s", argv[1]);
-	return tell();
+	return report_facts();
 }

@@ -21,7 +21,7 @@ struct engine_cell {
 	size_t group;	  /* equal if only the variant or server model differs */
 };
 
-/* Without the front nobody reads results: the run and the command end. */
+/* Returns whether the run must end: by a signal, or because the front, the only reader, is gone. */
 static bool interrupted(void *engine)
 {
 	const struct engine *e = engine;
@@ -32,7 +32,7 @@ static bool interrupted(void *engine)
 	return gone || signals__caught();
 }
 
-/* An observation is one configuration, whatever its load options are. */
+/* Adds the configurations of a part. An observation is one, whatever its load options are. */
 static int add_cells(struct engine *e, const struct options *part, size_t group)
 {
 	const struct load_options *grid = &part->load;
@@ -64,7 +64,7 @@ static int make_cells(struct engine *e)
 	return err;
 }
 
-/* The load as the load generator's arguments, without the control socket. */
+/* Returns the load as the load generator's arguments, without the control socket. */
 static json_object *arguments_of(const struct load *load)
 {
 	json_object *list = json_object_new_array();
@@ -122,19 +122,19 @@ static json_object *begin_json(const struct engine *e)
 }
 
 /* Sends the line to the front, or prints it if there is none. Frees the line. */
-static int say_line(struct engine *e, char *line)
+static int put_line(struct engine *e, char *line)
 {
 	int err = line ? 0 : -ENOMEM;
 
 	if (e->front)
-		return front__say(e->front, line);
+		return front__send(e->front, line);
 	if (line && (fputs(line, stdout) < 0 || fflush(stdout)))
 		err = -EIO;
 	free(line);
 	return err;
 }
 
-/* Why this system cannot make the run; NULL: no reason is known. */
+/* Returns why this system cannot make the run; NULL: no reason is known. */
 static const char *obstacle(const struct engine *e, const struct load *load, char *why, size_t room)
 {
 	if (load__impossible(load, why, room))
@@ -145,17 +145,17 @@ static const char *obstacle(const struct engine *e, const struct load *load, cha
 	return NULL;
 }
 
-static int say_failure(struct engine *e, const struct run_request *q, const char *outcome,
+static int put_failure(struct engine *e, const struct run_request *q, const char *outcome,
 		       const char *error)
 {
 	const struct record_context context = {e->host, q, e->runs};
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	return say_line(e, raw__failure(&now, &e->setup, &context, outcome, error));
+	return put_line(e, raw__failure(&now, &e->setup, &context, outcome, error));
 }
 
-static int measure(struct engine *e, const struct run_request *q)
+static int make_run(struct engine *e, const struct run_request *q)
 {
 	static struct run_result r; /* too large for a stack */
 	const struct record_context context = {e->host, q, e->runs};
@@ -168,8 +168,8 @@ static int measure(struct engine *e, const struct run_request *q)
 	e->setup.child =
 		e->setup.tracing.target && e->setup.tracing.target->command ? e->child : NULL;
 	(e->setup.tracing.target ? run__observe : run__measure)(&r, &e->setup);
-	e->told_of_signal |= r.interrupted;
-	err = say_line(e, raw__line(&r, &e->setup, &context));
+	e->signal_reported |= r.interrupted;
+	err = put_line(e, raw__line(&r, &e->setup, &context));
 	if (!e->front && r.failure.status)
 		program__complain("%s", r.failure.text);
 	status = r.failure.status ? r.failure.status : r.command_status;
@@ -191,7 +191,7 @@ static void set_up(struct engine *e, const struct run_request *q)
 	e->setup.tracing.by = part->by;
 }
 
-static int run(struct engine *e, const struct run_request *q)
+static int execute_run(struct engine *e, const struct run_request *q)
 {
 	double share;
 	char why[256];
@@ -201,17 +201,17 @@ static int run(struct engine *e, const struct run_request *q)
 	share = e->parts->wait_quiet_s > 0
 			? noise__await_quiet(e->parts->wait_quiet_s, interrupted, e)
 			: 0;
-	e->told_of_signal |= signals__caught() != 0;
-	if (e->told_of_signal)
-		return say_line(e, strdup("{\"schema\":\"" INTERRUPTED_SCHEMA "\"}\n"));
+	e->signal_reported |= signals__caught() != 0;
+	if (e->signal_reported)
+		return put_line(e, strdup("{\"schema\":\"" INTERRUPTED_SCHEMA "\"}\n"));
 	if (obstacle(e, &e->setup.load, why, sizeof(why)))
-		return say_failure(e, q, "skipped", why);
+		return put_failure(e, q, "skipped", why);
 	if (share < NOISE_QUIET)
-		return measure(e, q);
+		return make_run(e, q);
 	snprintf(why, sizeof(why),
 		 "--wait-quiet: after %g s other programs still use %.0f %% of the CPUs",
 		 e->parts->wait_quiet_s, 100 * share);
-	return say_failure(e, q, "failed", why);
+	return put_failure(e, q, "failed", why);
 }
 
 static bool read_number(json_object *o, const char *key, int64_t most, int64_t *number)
@@ -253,17 +253,17 @@ bool run_request__read(struct run_request *q, json_object *o, size_t cells)
 	return true;
 }
 
-/* Executes one request. 1: it was the last; 0; or -errno. */
-static int answer(struct engine *e, json_object *o)
+/* Executes one request. Returns 1 if it was the last, otherwise 0 or -errno. */
+static int execute_request(struct engine *e, json_object *o)
 {
 	struct run_request q;
 
 	if (json_object_object_get_ex(o, "end", NULL))
 		return 1;
-	return run_request__read(&q, o, e->cell_count) ? run(e, &q) : -EBADMSG;
+	return run_request__read(&q, o, e->cell_count) ? execute_run(e, &q) : -EBADMSG;
 }
 
-bool engine__ask_advise(struct engine *e)
+bool engine__parse_advise(struct engine *e)
 {
 	json_object *o = json_object_new_object(), *words = json_object_new_array();
 	char **word;
@@ -273,14 +273,14 @@ bool engine__ask_advise(struct engine *e)
 		json_object_array_add(words, json_object_new_string(*word));
 	json__add_string(o, "schema", "sendpath.advise-words/1");
 	json__add(o, "words", words);
-	if (say_line(e, json__line(o)))
+	if (put_line(e, json__line(o)))
 		return false;
-	o = front__hear(e->front, &err);
+	o = front__receive(e->front, &err);
 	json_object_put(o);
 	return o != NULL;
 }
 
-/* A grid begins with the first configuration; a sweep has a random order. */
+/* Attaches ahead for the first configuration of a grid. A sweep has a random order. */
 static void attach_ahead(struct engine *e)
 {
 	const struct run_request first = {};
@@ -293,15 +293,15 @@ static void attach_ahead(struct engine *e)
 
 static int serve(struct engine *e)
 {
-	int err = say_line(e, json__line(begin_json(e)));
+	int err = put_line(e, json__line(begin_json(e)));
 	json_object *o;
 
 	if (!err)
 		attach_ahead(e);
 	while (!err) {
-		o = front__hear(e->front, &err);
+		o = front__receive(e->front, &err);
 		if (!err)
-			err = answer(e, o);
+			err = execute_request(e, o);
 		json_object_put(o);
 	}
 	return err;
@@ -316,7 +316,7 @@ static int run_all(struct engine *e)
 	for (q.repeat = 1; q.repeat <= e->parts->repeat; q.repeat++)
 		for (q.cell = 0; q.cell < e->cell_count && !err && !signals__caught(); q.cell++) {
 			q.last = q.repeat == e->parts->repeat && q.cell + 1 == e->cell_count;
-			err = run(e, &q);
+			err = execute_run(e, &q);
 		}
 	return err;
 }
@@ -324,7 +324,7 @@ static int run_all(struct engine *e)
 /* Awaits the report. Returns the exit status. */
 static int end_front(struct engine *e, int err)
 {
-	int status = front__end(e->front, e->told_of_signal);
+	int status = front__end(e->front, e->signal_reported);
 
 	if (err == -EBADMSG) {
 		program__complain(

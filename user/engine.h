@@ -28,18 +28,18 @@ struct engine {
 	struct engine_cell *cells;
 	size_t cell_count, runs;
 	int status;
-	bool told_of_signal; /* the front knows of the signal */
+	bool signal_reported; /* a line has reported the signal to the front */
 	struct session session;
 };
 
-/* Returns false if this is no request for one of so many configurations. */
+/* Reads a request. Returns false if it is invalid, or for none of the configurations. */
 bool run_request__read(struct run_request *q, json_object *o, size_t cells);
 
 /*
- * Makes the front parse the words of advise. Returns false if it requests no measurement; then its
- * exit status is the result.
+ * Makes the front parse the words of advise. Returns false if it requests no measurement: the
+ * front's exit status is then the result.
  */
-bool engine__ask_advise(struct engine *e);
+bool engine__parse_advise(struct engine *e);
 
 /*
  * Makes runs until the front has reported all of them; without a front, raw lines go to standard

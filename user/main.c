@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * options -> front -> features -> privileges -> runs that the front asks for.
- * This file holds the order of things; each step is a file of its own.
+ * The order of all steps, each in a file of its own:
+ * options -> front -> features -> privileges -> runs that the front requests.
  */
 #include "user/commands.h"
 #include "user/engine.h"
@@ -41,7 +41,7 @@ static int print_libbpf(enum libbpf_print_level level, const char *format, va_li
 	return level == LIBBPF_DEBUG ? 0 : vfprintf(stderr, format, args);
 }
 
-/* What is opened for all runs, and must outlive them. */
+/* Resources of all runs. */
 struct resources {
 	struct counter_events *events, *call_counters;
 	struct features *features;
@@ -53,7 +53,7 @@ struct resources {
 	struct failure untraced;
 };
 
-static void let_go(struct resources *h)
+static void free_resources(struct resources *h)
 {
 	counter_events__free(h->events);
 	counter_events__free(h->call_counters);
@@ -85,7 +85,7 @@ static int parse_events(const struct options *o, struct resources *h, struct fai
 			    zero);
 }
 
-static struct measurement setup_of(const struct options *o, struct resources *h)
+static struct measurement measurement_of(const struct options *o, struct resources *h)
 {
 	return (struct measurement){
 		.tracing = {.features = h->features,
@@ -107,8 +107,9 @@ static struct measurement setup_of(const struct options *o, struct resources *h)
 }
 
 /*
- * Read before privileges are dropped: kallsyms shows addresses only to privileged readers. The
- * loads of advise need no tracing: it then uses the copies that their error queues report.
+ * Probes the kernel before privileges are dropped: kallsyms shows addresses only to privileged
+ * readers. A failure does not end advise without a program: it then counts the copies that the
+ * error queues of its loads report.
  */
 static int probe(struct engine *e, struct resources *h, struct failure *f)
 {
@@ -131,8 +132,8 @@ static int probe(struct engine *e, struct resources *h, struct failure *f)
 }
 
 /*
- * Started with all of the user's capabilities, as by hand: an exec that gains some would close the
- * counters.
+ * Starts the observed command with all of the user's capabilities, as a shell would: an exec that
+ * gains some would close the counters.
  */
 static int start_command(struct engine *e, struct resources *h, struct failure *f)
 {
@@ -143,7 +144,7 @@ static int start_command(struct engine *e, struct resources *h, struct failure *
 	return failure__set(f, STATUS_FAILED, err, "the command cannot be started: %m");
 }
 
-static int prepare(struct engine *e, struct resources *h, struct failure *f)
+static int prepare_runs(struct engine *e, struct resources *h, struct failure *f)
 {
 	const struct options *o = e->parts;
 	int err = parse_events(o, h, f);
@@ -164,7 +165,7 @@ static int prepare(struct engine *e, struct resources *h, struct failure *f)
 		return err;
 	host__read(&h->host);
 	e->host = &h->host;
-	e->setup = setup_of(o, h);
+	e->setup = measurement_of(o, h);
 	return o->memory && !memory__has_events(h->memory) && !h->host.pmus[0]
 		       ? failure__set(f, STATUS_SYSTEM, -ENOTSUP,
 				      "--memory: this machine shows no counters of the memory "
@@ -172,14 +173,14 @@ static int prepare(struct engine *e, struct resources *h, struct failure *f)
 		       : 0;
 }
 
-static void skip(const char *why)
+static void report_skipped(const char *why)
 {
 	program__complain("skipped: %s", why);
 }
 
 /*
- * Variants are probed as the user who runs the load, who may lack permissions. A sweep continues
- * without variants that are missing.
+ * Makes the runs. Variants are probed as the user who runs the load, who may lack permissions. A
+ * sweep probes them itself, and continues without those that are missing.
  */
 static int make_runs(struct engine *e, struct resources *h, struct options *o)
 {
@@ -188,12 +189,12 @@ static int make_runs(struct engine *e, struct resources *h, struct options *o)
 	h->live = (struct interval_printer){.seconds = o->interval, .front = h->front};
 	e->setup.live = o->interval > 0 ? &h->live : NULL;
 	if (!o->target.given && o->what != MEASURE_SWEEP && !e->advise &&
-	    load_options__keep_available(&o->load, skip, why, sizeof(why)))
+	    load_options__keep_available(&o->load, report_skipped, why, sizeof(why)))
 		return program__fail(STATUS_SYSTEM, "%s", why);
 	return engine__make_runs(e);
 }
 
-#define DESCRIPTORS_MIN 128 /* for programs, maps, links and counters; a load has its own */
+#define DESCRIPTORS_MIN 128 /* programs, maps, links and counters; a load opens its own */
 
 /* Every command needs /proc. */
 static int check_proc(void)
@@ -217,10 +218,10 @@ static int check_descriptors(struct failure *f)
 		(unsigned long long)limit.rlim_cur, DESCRIPTORS_MIN);
 }
 
-/* Of advise: false if there is nothing to measure. Then status is the exit status. */
-static bool asks_for_runs(struct engine *e, int *status)
+/* Returns false if advise can answer without measuring; *status is then the exit status. */
+static bool requests_runs(struct engine *e, int *status)
 {
-	if (!e->advise || engine__ask_advise(e))
+	if (!e->advise || engine__parse_advise(e))
 		return true;
 	*status = front__end(e->front, false);
 	if (*status < 0)
@@ -229,7 +230,7 @@ static bool asks_for_runs(struct engine *e, int *status)
 	return false;
 }
 
-static int run(struct engine *e, struct resources *h, struct options *parts)
+static int run_measurement(struct engine *e, struct resources *h, struct options *parts)
 {
 	bool exports = parts->what == MEASURE_EXPORTER;
 	struct failure f = {};
@@ -241,17 +242,17 @@ static int run(struct engine *e, struct resources *h, struct options *parts)
 	if (!err && !exports && !parts->raw)
 		err = front__start(&h->front, &f);
 	e->front = h->front;
-	if (!err && !asks_for_runs(e, &status))
+	if (!err && !requests_runs(e, &status))
 		return status;
 	if (!err)
-		err = prepare(e, h, &f);
+		err = prepare_runs(e, h, &f);
 	if (err)
 		return program__fail(f.status, "%s", f.text);
 	return exports ? exporter__run(parts, &e->setup, e->host) : make_runs(e, h, parts);
 }
 
-/* Frees parts. */
-static int measure(struct options *parts, size_t count, char **advise_words)
+/* Measures the parts, and frees them. Returns the exit status. */
+static int measure_parts(struct options *parts, size_t count, char **advise_words)
 {
 	struct resources resources = {};
 	struct engine engine = {.parts = parts, .part_count = count, .advise = advise_words};
@@ -261,11 +262,11 @@ static int measure(struct options *parts, size_t count, char **advise_words)
 
 	if (parts->verbose)
 		libbpf_set_print(print_libbpf);
-	status = run(&engine, &resources, parts);
+	status = run_measurement(&engine, &resources, parts);
 	/* A command's exit status becomes that of the program, unless a signal ended the report. */
 	if (resources.front && front__end(resources.front, false) < 0)
 		ends_by_itself = false;
-	let_go(&resources);
+	free_resources(&resources);
 	free(parts);
 	if (signals__caught() && !ends_by_itself)
 		program__die_by(signals__caught());
@@ -277,7 +278,7 @@ static int measure_words(int argc, char **argv, enum measuring what)
 	size_t count;
 	struct options *parts = options__parse(argc, argv, what, &count);
 
-	return measure(parts, count, NULL);
+	return measure_parts(parts, count, NULL);
 }
 
 int measure_command(int argc, char **argv)
@@ -300,7 +301,8 @@ int advise(int argc, char **argv)
 
 	argv[0] = program_invocation_name;
 	parts = options__parse_advise(argc, argv, &count);
-	return parts ? measure(parts, count, argv) : program__fail(STATUS_FAILED, "out of memory");
+	return parts ? measure_parts(parts, count, argv)
+		     : program__fail(STATUS_FAILED, "out of memory");
 }
 
 #define COMMAND(name, run, line) {name, run},
@@ -334,7 +336,7 @@ static bool is_program(const char *name)
 	return false;
 }
 
-/* The first word is neither an option nor a command. */
+/* Reports a first word that is neither an option nor a command. */
 static int refuse_command(const char *word)
 {
 	const struct command *c = commands;

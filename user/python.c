@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Commands written in Python. */
+/* Runs the commands that are written in Python. */
 #include "user/commands.h"
 #include "user/system/files.h"
 #include "user/system/front.h"
@@ -12,13 +12,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The environment that has the libraries; without it, Python reports what is missing. */
+/* The environment with the libraries. Without it, the system's Python reports the missing one. */
 #define ENVIRONMENT ".venv/bin/python3" /* in analysis/ */
 #define FIRST_MAX   8
-/* Python finds modules only in its own folder, and ignores environment variables. */
+/* Makes Python ignore environment variables and modules of the current folder. */
 #define ISOLATED "-I"
 
-/* Replaces this process by Python with these words first; NULL after the last. */
+/* Replaces this process by Python: first has its words, then NULL; argv follows. */
 static int execute(const char *const *first, int argc, char **argv)
 {
 	char **words = calloc((size_t)argc + FIRST_MAX, sizeof(*words));
@@ -41,7 +41,7 @@ static int find_part(const char *part, char *path, size_t size)
 						  : STATUS_OK;
 }
 
-/* Runs as the user and without privilege, because anybody may have written what it reads. */
+/* Drops all privileges and runs Python, because anybody may have written the files it reads. */
 static int hand_over(bool needs_libraries, int argc, char **argv)
 {
 	char program[PATH_MAX], python[PATH_MAX + 64] = SYSTEM_PYTHON, folder[PATH_MAX];

@@ -19,7 +19,6 @@
 #define FILE_NAME "sendpath.prom"
 #define FILE_NEXT ".sendpath.prom.next" /* the collector reads *.prom */
 
-/* A process has one. */
 static struct exporter exporter;
 
 static uint64_t resident_bytes(void)
@@ -41,8 +40,8 @@ char *exporter__text(bool open_metrics)
 
 	clock_gettime(CLOCK_MONOTONIC, &begun);
 	/*
-	 * Read before the totals: what is counted in between is missing in the parts, not in the
-	 * whole.
+	 * Read before the totals: sends that are counted in between are missing in the parts, not
+	 * in the whole.
 	 */
 	err = x->processes.top ? processes__read(&x->processes, x->tracer) : 0;
 	if (!err)
@@ -68,14 +67,14 @@ static int replace_file(int folder, const char *text)
 {
 	int fd, err;
 
-	/* An existing one may belong to somebody else, so it is not written to. */
+	/* An existing file may belong to another user, so it is replaced, not written to. */
 	if (unlinkat(folder, FILE_NEXT, 0) && errno != ENOENT)
 		return -errno;
 	fd = openat(folder, FILE_NEXT, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return -errno;
 	err = program__write_all(fd, text, strlen(text));
-	/* Independent of the umask: the collector runs as another user. */
+	/* Readable whatever the umask is: the collector runs as another user. */
 	if ((fchmod(fd, 0644) | close(fd)) && !err)
 		err = -errno;
 	if (!err && renameat(folder, FILE_NEXT, folder, FILE_NAME))
@@ -85,7 +84,7 @@ static int replace_file(int folder, const char *text)
 	return err;
 }
 
-/* A failure may be temporary, such as a full disk, and is reported once. */
+/* Writes the text file. A failure may be temporary, such as a full disk, and is reported once. */
 static void write_file(struct exporter *x)
 {
 	char *text = exporter__text(false);
@@ -99,17 +98,17 @@ static void write_file(struct exporter *x)
 	free(text);
 }
 
-/* The text file is due at once, and then at each interval. Returns false after an error line. */
-static bool open_output(struct exporter *x, const char *textfile, double interval)
+/* Opens the server, or the text file's folder and timer. Returns false after an error line. */
+static bool open_destination(struct exporter *x, const char *textfile, double interval)
 {
 	const struct itimerspec due = {.it_value.tv_nsec = 1,
 				       .it_interval.tv_sec = (time_t)interval,
 				       .it_interval.tv_nsec = (long)(fmod(interval, 1) * 1e9)};
 
 	if (!textfile)
-		return server__open(x->asked);
+		return server__open(x->options);
 	x->folder = open(textfile, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	/* Other errors are those of file systems without locks. */
+	/* Other errors of flock() mean that the file system has no locks. */
 	if (x->folder >= 0 && flock(x->folder, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
 		return program__fail(false, "--textfile %.200s: another exporter writes there",
 				     textfile);
@@ -145,7 +144,7 @@ int exporter__run(const struct options *o, const struct measurement *setup, cons
 	int err;
 
 	x->folder = x->timer = -1;
-	x->asked = &o->exporter;
+	x->options = &o->exporter;
 	x->processes.top = o->exporter.top;
 	x->processes.room = o->by_max;
 	x->processes.by_cgroup = o->by & BY_CGROUP && groups__has_cgroup2();
@@ -153,14 +152,14 @@ int exporter__run(const struct options *o, const struct measurement *setup, cons
 	x->cost = setup->tracing.cost;
 	observation.last = true;
 	observation.tracing.by = o->exporter.top ? BY_PROCESS | o->by : 0;
-	/* A window without end would have too many. */
+	/* A window without end would have too many receivers. */
 	observation.tracing.receivers = false;
 	if (o->by & BY_CGROUP && !x->processes.by_cgroup)
 		program__complain("--by cgroup: no control groups of version 2 are mounted here, "
 				  "so the label is empty");
 	signals__catch();
-	signal(SIGPIPE, SIG_IGN); /* a client that has gone is no error */
-	if (!open_output(x, o->exporter.textfile, o->interval))
+	signal(SIGPIPE, SIG_IGN); /* a closed connection is no error */
+	if (!open_destination(x, o->exporter.textfile, o->interval))
 		return STATUS_FAILED;
 	err = run__open_observation(&x->result, &observation, &x->tracer);
 	if (err)

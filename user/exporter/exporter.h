@@ -17,24 +17,23 @@ int exporter__run(const struct options *o, const struct measurement *setup,
 		  const struct host *host);
 
 /*
- * Sums of sends by process name and, with --by cgroup, control group, for as long as the exporter
- * runs. The first names, largest first,
- * keep their places; all others are added to the rest, as is a process called "other". Groups of
- * ended processes are added up and removed, to make room.
+ * Sums of sends by process name and, with --by cgroup, control group, since the exporter started.
+ * The first names, largest first, keep their places. All others are added to the rest, as is a
+ * process called "other". Groups of ended processes are added up and removed, to make room.
  */
 #define PROCESSES_OTHER "other"
 
 /* The sums of one name. */
 struct named_group {
 	char comm[COMM_MAX];
-	char cgroup[CGROUP_TEXT_MAX]; /* its path; "": not known, or not asked for */
+	char cgroup[CGROUP_TEXT_MAX]; /* its path; "": unknown, or not requested */
 	struct group gone;	      /* sums of removed groups */
 	struct group sums;	      /* sums of all its groups */
 };
 
 struct processes {
 	size_t top;  /* the most names, up to TOP_MAX */
-	size_t room; /* the kernel has room for so many groups */
+	size_t room; /* the most groups in the kernel */
 	size_t seen; /* groups in the last reading */
 	bool crowded;
 	bool by_cgroup;
@@ -44,12 +43,12 @@ struct processes {
 	struct named_group rest;
 };
 
-/* Reads the counts so far; at first, all members but top, room and by_cgroup must be zero. 0 or
- * -errno. */
+/* Reads the counts so far. Only top, room and by_cgroup are set before the first call. 0 or -errno.
+ */
 int processes__read(struct processes *p, struct tracer *tracer);
 
 struct exporter {
-	const struct exporter_options *asked;
+	const struct exporter_options *options;
 	const char *kernel; /* kernel release */
 	bool cost;	    /* the BPF programs' own time is counted */
 	struct tracer *tracer;
@@ -66,30 +65,27 @@ struct exporter {
 /* Writes the metrics of analysis/tables/metrics.py. */
 void metrics__write(struct exporter *x);
 
-/* The counts so far as text, which the caller frees; NULL after an error line. */
+/* Returns the counts so far as text, which the caller frees; NULL after an error line. */
 char *exporter__text(bool open_metrics);
 
 /*
- * The server: GET /metrics over HTTP, in the calling thread: one request per connection, few
- * connections at once, and each for some seconds at most, whatever its client does. If there are
- * too many, the oldest of the address with the most is closed.
+ * The server replies to GET /metrics over HTTP, in the calling thread. It takes one request per
+ * connection, few connections at once, and closes each after some seconds, whatever its client
+ * does. If there are too many, it closes the oldest one of the address that has the most.
  */
 
-/*
- * Listens as the options say, which must stay valid. Returns false after an error line. A process
- * has one server.
- */
-bool server__open(const struct exporter_options *asked);
+/* Listens as the options say, which must stay valid. Returns false after an error line. */
+bool server__open(const struct exporter_options *options);
 /* Closes the server if it is open. */
 void server__close(void);
-/* Where it listens: "address:port", in numbers. */
+/* Writes where the server listens: "address:port", in numbers. */
 void server__name(char name[ADDRESS_NAME]);
-/* Answers for so many ms, or until some are answered. Must be called regularly. */
+/* Waits up to ms for requests, and replies to those that are there. Must be called regularly. */
 void server__run(int ms);
 
 /*
- * Is a request's Host an address, localhost or one of the names, with or without a port? A page in
- * a browser could otherwise map its own host name to this machine (DNS rebinding), and read the
- * answers.
+ * Returns whether a request's Host is an address, localhost or one of the names, with or without a
+ * port. A page in a browser could otherwise map its own host name to this machine (DNS rebinding),
+ * and read the metrics.
  */
-bool server__has_name(const struct exporter_options *asked, const char *host);
+bool server__has_name(const struct exporter_options *options, const char *host);

@@ -97,9 +97,9 @@ static void write_name(struct exposition *e, const char *suffix, const char *con
 }
 
 /*
- * Returns the value or, if it was greater, the last one. A value below zero has fallen, too: a
- * correction may be charged to another group than what it corrects. name: from there to the end of
- * the text.
+ * Returns the value, or the last one if that was greater, as it is than a value below zero: a
+ * correction may be charged to another group than the count that it corrects. The sample's name is
+ * the text from name to its end.
  */
 static uint64_t keep_from_falling(struct exposition *e, const char *name, uint64_t value)
 {
@@ -140,15 +140,15 @@ void exposition__number(struct exposition *e, const char *const *labels, uint64_
 	write_number(e, value);
 }
 
-/* The largest ns of bucket i. */
+/* Returns the largest ns of bucket i. */
 static uint64_t bound(int i)
 {
 	return ((2ULL + (i & 1)) << (BOUND_FIRST_BIT - 1 + i / 2)) - 1;
 }
 
 /*
- * A bucket may have an event that the count lacks, because it was counted during reading: so the
- * count is the sum of the buckets.
+ * Writes the sum of the buckets as the count: an event that is counted during reading may be in a
+ * bucket and not yet in the histogram's count.
  */
 void exposition__histogram(struct exposition *e, const char *const *labels, const struct hist *h)
 {
@@ -170,7 +170,7 @@ void exposition__histogram(struct exposition *e, const char *const *labels, cons
 }
 
 /*
- * The largest weight of a media range that names this type, such as
+ * Returns the largest weight of a media range that names this type, such as
  * "text/plain;version=0.0.4;q=0.5": 1 without q, 0 if none names it.
  */
 static double preference(const char *accept, const char *type)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Metrics as text, in OpenMetrics 1.0 or Prometheus' format 0.0.4. It remembers the value of every
- * counter: the kernel corrects some counts downwards, but a counter must not fall.
+ * Writes metrics as text, in OpenMetrics 1.0 or Prometheus' format 0.0.4. Keeps the last value of
+ * every counter: the kernel corrects some counts downwards, but a counter must not fall.
  */
 #pragma once
 
@@ -16,7 +16,7 @@
 
 struct family {
 	enum metric_kind { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM } kind;
-	const char *name; /* of a counter without "_total"; ends with the unit */
+	const char *name; /* without a counter's "_total"; ends with the unit */
 	const char *unit; /* "": none; "seconds": values are given in ns */
 	const char *help;
 	const char *labels[LABELS_MAX + 1]; /* names; NULL after the last */
@@ -46,11 +46,11 @@ bool exposition__begin(struct exposition *e, bool open_metrics);
 /* Ends the text, which the caller frees. NULL when out of memory. */
 char *exposition__end(struct exposition *e);
 
-/* Begins a family, whose samples follow. missing, unless NULL, is why it has none. */
+/* Begins a family, whose samples follow. missing: why it has none; NULL: it has. */
 void exposition__family(struct exposition *e, const struct family *family, const char *missing);
 void exposition__number(struct exposition *e, const char *const *labels, uint64_t value);
-/* A histogram of times in ns; all have the same buckets. */
+/* Writes a histogram of times in ns; all have the same buckets. */
 void exposition__histogram(struct exposition *e, const char *const *labels, const struct hist *h);
 
-/* The format that a client prefers by its header Accept (NULL: it has none). */
+/* Returns whether a client prefers OpenMetrics by its header Accept (NULL: it has none). */
 bool exposition__wants_open_metrics(const char *accept);

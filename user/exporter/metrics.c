@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* What a family needs to be measured: an enum hook_id, or one of these. */
+/* Needs of a family, beside its hooks (enum hook_id). */
 enum {
 	NEED_HOOKS = HOOK_COUNT,
 	NEED_NUMBERS,
@@ -31,7 +31,7 @@ struct metric {
 	int needs[6];
 };
 
-/* A number, or the count of a histogram, that is not known, although others of its family are. */
+/* An unknown number, or count of a histogram, in a family whose others are known. */
 #define UNKNOWN UINT64_MAX
 
 /* Writes the sample if its own number is known. */
@@ -64,7 +64,7 @@ static void write_build(const struct writer *w)
 #define CALL_LABELS(slot) call_name((enum call_kind)((slot) / 2)), (slot)&1 ? "true" : "false"
 
 /*
- * The calls with the labels of a slot. io_uring has two kinds, and the second one is
+ * Returns the calls with the labels of a slot. io_uring has two kinds; the second is
  * CALL_IO_URING_ZC.
  */
 #define LABELLED_SLOTS CALL_SLOT(CALL_IO_URING_ZC, false)
@@ -104,7 +104,7 @@ static void write_error(const struct writer *w)
 	}
 }
 
-/* Copies by io_uring are unknown if only its reports show them, and some sends asked for none. */
+/* Copies by io_uring are unknown if only its reports show them, and some sends requested none. */
 static bool lacks_reports(const struct writer *w, __u64 unknown)
 {
 	const struct hook_option *option = w->plan->entries[HOOK_URING].option;
@@ -119,7 +119,7 @@ static void write_group(const struct writer *w, const struct group *sums, const 
 
 	if (lacks_reports(w, g.unknown))
 		g.copied = UNKNOWN;
-	/* Those that were timed stand for all, so that the time can be divided by the sends. */
+	/* Extrapolates from the timed sends, so that the time can be divided by all sends. */
 	if (g.timed && g.timed < g.sends)
 		g.ns = (__u64)((double)g.ns / (double)g.timed * (double)g.sends);
 	write_sample(w, &g, LABELS(name, cgroup));
@@ -136,7 +136,6 @@ static void write_process(const struct writer *w)
 	write_group(w, &rest, PROCESSES_OTHER, "");
 }
 
-/* For MSG_ZEROCOPY, and for io_uring's own zero-copy sends. */
 #define MSG_ZEROCOPY_NAME "msg_zerocopy"
 #define IO_URING_NAME	  "io_uring"
 
@@ -187,7 +186,7 @@ static void write_refused(const struct writer *w, const char *interface, enum re
 	write_sample(w, &count, LABELS(interface, cause, call_error_name(error)));
 }
 
-/* The results of requests have the errors of io_uring itself, and those of its sends. */
+/* Writes the errors in the results of requests, and removes them from those of the sends. */
 static void write_uring_refusals(const struct writer *w, struct call_sums *sends)
 {
 	for (enum refusal refusal = 0; refusal < REFUSALS; refusal++) {
@@ -201,7 +200,7 @@ static void write_uring_refusals(const struct writer *w, struct call_sums *sends
 	}
 }
 
-/* SendpathZerocopyRefused leaves out what also happens to plain sends. */
+/* The alert SendpathZerocopyRefused leaves out refusals that plain sends also have. */
 static bool has_alert(enum refusal refusal)
 {
 	return refusal != REFUSAL_FULL && refusal != REFUSAL_OTHER;
@@ -228,7 +227,7 @@ static void write_refusal(const struct writer *w)
 			write_refused(w, IO_URING_NAME, refusal__of((int)i), i, uring.errors[i]);
 }
 
-/* A cause on a device, in all network namespaces and with all stacks. */
+/* A cause on a device, summed over all network namespaces and stacks. */
 struct device_cause {
 	__u32 cause;
 	const char *device;
@@ -255,7 +254,7 @@ static void write_cause(const struct writer *w)
 	for (from = m->causes; from < end; from++)
 		count_cause(all, from->info.key.cause, from->info.device, from->sums.sends,
 			    from->sums.unflagged);
-	/* Sends that were not delivered here after all. */
+	/* Sends that a mirror or tap copied, and that were not delivered on this machine. */
 	for (from = m->causes; from < end; from++) {
 		count_cause(all, CAUSE_MIRROR, from->info.device, from->sums.mirrored, 0);
 		count_cause(all, CAUSE_PACKET_TAP, from->info.device, from->sums.tapped, 0);

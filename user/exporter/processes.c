@@ -11,7 +11,7 @@ static bool is_named(const struct named_group *n, const char *comm, const char *
 	return !strncmp(n->comm, comm, COMM_MAX) && !strcmp(n->cgroup, cgroup);
 }
 
-/* The sums of a name. A new name is added while there is room; else it is the rest. */
+/* Returns the sums of a name. Adds a new name if there is room; otherwise returns the rest. */
 static struct named_group *find_name(struct processes *p, const char *comm, const char *cgroup)
 {
 	struct named_group *n = p->names, *end = n + p->found;
@@ -31,11 +31,11 @@ static struct named_group *find_name(struct processes *p, const char *comm, cons
 }
 
 /*
- * Has the process ended, with all its sends complete? When the table of groups is nearly full,
- * later completions count for the rest instead, and a process without an id here counts as ended:
- * if it lives, it gets a new group.
+ * Returns whether the process has ended, with all its sends complete. When the table of groups is
+ * nearly full, later completions count for the rest instead, and a process without an id here
+ * counts as ended: if it lives, it gets a new group.
  */
-static bool is_over(const struct processes *p, const struct group *g)
+static bool has_ended(const struct processes *p, const struct group *g)
 {
 	bool gone = g->pid && kill((pid_t)g->pid, 0) && errno == ESRCH;
 
@@ -55,7 +55,7 @@ static void add_group(void *context, const struct group_key *key, const struct g
 		tracer__group_path(p->tracer, key, cgroup);
 	n = find_name(p, group->comm, cgroup);
 	p->seen++;
-	if (is_over(p, &last)) {
+	if (has_ended(p, &last)) {
 		if (tracer__take_group(p->tracer, key, &last))
 			return;
 		group__add(&n->gone, &last);
@@ -74,7 +74,7 @@ static int by_bytes(const void *a, const void *b)
 	return x->sums.bytes < y->sums.bytes ? 1 : -1;
 }
 
-/* Gives the free places to the largest new names. The others count for the rest from then on. */
+/* Gives the free places to the largest new names; adds the others to the rest. */
 static void name_new(struct processes *p)
 {
 	qsort(p->names + p->count, p->found - p->count, sizeof(p->names[0]), by_bytes);

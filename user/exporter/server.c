@@ -13,23 +13,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GUESTS_MAX 64
+#define CLIENTS_MAX 64
 /*
  * Above this number, the oldest connections are closed. libmicrohttpd accepts 10 per run and reads
- * from them in the next run, when 10 more have come: a client that asks at once is answered first.
+ * from them in the next one: a client that sends its request at once gets its reply before 20 newer
+ * connections could close it.
  */
-#define GUESTS_AT_REST	    32
+#define CLIENTS_KEPT	    32
 #define BACKLOG		    256	  /* connections that the kernel accepts meanwhile */
 #define MEMORY_MAX	    16384 /* per connection, for its request */
 #define HEADERS_SECONDS_MAX 2	  /* to send all headers */
 #define SECONDS_MAX	    5
-#define ROUNDS_MAX	    64 /* of the library, before other work is done */
+#define ROUNDS_MAX	    64 /* of the library, before signals are checked */
 
 #define OPEN_METRICS "application/openmetrics-text; version=1.0.0; charset=utf-8"
 #define TEXT_FORMAT  "text/plain; version=0.0.4; charset=utf-8"
 #define PLAIN	     "text/plain; charset=utf-8"
 
-/* libmicrohttpd is loaded at run time: it takes 2.5 MiB, which only the exporter should use. */
+/* Loaded at run time, because it takes 2.5 MiB that only the exporter needs. */
 #define LIBRARY "libmicrohttpd.so.12"
 
 /* clang-format off */
@@ -48,18 +49,18 @@ static struct {
 
 static struct {
 	struct MHD_Daemon *daemon;
-	const struct exporter_options *asked;
-	size_t guest_count;
+	const struct exporter_options *options;
+	size_t client_count;
 	/* Connections that are open and not being closed, the oldest first. */
-	struct guest {
+	struct client {
 		struct MHD_Connection *connection;
 		const struct sockaddr_storage *address;
 		struct timespec since;
-	} guests[GUESTS_AT_REST + 1];
+	} clients[CLIENTS_KEPT + 1];
 } server;
 
-static enum MHD_Result answer(struct MHD_Connection *c, unsigned int status, const char *type,
-			      const char *text)
+static enum MHD_Result respond(struct MHD_Connection *c, unsigned int status, const char *type,
+			       const char *text)
 {
 	struct MHD_Response *r =
 		mhd.create_response_from_buffer(strlen(text), (void *)text, MHD_RESPMEM_MUST_COPY);
@@ -76,7 +77,7 @@ static enum MHD_Result answer(struct MHD_Connection *c, unsigned int status, con
 	return queued;
 }
 
-static enum MHD_Result answer_metrics(struct MHD_Connection *c)
+static enum MHD_Result respond_metrics(struct MHD_Connection *c)
 {
 	bool open_metrics = exposition__wants_open_metrics(
 		mhd.lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT));
@@ -84,14 +85,14 @@ static enum MHD_Result answer_metrics(struct MHD_Connection *c)
 	enum MHD_Result queued;
 
 	if (!text)
-		return answer(c, MHD_HTTP_INTERNAL_SERVER_ERROR, PLAIN,
-			      "the counts in the kernel cannot be read\n");
-	queued = answer(c, MHD_HTTP_OK, open_metrics ? OPEN_METRICS : TEXT_FORMAT, text);
+		return respond(c, MHD_HTTP_INTERNAL_SERVER_ERROR, PLAIN,
+			       "the counts in the kernel cannot be read\n");
+	queued = respond(c, MHD_HTTP_OK, open_metrics ? OPEN_METRICS : TEXT_FORMAT, text);
 	free(text);
 	return queued;
 }
 
-bool server__has_name(const struct exporter_options *asked, const char *host)
+bool server__has_name(const struct exporter_options *options, const char *host)
 {
 	char name[254]; /* RFC 1035 */
 	bool v6 = host[0] == '[';
@@ -103,13 +104,13 @@ bool server__has_name(const struct exporter_options *asked, const char *host)
 		return false;
 	if (inet_pton(v6 ? AF_INET6 : AF_INET, name, &address) == 1)
 		return true;
-	for (size_t i = 0; i < asked->name_count; i++)
-		if (!v6 && !strcasecmp(name, asked->names[i]))
+	for (size_t i = 0; i < options->name_count; i++)
+		if (!v6 && !strcasecmp(name, options->names[i]))
 			return true;
 	return !v6 && !strcasecmp(name, "localhost");
 }
 
-/* Answers without reading a body, because no valid request has one. */
+/* Replies without reading a body, because no valid request has one. */
 static enum MHD_Result on_request(void *unused, struct MHD_Connection *c, const char *url,
 				  const char *method, const char *version, const char *upload,
 				  size_t *upload_size, void **state)
@@ -117,40 +118,40 @@ static enum MHD_Result on_request(void *unused, struct MHD_Connection *c, const 
 	const char *host = mhd.lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
 
 	(void)unused, (void)version, (void)upload, (void)upload_size, (void)state;
-	if (host && !server__has_name(server.asked, host)) /* every browser sends it */
-		return answer(c, MHD_HTTP_FORBIDDEN, PLAIN,
-			      "the exporter does not serve this host name: use an address, "
-			      "or start it with --allow-host NAME\n");
+	if (host && !server__has_name(server.options, host)) /* every browser sends Host */
+		return respond(c, MHD_HTTP_FORBIDDEN, PLAIN,
+			       "the exporter does not serve this host name: use an address, "
+			       "or start it with --allow-host NAME\n");
 	if (strcmp(method, MHD_HTTP_METHOD_GET) && strcmp(method, MHD_HTTP_METHOD_HEAD))
-		return answer(c, MHD_HTTP_METHOD_NOT_ALLOWED, PLAIN, "only GET is answered\n");
+		return respond(c, MHD_HTTP_METHOD_NOT_ALLOWED, PLAIN, "only GET is answered\n");
 	if (!strcmp(url, "/metrics"))
-		return answer_metrics(c);
+		return respond_metrics(c);
 	if (!strcmp(url, "/"))
-		return answer(c, MHD_HTTP_OK, PLAIN, "sendpath exporter: see /metrics\n");
-	return answer(c, MHD_HTTP_NOT_FOUND, PLAIN, "there is only /metrics\n");
+		return respond(c, MHD_HTTP_OK, PLAIN, "sendpath exporter: see /metrics\n");
+	return respond(c, MHD_HTTP_NOT_FOUND, PLAIN, "there is only /metrics\n");
 }
 
-static void forget_guest(struct guest *g)
+static void forget_client(struct client *g)
 {
-	struct guest *end = server.guests + --server.guest_count;
+	struct client *end = server.clients + --server.client_count;
 
 	memmove(g, g + 1, (size_t)(end - g) * sizeof(*g));
 }
 
-/* Closes the connection; the library notices that. */
-static void end_guest(struct guest *g)
+/* Closes the connection. The library then frees it. */
+static void close_client(struct client *g)
 {
 	shutdown(GET_INFO(g->connection, CONNECTION_FD)->connect_fd, SHUT_RDWR);
-	forget_guest(g);
+	forget_client(g);
 }
 
-/* The oldest connection of the address that has the most. */
-static struct guest *first_to_go(void)
+/* Returns the oldest connection of the address that has the most. */
+static struct client *client_to_close(void)
 {
-	struct guest *g, *other, *end = server.guests + server.guest_count, *first = NULL;
+	struct client *g, *other, *end = server.clients + server.client_count, *first = NULL;
 	size_t count, most = 0;
 
-	for (g = server.guests; g < end; g++) {
+	for (g = server.clients; g < end; g++) {
 		for (count = 0, other = g; other < end; other++)
 			count += listener__same_host(g->address, other->address);
 		if (count > most) {
@@ -164,31 +165,31 @@ static struct guest *first_to_go(void)
 static void on_connection(void *unused, struct MHD_Connection *c, void **state,
 			  enum MHD_ConnectionNotificationCode code)
 {
-	struct guest *g = server.guests, *end = g + server.guest_count;
+	struct client *g = server.clients, *end = g + server.client_count;
 
 	(void)unused, (void)state;
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
 		end->connection = c;
 		end->address = (const void *)GET_INFO(c, CLIENT_ADDRESS)->client_addr;
 		clock_gettime(CLOCK_MONOTONIC, &end->since);
-		if (server.guest_count++ == GUESTS_AT_REST)
-			end_guest(first_to_go());
+		if (server.client_count++ == CLIENTS_KEPT)
+			close_client(client_to_close());
 		return;
 	}
 	while (g < end && g->connection != c)
 		g++;
 	if (g < end) /* not found if we closed it */
-		forget_guest(g);
+		forget_client(g);
 }
 
-static void end_overdue(void)
+static void close_overdue(void)
 {
-	bool asked; /* it has sent all headers */
+	bool has_headers;
 
-	for (struct guest *g = server.guests + server.guest_count; g-- > server.guests;) {
-		asked = GET_INFO(g->connection, REQUEST_HEADER_SIZE);
-		if (elapsed_since(&g->since) >= (asked ? SECONDS_MAX : HEADERS_SECONDS_MAX))
-			end_guest(g);
+	for (struct client *g = server.clients + server.client_count; g-- > server.clients;) {
+		has_headers = GET_INFO(g->connection, REQUEST_HEADER_SIZE);
+		if (elapsed_since(&g->since) >= (has_headers ? SECONDS_MAX : HEADERS_SECONDS_MAX))
+			close_client(g);
 	}
 }
 
@@ -203,7 +204,7 @@ static bool load_library(void)
 	return true;
 }
 
-bool server__open(const struct exporter_options *asked)
+bool server__open(const struct exporter_options *options)
 {
 	struct listener at;
 	char host[256], port[8];
@@ -211,23 +212,23 @@ bool server__open(const struct exporter_options *asked)
 
 	if (!load_library())
 		return false;
-	if (units__endpoint(asked->listen, host, sizeof(host), port) ||
+	if (units__endpoint(options->listen, host, sizeof(host), port) ||
 	    listener__resolve(&at, host, port))
 		return program__fail(false, "--listen %s: there is no such interface",
-				     asked->listen);
-	server.asked = asked;
+				     options->listen);
+	server.options = options;
 	fd = socket(at.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd >= 0 && !setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) &&
 	    !bind(fd, (struct sockaddr *)&at.address, at.length) && !listen(fd, BACKLOG))
 		server.daemon = mhd.start_daemon(
 			MHD_USE_EPOLL, 0, NULL, NULL, on_request, NULL, MHD_OPTION_LISTEN_SOCKET,
-			fd, MHD_OPTION_CONNECTION_LIMIT, GUESTS_MAX,
+			fd, MHD_OPTION_CONNECTION_LIMIT, CLIENTS_MAX,
 			MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_MAX,
 			MHD_OPTION_NOTIFY_CONNECTION, on_connection, NULL, MHD_OPTION_END);
 	if (server.daemon)
 		return true;
 	return program__fail(
-		false, "--listen %s: %s", asked->listen,
+		false, "--listen %s: %s", options->listen,
 		errno == EADDRINUSE ? "the port is in use: name another, or end what listens there"
 		: errno == EACCES   ? "this user may not listen at that port: name one above 1023"
 				    : strerror(errno));
@@ -258,7 +259,7 @@ void server__run(int ms)
 	int rounds = 0;
 
 	poll(&work, 1, ms);
-	end_overdue();
+	close_overdue();
 	do
 		mhd.run(server.daemon);
 	while (++rounds < ROUNDS_MAX && mhd.get_timeout(server.daemon, &left) && !left);

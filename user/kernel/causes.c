@@ -15,8 +15,8 @@ const char *cause_name(enum cause cause)
 }
 
 /*
- * Adds a row in a kernel's addresses: each range of the function, combined with each of the outer
- * one.
+ * Writes a row in a kernel's addresses: each range of the function, combined with each one of the
+ * outer function. Returns the number of rows.
  */
 static size_t add_sites(const struct cause_site *row, struct call_site *call_sites, size_t room,
 			cause_code code, const struct features *f)

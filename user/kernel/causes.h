@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Causes of copies, and the call sites in the kernel that identify them, as data; bpf/classify.h
- * matches stacks.
+ * Causes of copies, and the call sites in the kernel that identify them, as data. bpf/classify.h
+ * compares stacks with these.
  */
 #pragma once
 
@@ -17,13 +17,13 @@ struct cause_site {
 	unsigned int cause; /* enum cause, perhaps with CAUSE_BY_TAP */
 };
 
-/* The names in the run record. */
+/* Returns the name in the run record. */
 const char *cause_name(enum cause cause);
 
 /* The call sites, innermost first if nested; ends with a NULL function. */
 extern const struct cause_site cause_sites[];
 
-/* Returns up to two ranges of code: of a function, and of the copy that the compiler made of it. */
+/* Writes up to two ranges: of a function, and of its compiler-made copy. Returns their number. */
 struct features;
 typedef size_t (*cause_code)(const struct features *f, const char *function,
 			     struct address_range ranges[2]);
@@ -35,7 +35,7 @@ typedef size_t (*cause_code)(const struct features *f, const char *function,
 size_t causes__call_sites(struct call_site *call_sites, size_t max, cause_code code,
 			  const struct features *f);
 
-/* Why a zero-copy send is refused before any data are copied. */
+/* A cause for which a zero-copy send is refused before any data are copied. */
 struct refusal_row {
 	const char *name; /* the name in the run record */
 	int error;	  /* an errno; 0: any other */
@@ -45,10 +45,10 @@ struct refusal_row {
 enum refusal { REFUSAL_NUMBERS, REFUSALS };
 
 const struct refusal_row *refusal__get(enum refusal refusal);
-/* The cause of an errno that only one cause has. */
+/* Returns the cause of an errno that only one cause has; REFUSAL_OTHER for others. */
 enum refusal refusal__of(int error);
 
-/* The name of the syscall; "other" without a row. */
+/* Returns the name of the syscall. */
 const char *call_name(enum call_kind kind);
-/* "EAGAIN", for an index of the kernel's error counts. */
+/* Returns "EAGAIN" and the like, for an index of the kernel's error counts. */
 const char *call_error_name(unsigned int index);

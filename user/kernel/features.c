@@ -142,7 +142,7 @@ static const struct kernel_symbol *find_symbol(const struct features *f, const c
 	return NULL;
 }
 
-/* 0: this kernel has none. */
+/* Returns 0 if this kernel has no such type. */
 static __u32 type_id(const struct features *f, const char *name, enum type_kind kind)
 {
 	const struct kernel_type *t = find_type(f, name, kind);
@@ -166,8 +166,8 @@ static void probe_mechanisms(struct features *f)
 }
 
 /*
- * With PREEMPT_DYNAMIC, debugfs shows the mode in parentheses; otherwise the version line does.
- * Returns false if neither shows it.
+ * Returns whether the kernel preempts its threads. With PREEMPT_DYNAMIC, debugfs shows the mode in
+ * parentheses; otherwise the version line does. False if neither shows it.
  */
 static bool probe_preemption(void)
 {
@@ -180,7 +180,7 @@ static bool probe_preemption(void)
 	       !strstr(name.version, "PREEMPT_DYNAMIC");
 }
 
-/* A thread's first counter waits for a grace period, here while symbols are read. */
+/* Opens a counter: a thread's first one waits for a grace period, here while symbols are read. */
 static void warm_up_counters(void)
 {
 	struct perf_event_attr attr = {.size = sizeof(attr), .type = PERF_TYPE_SOFTWARE};
@@ -249,7 +249,7 @@ static void *read_table(void *features)
 	return NULL;
 }
 
-/* Without the table no function is found, and the plan gives that as each one's reason. */
+/* Awaits the table. Without it no function is found, which becomes the reason of each hook. */
 static void await_symbols(struct features *f)
 {
 	if (f->reads)
@@ -260,8 +260,7 @@ static void await_symbols(struct features *f)
 	f->read_err = 0;
 }
 
-/* Writing the table takes the kernel longer than all other probes, so a separate thread reads it.
- */
+/* Starts a thread for the table, which the kernel writes more slowly than all other probes run. */
 static void begin_table(struct features *f)
 {
 	if (!f->table)
@@ -284,7 +283,7 @@ static void begin_symbols(struct features *f)
 	begin_table(f);
 }
 
-/* Only the table shows a variant with an unusual name. */
+/* Returns whether a function was not found, so that only the table can show its variant. */
 static bool is_symbol_missed(const struct features *f)
 {
 	const struct kernel_symbol *s;
@@ -302,7 +301,7 @@ static int fail_probe(struct features *f, int err, const char *what, struct fail
 			    what, strerror(-err));
 }
 
-/* The member came with "fprobe: Rewrite fprobe on function-graph tracer". */
+/* The member hlist_array came with "fprobe: Rewrite fprobe on function-graph tracer". */
 static bool has_graph_probes(const struct features *f, const struct btf *kernel)
 {
 	__u32 id = type_id(f, "fprobe", TYPE_STRUCT);
@@ -348,7 +347,7 @@ int features__probe(struct features **out, bool code, struct failure *failure)
 			"run with sudo)",
 			failure);
 	probe_mechanisms(f);
-	/* Tracepoints do not need it. */
+	/* Tracepoints need no symbols. */
 	if (!code && (!f->fentry_refused[0] || !f->kprobe_refused[0]))
 		begin_symbols(f);
 	if (is_symbol_missed(f))
@@ -390,7 +389,7 @@ static int tracepoint_args(const struct features *f, const char *name)
 	return t ? t->args : -1;
 }
 
-/* Does the kernel have it? Only what other_types lists was looked for. */
+/* Returns whether the kernel has the type, which must be one that was looked for. */
 static bool has_type(const struct features *f, const char *name, enum type_kind kind)
 {
 	assert(find_type(f, name, kind));

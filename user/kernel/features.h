@@ -24,19 +24,19 @@ int features__probe(struct features **out, bool code, struct failure *failure);
 void features__free(struct features *f);
 
 /*
- * Ranges of the code of a function and of what the compiler made of it (name.constprop.0); returns
- * their number. Only for functions of the hook table and the table of causes.
+ * Writes the ranges of the code of a function and of its compiler-made variant (name.constprop.0).
+ * Returns their number. Only for functions of the hook table and the table of causes.
  */
 size_t features__codes(const struct features *f, const char *name, struct address_range ranges[2]);
-/* The same as kallsyms__nearest(). */
+/* Calls kallsyms__nearest(). -ENOENT: the table is not readable. */
 int features__symbolize(const struct features *f, struct kernel_address *addresses, size_t *count);
-/* The address of a variable; 0 if kallsyms hides it. */
+/* Returns the address of a variable; 0 if kallsyms hides it. */
 unsigned long long features__variable(const struct features *f, const char *name);
-/* The code of a function, unless range is NULL; false if kallsyms hides it. */
+/* Writes the code of a function, unless range is NULL. Returns false if kallsyms hides it. */
 bool features__code(const struct features *f, const char *name, struct address_range *range);
-/* Can programs call this kernel function (kfunc)? */
+/* Returns whether programs can call this kernel function (kfunc). */
 bool features__function(const struct features *f, const char *name);
-/* Does the kernel's BTF have this struct? */
+/* Returns whether the kernel's BTF has this struct. */
 bool features__type(const struct features *f, const char *name);
-/* The facts that a plan needs, answered from f, which must outlive them. */
+/* Returns the facts that a plan needs. They read f, which must outlive them. */
 struct kernel_facts features__facts(const struct features *f);

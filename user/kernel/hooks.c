@@ -6,9 +6,8 @@
 #include <string.h>
 
 /*
- * A kprobe's program is skipped if its CPU already runs a program that an interrupt interrupted
- * (trace_call_bpf), and before 6.7 the kernel does not count that. It cannot happen to programs of
- * sends, which do not run in interrupts.
+ * The kernel skips a kprobe's program in an interrupt of another program (trace_call_bpf), and does
+ * not count that before 6.7. Programs of sends are not skipped so: they do not run in interrupts.
  */
 #define SKIPPED_IN_INTERRUPTS "skipped where it interrupts another program"
 
@@ -20,14 +19,14 @@
 #define FEW_STAGE_RETURNS \
 	"loses returns while more threads are in the function than the kernel has return probes"
 
-/* These causes are seen without hooks on the copying functions. */
+/* Copies are inferred, without hooks on the copying functions. */
 #define BY_PATH                                                                                  \
 	"causes are inferred from the packet's path; unflagged copies are seen only on devices " \
 	"without scatter-gather"
 
 /*
- * A stage of a send: a function, entered and left. program is the beginning of its programs' names;
- * the names of the function follow.
+ * A stage of a send: the time in a function. program is the beginning of its programs' names; the
+ * names of the function follow.
  */
 #define STAGE(name_, purpose_, zerocopy, program, ...)                                            \
 	{                                                                                         \
@@ -119,13 +118,13 @@ static const struct hook hooks[HOOK_COUNT] = {
 		.zerocopy_only = true,
 		/*
 		 * The kernel skips a program that interrupts itself. A program whose name ends in
-		 * _again then does the work of the program without this ending. It has to be called
-		 * after that one: those of fentry are called in reverse order.
+		 * _again then does its work, and has to be called after it. The kernel calls fentry
+		 * programs in reverse order.
 		 */
 		.options = {
 			/*
-			 * 5.10 has the second name. msg_zerocopy_callback of later kernels is
-			 * called once per reference, not once per notification.
+			 * 5.10 has the second name. Later kernels call msg_zerocopy_callback once
+			 * per reference, not once per notification.
 			 */
 			{MECHANISM_FENTRY,
 			 .programs = {"completion_fentry_again", "completion_fentry"},
@@ -274,8 +273,8 @@ static const struct hook hooks[HOOK_COUNT] = {
 			 .sees_coalesced = "notification_freed", .preemptible = true,
 			 .by_queue = true},
 			/*
-			 * inet_sk_error_report is not used here; a kernel that has it also has
-			 * atomic exchange for programs (5.12).
+			 * inet_sk_error_report is required, but not used: a kernel that has it
+			 * also has atomic exchange for programs (5.12).
 			 */
 			{MECHANISM_TRACEPOINT, .programs = {"notification_freed_in_stack"},
 			 .tracepoints = {{"consume_skb", 1}, {"inet_sk_error_report", 1}},

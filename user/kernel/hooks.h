@@ -13,7 +13,7 @@ enum mechanism {
 	MECHANISM_OFF, /* if forced: no hooks at all */
 };
 
-/* What a hook measures; the index into a plan. */
+/* A hook, and its index in a plan. */
 enum hook_id {
 	HOOK_SEND,
 	HOOK_SEND_OVER,
@@ -53,15 +53,15 @@ enum hook_id {
 
 struct tracepoint_need {
 	const char *name;
-	int args; /* at least so many */
+	int args; /* the fewest that it must pass */
 };
 
 /* One mechanism of a hook, with its programs and limits. */
 struct hook_option {
 	enum mechanism mechanism;
 	const char *span;	     /* what its times cover; NULL: it measures no time */
-	const char *completion_span; /* the same from that beginning to a completion */
-	const char *programs[6];     /* names in the BPF object, then NULL; of a send, its beginning
+	const char *completion_span; /* its times from there to a completion */
+	const char *programs[6];     /* names in the BPF object, then NULL; a send's beginning is
 					first */
 	/* NULL-terminated names of the function in different kernels; any one will do */
 	const char *functions[4];
@@ -76,13 +76,13 @@ struct hook_option {
 	const char *sees_coalesced; /* the program that reads coalesced notifications, or NULL */
 	bool preemptible;	    /* its programs run in thread context and can be preempted */
 	bool by_graph;		    /* a kprobe made by the function graph tracer */
-	bool by_stack;		    /* an older tracepoint without a location: the stack has it */
+	bool by_stack;		    /* an older tracepoint without a location: the stack shows it */
 	bool with_sends;    /* its programs are the send hook's: usable only if that uses them */
 	bool guesses;	    /* it guesses the id of a send */
-	bool by_queue;	    /* it reads notifications in the error queue, so it knows no bytes */
+	bool by_queue;	    /* it reads notifications in the error queue, which have no bytes */
 	bool by_reference;  /* it counts the notes that references leave before a completion */
-	bool by_path;	    /* it infers copies from the packet's path, so it knows no bytes */
-	bool by_report;	    /* it knows only copies that io_uring was asked to report */
+	bool by_path;	    /* it infers copies from the packet's path, without bytes */
+	bool by_report;	    /* it sees only copies that io_uring was requested to report */
 	bool counts_at_end; /* it counts a send whose beginning was missed, untimed */
 };
 
@@ -91,21 +91,21 @@ struct hook_option {
 struct hook {
 	const char *name;
 	const char *purpose;
-	bool zerocopy_only; /* not used for a load that never requests zero-copy */
-	bool stages_only;   /* only for --stages */
-	bool packets_only;  /* only for --packets */
-	bool observed_only; /* for sends that our load does not make; tracepoints of sends see them
-			       anyway */
-	const char *load_only; /* why only the own load can be measured, or NULL */
+	bool zerocopy_only;    /* not used for a load that never requests zero-copy */
+	bool stages_only;      /* only for --stages */
+	bool packets_only;     /* only for --packets */
+	bool observed_only;    /* for sends that no load makes; tracepoints of sends see them
+				  anyway */
+	const char *load_only; /* why only a load can be measured, or NULL */
 	struct hook_option options[HOOK_OPTIONS_MAX]; /* best first; ends with MECHANISM_NONE */
 };
 
 const struct hook *hook__get(enum hook_id id);
-/* The symbols to which an option may attach: "a or b", "a, b". */
+/* Writes the symbols to which an option may attach: "a or b", "a, b". */
 void hook_option__symbols(const struct hook_option *option, char *text, size_t size);
 const char *mechanism_name(enum mechanism m);
 /*
- * "fentry", "kprobe", "tracepoint"; "none" for MECHANISM_OFF. MECHANISM_NONE if the name is
- * unknown.
+ * Returns the mechanism of "fentry", "kprobe", "tracepoint" or "none" (MECHANISM_OFF);
+ * MECHANISM_NONE if the name is unknown.
  */
 enum mechanism mechanism_parse(const char *name);

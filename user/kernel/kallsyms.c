@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ".cold" has the unlikely parts of a function that is still called by its own name. */
+/* ".cold" is no variant: callers still call the function by its own name. */
 static bool is_variant(const char *suffix)
 {
 	return *suffix == '.' && strncmp(suffix, ".cold", 5);
@@ -15,7 +15,7 @@ static bool is_variant(const char *suffix)
 #define OPEN_MAX  256
 #define LINE_SIZE 1024
 
-/* Functions whose end was not read yet. */
+/* Functions whose end has not been read. */
 struct open_ranges {
 	struct address_range *ranges[OPEN_MAX];
 	size_t count;
@@ -49,7 +49,7 @@ static void end_at(struct open_ranges *open, unsigned long long address, bool of
 	open->count = kept;
 }
 
-static bool is_asked_for(const struct kernel_symbol *s, char type)
+static bool has_requested_type(const struct kernel_symbol *s, char type)
 {
 	return strchr(s->data ? "bBdDrR" : "tTwW", type);
 }
@@ -75,8 +75,8 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* The requested symbol of this name, or of the name without the compiler's suffix. */
-static struct kernel_symbol *find_asked(struct kernel_symbol *sorted, size_t count, char *name)
+/* Returns the requested symbol of this name, without the compiler's suffix. */
+static struct kernel_symbol *find_requested(struct kernel_symbol *sorted, size_t count, char *name)
 {
 	struct kernel_symbol *found, wanted = {.name = name};
 	char *suffix = strchrnul(name, '.'), first = *suffix;
@@ -87,7 +87,7 @@ static struct kernel_symbol *find_asked(struct kernel_symbol *sorted, size_t cou
 	return found;
 }
 
-/* By a name's first two letters, of which the requested symbols have few. */
+/* Returns a name's first two letters: the requested symbols have few of these pairs. */
 static unsigned int beginning(const char *name)
 {
 	return (unsigned char)name[0] << 8 | (unsigned char)name[1];
@@ -99,7 +99,7 @@ struct line {
 	bool of_module;
 };
 
-/* "address type name [module]": returns false for another line. The name gets a zero. */
+/* Parses "address type name [module]", and ends the name with a zero. False for another line. */
 static bool parse_line(char *text, struct line *line)
 {
 	char *end = text;
@@ -118,7 +118,7 @@ static bool parse_line(char *text, struct line *line)
 	return true;
 }
 
-/* Few of the hundred thousand lines are asked for it. */
+/* Called for few of the hundred thousand lines. */
 static unsigned long long address_of(const struct line *line)
 {
 	return strtoull(line->address, NULL, 16);
@@ -140,7 +140,7 @@ static int end_in_modules(FILE *file, long modules, struct open_ranges *open)
 
 int kallsyms__read(FILE *table, struct kernel_symbol *symbols, size_t count)
 {
-	bool asked_for[1 << 16] = {};
+	bool requested[1 << 16] = {};
 	struct open_ranges open = {};
 	long modules = 0, here = 0;
 	struct kernel_symbol *s;
@@ -153,7 +153,7 @@ int kallsyms__read(FILE *table, struct kernel_symbol *symbols, size_t count)
 	for (i = 0; i < count; i++) {
 		symbols[i] =
 			(struct kernel_symbol){.name = symbols[i].name, .data = symbols[i].data};
-		asked_for[beginning(symbols[i].name)] = true;
+		requested[beginning(symbols[i].name)] = true;
 	}
 	rewind(table);
 	for (; fgets(text, sizeof(text), table); here += (long)length) {
@@ -164,10 +164,10 @@ int kallsyms__read(FILE *table, struct kernel_symbol *symbols, size_t count)
 			modules = here;
 		if (open.count)
 			end_at(&open, address_of(&line), modules);
-		if (!asked_for[beginning(line.name)])
+		if (!requested[beginning(line.name)])
 			continue;
-		s = find_asked(symbols, count, line.name);
-		if (s && is_asked_for(s, line.type))
+		s = find_requested(symbols, count, line.name);
+		if (s && has_requested_type(s, line.type))
 			record_symbol(&open, s, address_of(&line), line.name);
 	}
 	if (modules && open.count)
@@ -191,7 +191,7 @@ static int compare_addresses(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-/* The first address not below start; NULL: all are below. */
+/* Returns the first address not below start; NULL: all are below. */
 static struct kernel_address *first_from(struct kernel_address *sorted, size_t count,
 					 unsigned long long start)
 {

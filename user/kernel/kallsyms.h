@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The kernel's symbol table: which names it has, where, and in which form. */
+/* Finds names and addresses in the kernel's symbol table. */
 #pragma once
 
 #include "bpf/abi.h"
@@ -37,15 +37,14 @@ FILE *kallsyms__open(const char *path, char *buffer);
 
 /* Sorts the addresses, each once, and finds the functions that contain them. 0 or -errno. */
 int kallsyms__nearest(FILE *table, struct kernel_address *addresses, size_t *count);
-/* One of the sorted addresses. */
+/* Returns the entry of an address; NULL: it is none of these. */
 const struct kernel_address *kernel_address__find(const struct kernel_address *sorted, size_t count,
 						  unsigned long long address);
 
-/* Looks up all symbols in an open table, and sorts them. 0 or -errno. Takes tens of milliseconds.
- */
+/* Looks all symbols up in an open table, and sorts them; takes tens of ms. 0 or -errno. */
 int kallsyms__read(FILE *table, struct kernel_symbol *symbols, size_t count);
 /*
- * Looks up all symbols by a program in the kernel, which takes a few milliseconds. 0; or -errno if
- * the kernel refuses it, hides addresses, or would be slower than reading the table.
+ * Looks all symbols up by a program in the kernel, which takes a few ms. 0; or -errno if the kernel
+ * refuses it, hides addresses, or would be slower than reading the table.
  */
 int kallsyms__look_up(struct kernel_symbol *symbols, size_t count);

@@ -18,7 +18,7 @@
 /* Compilers give these endings to the variants of a function. */
 static const char *const suffixes[] = {".isra.0", ".constprop.0", ".part.0"};
 
-/* The range of a symbol, which ends where the next one begins. 0 or -errno. */
+/* Finds the range of a symbol, which ends where the next one begins. 0 or -errno. */
 static int look_up(const struct symbols *skel, const char *name, const char *suffix,
 		   struct address_range *range)
 {

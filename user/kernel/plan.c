@@ -11,7 +11,7 @@
 	"this kernel preempts its programs: what other threads of the CPU do meanwhile " \
 	"is not seen"
 
-/* Adds a reason unless it was added before. Returns false, for a caller that refuses so. */
+/* Adds a reason unless it was added before. Returns false, as its callers do. */
 static bool give_reason(struct plan_entry *entry, const char *format, const char *a, const char *b)
 {
 	char reason[sizeof(entry->reason)];
@@ -107,7 +107,7 @@ static void find_second(struct plan_entry *entry, const struct hook_option *opti
 			    option->also, "");
 }
 
-/* Does this kernel support the option? Adds the reason to the entry if not, or what it may miss. */
+/* Returns whether this kernel supports the option. Adds why not, or what it may miss. */
 static bool option_possible(struct plan_entry *entry, const struct hook_option *option,
 			    const struct kernel_facts *facts)
 {
@@ -142,7 +142,7 @@ static bool option_possible(struct plan_entry *entry, const struct hook_option *
 	return true;
 }
 
-/* Does the send hook attach this program? */
+/* Returns whether the send hook attaches this program. */
 static bool sends_use(const struct plan *plan, const char *program)
 {
 	const struct hook_option *option = plan->entries[HOOK_SEND].option;
@@ -181,7 +181,7 @@ static bool try_options(struct plan *plan, enum hook_id id, const struct kernel_
 	return tried;
 }
 
-/* Options that can be preempted come last. */
+/* Prefers options that cannot be preempted. */
 static void resolve_hook(struct plan *plan, enum hook_id id, const struct kernel_facts *facts,
 			 enum mechanism forced)
 {
@@ -204,7 +204,7 @@ static void disable(struct plan_entry *entry, const char *why)
 	give_reason(entry, "%s", why, "");
 }
 
-/* Why the hook is not used; NULL: it is. */
+/* Returns why the hook is not used; NULL: it is. */
 static const char *useless(const struct hook *hook, const struct plan *plan, enum mechanism forced,
 			   unsigned int what)
 {
@@ -285,7 +285,7 @@ enum mechanism plan__mechanism(const struct plan *plan)
 	return send->option ? send->option->mechanism : MECHANISM_NONE;
 }
 
-/* Sends of all protocols pass sock_send_length, which then counts them. */
+/* Sends of all protocols pass the tracepoint sock_send_length, which these options use. */
 bool plan__sees_others(const struct plan *plan)
 {
 	const struct hook_option *send = plan->entries[HOOK_SEND].option;
@@ -301,7 +301,7 @@ const char *plan__blind_to_unflagged(const struct plan *plan)
 
 	if (!copy->option)
 		return copy->reason;
-	/* Inferring sees unflagged copies of devices without scatter-gather. */
+	/* Inference finds the unflagged copies of devices without scatter-gather. */
 	if (copy->option->by_path)
 		return NULL;
 	for (size_t i = 0; i < sizeof(unflagged) / sizeof(unflagged[0]); i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Chooses the mechanism of each hook. The resolver is pure: it gets facts about a kernel by
- * functions, and has no side effects.
+ * Chooses the mechanism of each hook. The resolver has no side effects: it reads facts about a
+ * kernel by functions.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 
 /* A kernel function, by its symbols and types. */
 struct kernel_function {
-	bool code;		  /* kallsyms has its own name */
+	bool code;		  /* kallsyms has the name without a suffix */
 	bool typed;		  /* BTF describes it */
 	char variant[SYMBOL_MAX]; /* a variant that the compiler made (name.isra.0), or "" */
 };
@@ -25,12 +25,10 @@ struct kernel_facts {
 	bool (*has_code)(const struct features *f, const char *name);
 	int (*tracepoint_args)(const struct features *f, const char *name); /* -1: none */
 	bool (*has_type)(const struct features *f, const char *name);
-	/* Why the kernel refuses a mechanism; NULL or empty: it does not. */
+	/* why the kernel refuses a mechanism; NULL or empty: it does not */
 	const char *refused[MECHANISM_OFF];
-	/* Can threads be preempted in the kernel? */
-	bool preempts;
-	/* Can the function graph tracer make kprobes? It sees every return. */
-	bool graph_probes;
+	bool preempts;	   /* threads can be preempted in the kernel */
+	bool graph_probes; /* the function graph tracer makes kprobes, and sees every return */
 };
 
 /* The reason of a hook that a load does not use: nothing is missing. */
@@ -50,39 +48,40 @@ struct plan {
 	struct plan_entry entries[HOOK_COUNT];
 };
 
-/* What is measured: one of these, */
+/* The purpose of a plan: one of the first three, with any of the others. */
 enum plan_for {
 	PLAN_COPYING_LOAD,
 	PLAN_ZEROCOPY_LOAD,
 	PLAN_OBSERVATION,
-	PLAN_STAGES = 4,  /* the stages of sends in addition, */
-	PLAN_PACKETS = 8, /* the packets of sends in addition */
+	PLAN_STAGES = 4,
+	PLAN_PACKETS = 8,
 };
 
 /*
  * Chooses an option for each hook. Only a forced mechanism may then time sends; other hooks use it
- * or a tracepoint. MECHANISM_OFF disables all. Returns false if sends cannot be timed like this;
- * the entry's reason says why.
+ * or a tracepoint. MECHANISM_OFF disables all. Returns false, with the entry's reason, if sends
+ * cannot be timed like this.
  */
 bool plan__resolve(struct plan *plan, const struct kernel_facts *facts, enum mechanism forced,
 		   unsigned int what);
 
 /*
- * A plan with the option of this number (below HOOK_OPTIONS_MAX) of each hook from first to end-1,
- * to test whether it works. Returns false if the kernel lacks something for all of them; an entry's
- * reason says what.
+ * Plans the option of this number (below HOOK_OPTIONS_MAX) of each hook from first to end - 1, to
+ * test whether it works.
+ * Returns false, with each entry's reason, if the kernel supports none.
  */
 bool plan__options(struct plan *plan, const struct kernel_facts *facts, enum hook_id first,
 		   enum hook_id end, size_t number);
 
-/* The entry's programs in turn, and the symbol to which each attaches; NULL after the last. */
+/* Returns the entry's program i, and the symbol to which it attaches; NULL after the last. */
 const char *plan_entry__program(const struct plan_entry *entry, size_t i, const char **symbol);
 
-/* Do the programs see sends of protocols other than TCP? */
+/* Returns whether the programs see sends of protocols other than TCP. */
 bool plan__sees_others(const struct plan *plan);
 
-/* Why a plan does not see unflagged copies; NULL: it does. */
+/* Returns why a plan does not see unflagged copies; NULL: it does. */
 const char *plan__blind_to_unflagged(const struct plan *plan);
 
-/* The mechanism that times calls; MECHANISM_OFF if none does. */
+/* Returns the mechanism that times sends; MECHANISM_OFF: hooks are off, MECHANISM_NONE: none can.
+ */
 enum mechanism plan__mechanism(const struct plan *plan);

@@ -45,10 +45,10 @@ static struct btf *read_types(void)
 }
 
 /*
- * Replaces libbpf's function, which libbpf calls to find functions to attach to, and which would
- * read and copy all types again. libbpf has no option that takes types which are read already. The
- * function is part of its interface, and its own calls go by the dynamic linker: a release that
- * calls its own function directly reads the types again, and a start takes longer.
+ * Replaces libbpf's public function of this name, by which libbpf would read and copy all types
+ * again to find functions to attach to: no option of libbpf takes types that are in memory.
+ * libbpf's own calls go through the dynamic linker. If a release calls its function directly, it
+ * reads the types again, and a start takes longer.
  */
 struct btf *btf__load_vmlinux_btf(void)
 {
@@ -64,7 +64,7 @@ void types__keep(struct btf *kernel)
 	kept = kernel;
 }
 
-/* The bucket of a name. Programs name a kernel type "name", or "name___which" for one layout. */
+/* Returns the bucket of a name. Programs name a type "name", or "name___which" for one layout. */
 static unsigned char *find_bucket(unsigned char buckets[NAME_BUCKETS], const struct btf *btf,
 				  const struct btf_type *t)
 {
@@ -133,7 +133,7 @@ static struct btf *copy_needed(const struct btf *kernel, const struct btf *progr
 	return btf;
 }
 
-/* A limit of file sizes (ulimit -f) also holds for files in memory. */
+/* Returns -EFBIG if a limit of file sizes (ulimit -f) is too small: it also limits memory files. */
 static int write_whole(int file, const void *data, size_t size)
 {
 	ssize_t written = write(file, data, size);
@@ -158,8 +158,8 @@ int types__write_needed(int file, const struct btf *programs)
 }
 
 /*
- * The kernel describes a tracepoint by the type of its probe: a typedef of a pointer to a function
- * whose first argument is the probe's own.
+ * Counts the arguments of a tracepoint. BTF describes it by the type of its probe, a typedef of a
+ * pointer to a function; the first argument is the probe's own. -1: another type.
  */
 static int count_args(const struct btf *kernel, const struct btf_type *t)
 {
@@ -169,9 +169,9 @@ static int count_args(const struct btf *kernel, const struct btf_type *t)
 	return function && btf_is_func_proto(function) ? btf_vlen(function) - 1 : -1;
 }
 
-/* The name by which a type of this kind is searched for; NULL: it is not. */
-static const char *asked_name(const struct btf *kernel, const struct btf_type *t,
-			      enum type_kind *kind)
+/* Returns the name by which a type of this kind may be requested; NULL: it cannot be. */
+static const char *requested_name(const struct btf *kernel, const struct btf_type *t,
+				  enum type_kind *kind)
 {
 	const char *name = btf__name_by_offset(kernel, t->name_off);
 	size_t prefix = strlen(TRACEPOINT_PREFIX);
@@ -191,20 +191,20 @@ static int compare(const void *a, const void *b)
 	return x->kind == y->kind ? strcmp(x->name, y->name) : x->kind < y->kind ? -1 : 1;
 }
 
-void types__find(const struct btf *kernel, struct kernel_type *asked, size_t count)
+void types__find(const struct btf *kernel, struct kernel_type *requested, size_t count)
 {
 	struct kernel_type *found, wanted = {};
 	const struct btf_type *t;
 
 	for (size_t i = 0; i < count; i++) {
-		asked[i].id = 0;
-		asked[i].args = -1;
+		requested[i].id = 0;
+		requested[i].args = -1;
 	}
-	qsort(asked, count, sizeof(*asked), compare);
+	qsort(requested, count, sizeof(*requested), compare);
 	for (__u32 id = 1; id < btf__type_cnt(kernel); id++) {
 		t = btf__type_by_id(kernel, id);
-		wanted.name = asked_name(kernel, t, &wanted.kind);
-		found = wanted.name ? bsearch(&wanted, asked, count, sizeof(wanted), compare)
+		wanted.name = requested_name(kernel, t, &wanted.kind);
+		found = wanted.name ? bsearch(&wanted, requested, count, sizeof(wanted), compare)
 				    : NULL;
 		if (!found || found->id)
 			continue;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the kernel's types (BTF) say about requested names, found in one pass. */
+/* Finds requested names in the kernel's types (BTF), in one pass. */
 #pragma once
 
 #include <bpf/btf.h>
@@ -27,5 +27,5 @@ void types__keep(struct btf *kernel);
  */
 int types__write_needed(int file, const struct btf *programs);
 
-/* Fills in id and args of each, and sorts them. */
-void types__find(const struct btf *kernel, struct kernel_type *asked, size_t count);
+/* Sets id and args of each requested type, and sorts these. */
+void types__find(const struct btf *kernel, struct kernel_type *requested, size_t count);

@@ -21,7 +21,7 @@
 
 enum memory_kind { MEMORY_KIND_NUMBERS, MEMORY_KIND_COUNT };
 
-/* A source exists if its first event does. Of each kind, the first existing source is used. */
+/* A source exists if its first event does. The first existing source of each kind is used. */
 static const struct source {
 	enum memory_kind kind;
 	struct event {
@@ -31,16 +31,16 @@ static const struct source {
 } sources[] = {MEMORY_SOURCE_ROWS};
 
 struct memory {
-	char *names;	   /* all that perf names, separated by blanks */
+	char *names;	   /* all names of perf list, separated by blanks */
 	unsigned int line; /* size of a line of the last-level cache; 0: unknown */
 	size_t count;
-	struct asked {
+	struct counted_event {
 		enum memory_kind kind;
 		char name[NAME_SIZE]; /* as for perf's -e */
-	} asked[EVENTS_MAX];
+	} events[EVENTS_MAX];
 };
 
-/* Tests replace /sys. */
+/* Returns /sys, or its replacement in a test. */
 static const char *sysfs_root(void)
 {
 	const char *root = getenv("SENDPATH_SYSFS");
@@ -48,7 +48,7 @@ static const char *sysfs_root(void)
 	return root && root[0] ? root : "/sys";
 }
 
-/* The boxes of a device have its name and a number. */
+/* Returns whether a device has the event. Its boxes have its name and a number. */
 static bool device_has(const char *pmu, const char *event)
 {
 	char pattern[1024];
@@ -62,7 +62,7 @@ static bool device_has(const char *pmu, const char *event)
 	return any;
 }
 
-static bool perf_knows(const char *names, const char *event)
+static bool perf_lists(const char *names, const char *event)
 {
 	size_t length = strlen(event);
 	const char *at = names;
@@ -77,19 +77,19 @@ static bool perf_knows(const char *names, const char *event)
 
 static bool has(const struct memory *m, const struct event *e)
 {
-	return e->pmu ? device_has(e->pmu, e->name) : perf_knows(m->names, e->name);
+	return e->pmu ? device_has(e->pmu, e->name) : perf_lists(m->names, e->name);
 }
 
 static void add_source(struct memory *m, const struct source *s)
 {
-	struct asked *asked;
+	struct counted_event *event;
 
 	for (const struct event *e = s->events; e->name; e++) {
 		if (!has(m, e))
 			continue;
-		asked = &m->asked[m->count++];
-		asked->kind = s->kind;
-		snprintf(asked->name, sizeof(asked->name), e->pmu ? "%s/%s/" : "%s%s",
+		event = &m->events[m->count++];
+		event->kind = s->kind;
+		snprintf(event->name, sizeof(event->name), e->pmu ? "%s/%s/" : "%s%s",
 			 e->pmu ? e->pmu : "", e->name);
 	}
 }
@@ -106,7 +106,7 @@ static void choose(struct memory *m)
 		}
 }
 
-/* Of the last-level cache of the first CPU. */
+/* Returns the line size of the last-level cache of the first CPU in bytes; 0: unknown. */
 static unsigned int line_size(void)
 {
 	long size = 0;
@@ -151,17 +151,17 @@ bool memory__has_events(const struct memory *m)
 	return m->count;
 }
 
-/* Returns false if there is none. */
+/* Writes the names of the events. Returns false if there is none. */
 static bool name_events(const struct memory *m, bool memory_alone, char *list, size_t room)
 {
 	list[0] = 0;
 	for (size_t i = 0; i < m->count; i++)
-		if (!memory_alone || m->asked[i].kind == MEMORY_KIND_MEMORY)
-			text__append(list, room, "%s%s", list[0] ? "," : "", m->asked[i].name);
+		if (!memory_alone || m->events[i].kind == MEMORY_KIND_MEMORY)
+			text__append(list, room, "%s%s", list[0] ? "," : "", m->events[i].name);
 	return list[0];
 }
 
-/* perf refuses all events if it refuses one: try those of memory alone then. */
+/* perf refuses all events if it refuses one. Then those of memory are tried without devices. */
 void memory__begin(struct memory_run *r, const struct memory *m)
 {
 	char list[EVENTS_MAX * NAME_SIZE];
@@ -203,15 +203,15 @@ void memory__end(struct memory_run *r)
 
 json_object *memory__json(const struct memory_run *r)
 {
-	json_object *o, *asked;
+	json_object *o, *names;
 
 	if (!r->memory)
 		return NULL;
 	o = json_object_new_object();
-	asked = json_object_new_array();
+	names = json_object_new_array();
 	for (size_t i = 0; i < r->memory->count; i++)
-		json_object_array_add(asked, json_object_new_string(r->memory->asked[i].name));
-	json__add(o, "asked", asked);
+		json_object_array_add(names, json_object_new_string(r->memory->events[i].name));
+	json__add(o, "asked", names);
 	json__add_truth(o, "counted", r->counted);
 	json__add_string(o, "reason", r->reason);
 	json__add_string(o, "io_reason", r->io_reason);

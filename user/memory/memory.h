@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The memory system of the whole machine while a window is open (--memory): uncore events counted
- * by perf, or an estimate where there are none.
+ * Measures the memory system of the whole machine while a window is open (--memory): uncore events
+ * counted by perf, or an estimate if there are none.
  */
 #pragma once
 
@@ -11,10 +11,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What this machine can count; the same for all runs of a command. */
+/* The events that this machine can count, for all runs of a command. */
 struct memory;
 
-/* Looks in sysfs and asks perf. 0 or -errno. */
+/* Finds the events in sysfs and by perf list. 0 or -errno. */
 int memory__open(struct memory **m, struct failure *f);
 void memory__free(struct memory *m);
 
@@ -28,36 +28,36 @@ struct memory_run {
 	char io_reason[256]; /* why the events of devices were left out; or empty */
 };
 
-/* Called before the window. A failure becomes the run's reason, and does not end the run. */
+/* Starts perf, before the window. A failure becomes the run's reason, and does not end the run. */
 void memory__begin(struct memory_run *r, const struct memory *m);
-/* Called when the window opens and closes. */
+/* Starts or stops counting, when the window opens or closes. */
 void memory__count(struct memory_run *r, bool on);
-/* Called after the window, or when there was none. */
+/* Ends perf and keeps its text, after the window or without one. */
 void memory__end(struct memory_run *r);
 
-/* Does this machine have any of the events? */
+/* Returns whether this machine has any of the events. */
 bool memory__has_events(const struct memory *m);
-/* The block "memory" of the raw line; NULL: not requested. */
+/* Returns the block "memory" of the raw line; NULL: not requested. */
 json_object *memory__json(const struct memory_run *r);
 
 /*
- * perf (package linux-perf) as a child: it knows scales, units and boxes of uncore events. It
- * counts the whole system while enabled.
+ * perf (package linux-perf) as a child, because it has the scales, units and boxes of uncore
+ * events. It counts the whole system while enabled.
  */
 struct perf_stat;
 
 /*
- * All names of "perf list", separated by blanks; *names is to be freed. 0, -ENOENT without perf, or
- * another -errno.
+ * Returns 0 and all names of "perf list", separated by blanks, to be freed; -ENOENT without perf;
+ * or another -errno.
  */
 int perf_stat__list(char **names);
 
 /*
- * Starts perf on a list of events, disabled. 0, or -errno with the reason in words, from perf if it
- * gave one.
+ * Starts perf on a list of events, disabled. 0; or -errno with the reason in words, if possible
+ * perf's own.
  */
 int perf_stat__start(struct perf_stat **p, const char *events, char *why, size_t room);
-/* Starts and stops counting; returns when perf has confirmed it. 0 or -errno. */
+/* Starts or stops counting; returns when perf has confirmed it. 0 or -errno. */
 int perf_stat__count(struct perf_stat *p, int on);
 /* Ends perf. Returns its output, to be freed, or NULL. */
 char *perf_stat__finish(struct perf_stat *p);

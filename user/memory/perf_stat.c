@@ -17,15 +17,15 @@
 #define ANSWER_MS 10000
 
 /*
- * perf's command is a cat that reads the other end of out: however this process ends, cat ends with
- * it, and so does perf.
+ * perf runs the command cat, which reads the other end of out: when this process ends in any way,
+ * cat reads the end of file and ends, and so does perf.
  */
 struct perf_stat {
 	pid_t pid;
 	int control, out;
 };
 
-/* Passes on the capabilities that counting needs: exec would remove them for an ordinary user. */
+/* Makes the capabilities for counting ambient: exec would remove them for an ordinary user. */
 static void hand_over_capabilities(void)
 {
 	static const cap_value_t wanted[] = {CAP_PERFMON, CAP_SYS_ADMIN};
@@ -53,7 +53,7 @@ static void exec_stat(const char *events, int control, int out)
 	snprintf(controls, sizeof(controls), "fd:%d,%d", control, control);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	setpgid(0, 0); /* only this process handles Ctrl-C */
+	setpgid(0, 0); /* Ctrl-C must not reach perf */
 	hand_over_capabilities();
 	setenv("LC_ALL", "C", 1);
 	execlp("perf", "perf", "stat", "-x;", "-a", "-D", "-1", "-e", events, "--control", controls,
@@ -62,7 +62,7 @@ static void exec_stat(const char *events, int control, int out)
 	_exit(127);
 }
 
-/* Reads until the end. NULL: out of memory. */
+/* Reads until the end. Returns the text, to be freed; NULL: out of memory. */
 static char *read_all(int fd)
 {
 	char *text = NULL, part[4096];
@@ -94,7 +94,7 @@ int perf_stat__list(char **names)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 127 ? -ENOENT : -EIO;
 }
 
-static int spawn(struct perf_stat *p, const char *events)
+static int fork_perf(struct perf_stat *p, const char *events)
 {
 	int control[2], out[2];
 
@@ -114,7 +114,6 @@ static int spawn(struct perf_stat *p, const char *events)
 	return p->pid < 0 ? -errno : 0;
 }
 
-/* perf's answer ends with a newline and, in most versions, a zero. */
 int perf_stat__count(struct perf_stat *p, int on)
 {
 	const char *word = on ? "enable\n" : "disable\n";
@@ -130,7 +129,7 @@ int perf_stat__count(struct perf_stat *p, int on)
 	return read(p->control, text, sizeof(text)) > 0 ? 0 : -EPIPE;
 }
 
-/* Does this line have any text? */
+/* Returns whether this line of perf's output names a reason. */
 static bool is_reason(const char *line)
 {
 	size_t length = strlen(line);
@@ -165,9 +164,9 @@ int perf_stat__start(struct perf_stat **out, const char *events, char *why, size
 	if (!p)
 		return -ENOMEM;
 	p->control = p->out = -1;
-	err = spawn(p, events);
+	err = fork_perf(p, events);
 	if (!err)
-		err = perf_stat__count(p, 0); /* answered once the events are open */
+		err = perf_stat__count(p, 0); /* perf replies once the events are open */
 	if (!err) {
 		*out = p;
 		return 0;

@@ -19,9 +19,9 @@ const char *argp_program_version = "sendpath " SENDPATH_VERSION;
 #define WRONG_MOST	    0.05
 #define SAMPLE_MAX	    1000000
 #define PROFILE_MAX	    100000
-#define GROUPS_MAX	    65536 /* groups, without --by-max */
+#define GROUPS_MAX	    65536 /* without --by-max */
 #define GROUPS_MAX_MAX	    16777216
-#define LIVE_MIN_US	    100000 /* of --interval */
+#define LIVE_MIN_US	    100000 /* the shortest --interval */
 #define TIMELINE_SENDS_MAX  10000
 #define TIMELINE_SENDS	    200
 #define TIMELINE_S	    1  /* seconds of a window, without --duration */
@@ -30,14 +30,14 @@ const char *argp_program_version = "sendpath " SENDPATH_VERSION;
 #define EXPORTER_INTERVAL_S 15
 #define HOST_LETTERS	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._"
 
-/* Refuses a value, which ends the program, unless remedy is NULL. */
-static error_t refuse_option(struct argp_state *state, const char *option, const char *value,
-			     const char *remedy)
+/* Ends the program because of a value, unless remedy is NULL. */
+static error_t refuse_argument(struct argp_state *state, const char *option, const char *value,
+			       const char *remedy)
 {
 	return remedy ? program__refuse(state, "%s %s: %s", option, value, remedy) : 0;
 }
 
-/* NULL: the key is argp's own. */
+/* Returns the row of an option; NULL: the key is argp's own. */
 static const struct argp_option *row_of(int key)
 {
 	const struct argp_option *row = options_list;
@@ -57,7 +57,6 @@ static const struct grid {
 	const char *parts[GRID_PARTS][GRID_WORDS];
 } grids[] = {GRID_ROWS};
 
-/* NULL: no grid has this name. */
 static const struct grid *find_grid(const char *name)
 {
 	for (size_t i = 0; i < sizeof(grids) / sizeof(grids[0]); i++)
@@ -66,7 +65,7 @@ static const struct grid *find_grid(const char *name)
 	return NULL;
 }
 
-/* Options that need no code of their own; key is the name for the front. */
+/* Options that need no code of their own; key is their name in JSON. */
 static const struct load_row rows[] = {OPTION_VALUES, {.name = NULL}};
 
 json_object *options__json(const struct options *o)
@@ -103,20 +102,20 @@ static error_t set_value(struct options *o, int key, const char *arg, struct arg
 	return row__set(row, o, arg, &r) ? program__refuse(state, "%s", why) : 0;
 }
 
-/* Takes all words after "--" as the command. */
+/* Makes all words after "--" the command. */
 static error_t take_command(struct options *o, struct argp_state *state)
 {
 	char **command = &state->argv[state->next - 1];
 
 	state->next = state->argc;
-	return refuse_option(state, "--", command[0], target__set_command(&o->target, command));
+	return refuse_argument(state, "--", command[0], target__set_command(&o->target, command));
 }
 
 static error_t add_host(struct exporter_options *e, const char *name, struct argp_state *state)
 {
 	if (!name[0] || name[strspn(name, HOST_LETTERS)])
-		return refuse_option(state, "--allow-host", name,
-				     "give the name of a host, without a port");
+		return refuse_argument(state, "--allow-host", name,
+				       "give the name of a host, without a port");
 	if (e->name_count == ALLOWED_HOSTS_MAX)
 		return program__refuse(state, "--allow-host %s: give at most %d names", name,
 				       ALLOWED_HOSTS_MAX);
@@ -146,7 +145,7 @@ static error_t check(struct options *o, struct argp_state *state)
 	if (o->what == MEASURE_EXPORTER && !o->target.given)
 		target__set(&o->target, TARGET_ALL, NULL);
 	if (o->grid && !find_grid(o->grid))
-		return refuse_option(state, "--grid", o->grid, "unknown; there are " GRID_NAMES);
+		return refuse_argument(state, "--grid", o->grid, "unknown; there are " GRID_NAMES);
 	return options__check(o, state);
 }
 
@@ -165,24 +164,24 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->exporter.top = TOP_DEFAULT;
 		return 0;
 	case OPT_BY:
-		return refuse_option(state, "--by", arg, groups__parse(arg, &o->by));
+		return refuse_argument(state, "--by", arg, groups__parse(arg, &o->by));
 	case OPT_PID:
-		return refuse_option(state, "--pid", arg,
-				     target__set(&o->target, TARGET_PROCESS, arg));
+		return refuse_argument(state, "--pid", arg,
+				       target__set(&o->target, TARGET_PROCESS, arg));
 	case OPT_COMM:
-		return refuse_option(state, "--comm", arg,
-				     target__set(&o->target, TARGET_COMM, arg));
+		return refuse_argument(state, "--comm", arg,
+				       target__set(&o->target, TARGET_COMM, arg));
 	case OPT_CGROUP:
-		return refuse_option(state, "--cgroup", arg,
-				     target__set(&o->target, TARGET_CGROUP, arg));
+		return refuse_argument(state, "--cgroup", arg,
+				       target__set(&o->target, TARGET_CGROUP, arg));
 	case OPT_ALL:
-		return refuse_option(state, "--all", "and others",
-				     target__set(&o->target, TARGET_ALL, NULL));
+		return refuse_argument(state, "--all", "and others",
+				       target__set(&o->target, TARGET_ALL, NULL));
 	case OPT_MECHANISM:
 		o->mechanism = mechanism_parse(arg);
-		return refuse_option(state, "--mechanism", arg,
-				     o->mechanism ? NULL
-						  : "give fentry, kprobe, tracepoint or none");
+		return refuse_argument(state, "--mechanism", arg,
+				       o->mechanism ? NULL
+						    : "give fentry, kprobe, tracepoint or none");
 	case OPT_PROFILE:
 		return set_value(o, key, arg ? arg : units__text("%d", PROFILE_HZ), state);
 	case OPT_WAIT_QUIET:
@@ -194,8 +193,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		if (state->quoted)
 			return take_command(o, state);
-		return refuse_option(state, arg, "is no command",
-				     "put -- before a program to observe");
+		return refuse_argument(state, arg, "is no command",
+				       "put -- before a program to observe");
 	default:
 		return set_value(o, key, arg, state);
 	}
@@ -208,8 +207,8 @@ static const struct argp argp = {
 	.options = options_list, .parser = parse_option, .children = children};
 
 /*
- * The fewest repeats that can decide each comparison of a row, with Holm's correction, and some
- * more: with the fewest, one run that differs from the others leaves all undecided.
+ * Returns the fewest repeats that can decide each comparison of a row, with Holm's correction, and
+ * some more: with the fewest, one run that differs from the others leaves all undecided.
  */
 static unsigned int repeats_of_family(const struct load_options *o)
 {
@@ -224,9 +223,9 @@ static unsigned int repeats_of_family(const struct load_options *o)
 }
 
 /*
- * Without --repeat, several configurations run as often as deciding their comparisons takes, and
- * share a total time unless the duration of a window is given. A single configuration has no
- * comparison and runs once.
+ * Sets the repeats and the duration. Without --repeat, several configurations get as many repeats
+ * as deciding their comparisons takes, and share a total time unless the duration of a window is
+ * given. A single configuration has no comparison and runs once.
  */
 static void settle_repeats(struct options *o)
 {
@@ -260,7 +259,7 @@ static void parse_words(struct options *o, int argc, char **argv)
 		o->interval = EXPORTER_INTERVAL_S;
 }
 
-/* The options of a named grid must be known before the command line is parsed. */
+/* Finds --grid before the command line is parsed, because the grid's options come first. */
 static const struct grid *grid_of_words(int argc, char **argv)
 {
 	const char *found = "";
@@ -283,7 +282,7 @@ static void *allocate(size_t count, size_t size)
 	return memory;
 }
 
-/* The command line's words come after the grid's, which they override. */
+/* Parses a grid's words, then the command line's, which override them. */
 static void parse_part(struct options *o, const char *const *words, int argc, char **argv)
 {
 	char **joined = allocate((size_t)argc + GRID_WORDS + 1, sizeof(*joined));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The command line of measuring runs. */
+/* Parses the command line of the commands that measure. */
 #pragma once
 
 #include "user/kernel/hooks.h"
@@ -23,13 +23,13 @@ enum { OPTION_NUMBERS };
 /* The exporter's own options. */
 struct exporter_options {
 	const char *listen;		      /* "ADDRESS:PORT" */
-	const char *names[ALLOWED_HOSTS_MAX]; /* host names in requests that are answered, too */
+	const char *names[ALLOWED_HOSTS_MAX]; /* host names that requests may also have */
 	size_t name_count;
-	const char *textfile; /* a folder; NULL: it listens */
+	const char *textfile; /* a folder; NULL: the exporter listens */
 	unsigned int top;     /* process names; 0: none */
 };
 
-/* Which command is parsed. */
+/* The command. */
 enum measuring { MEASURE_RUNS, MEASURE_SWEEP, MEASURE_TIMELINE, MEASURE_EXPORTER };
 
 struct options {
@@ -50,16 +50,14 @@ struct options {
  */
 struct options *options__parse(int argc, char **argv, enum measuring what, size_t *count);
 
-/* The options as JSON for the front. */
+/* Returns the options as JSON for the front. */
 json_object *options__json(const struct options *o);
 
-/*
- * Parses advise: a load that finds out whether sends are copied, loads to compare, and a program.
- */
+/* Parses advise: a load that shows whether sends are copied, loads to compare, and a program. */
 struct options *options__parse_advise(int argc, char **argv, size_t *count);
 
 /* The rest is private to this folder and tests. */
 extern const struct argp_option options_list[];
 extern const struct help options_help[]; /* of each command */
-/* After the last option: checks that they go together. */
+/* Checks, after the last option, that they go together. */
 error_t options__check(const struct options *o, struct argp_state *state);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The measurements that advise may request: loads on the path, and the program, of its command
- * line. The front parses its other options.
+ * Parses the measurements that advise may request: loads on the path, and the program. The front
+ * parses its other options.
  */
 #include "user/options/options.h"
 
@@ -10,11 +10,11 @@
 
 #define WARMUP "--warmup=0.05"
 
-/* All have a value. */
+/* Names of options; all have a value. */
 static const char *const of_path[] = {ADVISE_OF_PATH, NULL};
 static const char *const of_program[] = {ADVISE_OF_PROGRAM, NULL};
 
-/* Is this word --NAME or --NAME=VALUE? */
+/* Returns whether this word is --NAME or --NAME=VALUE, with one of the names. */
 static bool is_one_of(const char *word, const char *const *names)
 {
 	size_t length = strcspn(word, "=");
@@ -30,15 +30,14 @@ struct words {
 	int count;
 };
 
-static void add(struct words *w, const char *const *more)
+static void append_words(struct words *w, const char *const *more)
 {
 	for (; *more; more++)
 		w->of[w->count++] = (char *)*more;
 }
 
 /*
- * Copies the options of these names, with their values. Returns the words from "--" on: an empty
- * list without it.
+ * Copies the options of these names, with their values. Returns the words from "--" on, if any.
  */
 static char *const *add_named(struct words *w, char **argv, const char *const *names)
 {
@@ -52,7 +51,7 @@ static char *const *add_named(struct words *w, char **argv, const char *const *n
 	return argv;
 }
 
-static void take_words(struct options *to, struct words *w)
+static void parse_into(struct options *to, struct words *w)
 {
 	struct options *parsed;
 	size_t count;
@@ -79,19 +78,19 @@ struct options *options__parse_advise(int argc, char **argv, size_t *count)
 	for (*count = 0; parts && w.of && *count < 2; ++*count) {
 		w.count = 1;
 		w.of[0] = argv[0];
-		add(&w, loads[*count]);
+		append_words(&w, loads[*count]);
 		add_named(&w, argv, of_path);
-		take_words(&parts[*count], &w);
+		parse_into(&parts[*count], &w);
 	}
 	if (!parts || !w.of)
 		return NULL;
 	w.count = 1;
-	add(&w, program);
+	append_words(&w, program);
 	command = add_named(&w, argv, of_program);
-	add(&w, (const char *const *)command);
+	append_words(&w, (const char *const *)command);
 	if (w.count > 2 && !(command[0] && !command[1]))
-		take_words(&parts[(*count)++], &w);
-	/* The words are argv's, but the array is new: it contains the command. */
+		parse_into(&parts[(*count)++], &w);
+	/* The array is freed unless it contains the command. The words are argv's. */
 	if (!command[0])
 		free(w.of);
 	return parts;

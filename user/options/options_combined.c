@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Combinations of options that contradict each other, though each is valid alone. */
+/* Refuses combinations of options that contradict each other, though each is valid. */
 #include "user/options/options.h"
 
 #include "common/program.h"
@@ -9,7 +9,7 @@
 #include <netdb.h>
 #include <string.h>
 
-/* An option that needs attached programs, or NULL. */
+/* Returns an option that needs attached programs, or NULL. */
 static const char *needs_hooks(const struct options *o)
 {
 	return o->cost			     ? "--cost"
@@ -25,7 +25,7 @@ static const char *needs_hooks(const struct options *o)
 					     : NULL;
 }
 
-/* What cannot be combined with --raw, or NULL. */
+/* Returns an option or command that cannot be combined with --raw, or NULL. */
 static const char *not_of_raw(const struct options *o)
 {
 	return o->what == MEASURE_SWEEP	     ? "sweep"
@@ -35,7 +35,7 @@ static const char *not_of_raw(const struct options *o)
 					     : NULL;
 }
 
-/* What sets the duration of windows instead of --total, or NULL. */
+/* Returns the option that sets the duration of windows instead of --total, or NULL. */
 static const char *not_of_total(const struct options *o)
 {
 	return o->target.given				   ? "a program to observe"
@@ -44,7 +44,7 @@ static const char *not_of_total(const struct options *o)
 							   : NULL;
 }
 
-/* An option that does not fit a window without end, or NULL. */
+/* Returns an option that does not fit a window without end, or NULL. */
 static const char *not_of_exporter(const struct options *o)
 {
 	return o->json					   ? "--json"
@@ -74,7 +74,7 @@ static bool is_endpoint(const char *text)
 	return !units__endpoint(text, host, sizeof(host), port);
 }
 
-/* An interface, as in fe80::1%eth0, may come later. */
+/* Returns whether the address is in numbers. Its interface (fe80::1%eth0) need not exist yet. */
 static bool is_numeric(const char *text)
 {
 	struct listener at;
@@ -91,10 +91,10 @@ error_t options__check(const struct options *o, struct argp_state *state)
 	const struct exporter_options *e = &o->exporter;
 	bool sweep = o->what == MEASURE_SWEEP, exporter = o->what == MEASURE_EXPORTER;
 	bool timeline = o->what == MEASURE_TIMELINE, observes = o->target.given;
-	/* Checked in this order; %s is what was said. */
+	/* Checked in this order; words may have one %s for the value. */
 	const struct {
 		bool contradict;
-		const char *words, *said;
+		const char *words, *value;
 	} rows[] = {
 		{sweep && !o->out,
 		 .words = "--out is missing: name a folder for the records of the sweep"},
@@ -139,6 +139,6 @@ error_t options__check(const struct options *o, struct argp_state *state)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (rows[i].contradict)
-			return program__refuse(state, rows[i].words, rows[i].said);
+			return program__refuse(state, rows[i].words, rows[i].value);
 	return 0;
 }

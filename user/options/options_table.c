@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The options beside those of a load, with their topics of the help. */
+/* The options except those of a load, with their topics of the help. */
 #include "user/options/options.h"
 
 #include "user/commands.h"

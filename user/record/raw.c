@@ -14,7 +14,7 @@
 
 #define COMMAND_MAX 4096
 
-/* Options at their defaults are left out. */
+/* Appends the options that differ from their defaults. */
 static void append_option(char *name, size_t size, const struct load_row *row,
 			  const struct load *load)
 {
@@ -51,7 +51,7 @@ static bool is_loopback(const char *address)
 
 static json_object *value_of(const struct load_row *row, const struct load *load);
 
-/* Null: not used by this load, or left to the kernel. */
+/* Adds the rows. Null: this load does not use the option, or the kernel chooses the value. */
 static void add_rows(json_object *o, const struct load_row *row, const struct load *load)
 {
 	for (; row->name; row++)
@@ -62,7 +62,7 @@ static void add_rows(json_object *o, const struct load_row *row, const struct lo
 static json_object *value_of(const struct load_row *row, const struct load *load)
 {
 	char text[ROW_TEXT_MAX];
-	const char *said = row__text(row, load, text);
+	const char *written = row__text(row, load, text);
 	json_object *parts;
 
 	switch (row->type) {
@@ -73,17 +73,18 @@ static json_object *value_of(const struct load_row *row, const struct load *load
 		add_rows(parts, socket_rows, load);
 		return parts;
 	case ROW_SECONDS:
-		return said ? json_object_new_double(*(const double *)row__value(row, load)) : NULL;
+		return written ? json_object_new_double(*(const double *)row__value(row, load))
+			       : NULL;
 	case ROW_UNSIGNED:
 	case ROW_COUNT:
 	case ROW_BYTES:
-		return said ? json_object_new_uint64(strtoull(said, NULL, 10)) : NULL;
+		return written ? json_object_new_uint64(strtoull(written, NULL, 10)) : NULL;
 	default:
-		return said && said[0] ? json_object_new_string(said) : NULL;
+		return written && written[0] ? json_object_new_string(written) : NULL;
 	}
 }
 
-/* The options of streams, where servers have those of connections. */
+/* Writes, for a stream, its values of the keys that a server load has. */
 static void add_stream(json_object *o, const struct load *load)
 {
 	json__add_string(o, "server_model", "threaded");
@@ -91,7 +92,7 @@ static void add_stream(json_object *o, const struct load *load)
 	json_object_object_del(o, "backlog");
 }
 
-/* NULL: unknown. */
+/* Returns the device by which the load sends; NULL: unknown. */
 static const char *device_name(const struct load *load, bool loopback)
 {
 	if (load->socket.device[0])
@@ -127,8 +128,8 @@ json_object *raw__command(void)
 	return size && size < sizeof(words) ? json_object_new_string_len(words, (int)size) : NULL;
 }
 
-static json_object *run(const struct timespec *started, const struct measurement *setup,
-			const struct record_context *context)
+static json_object *run_json(const struct timespec *started, const struct measurement *setup,
+			     const struct record_context *context)
 {
 	const struct run_request *q = context->request;
 	json_object *o = json_object_new_object();
@@ -168,8 +169,8 @@ static json_object *target(const struct target *t)
 	return o;
 }
 
-/* The part of the setup that readers need to interpret the counts. */
-static json_object *setup_of(const struct measurement *setup)
+/* Returns the part of the setup that readers need to interpret the counts. */
+static json_object *setup_json(const struct measurement *setup)
 {
 	json_object *o = json_object_new_object();
 
@@ -183,7 +184,7 @@ static json_object *setup_of(const struct measurement *setup)
 	return o;
 }
 
-/* What distinguishes the options of a hook. */
+/* Adds the properties of a hook's option. */
 static void add_traits(json_object *o, const struct hook_option *option)
 {
 	json__add_string(o, "span", option->span);
@@ -196,7 +197,7 @@ static void add_traits(json_object *o, const struct hook_option *option)
 	json__add_truth(o, "counts_at_end", option->counts_at_end);
 }
 
-/* The functions of a hook, by all names that kernels have for them. */
+/* Returns all names that kernels have for the function of a hook. */
 static json_object *functions(const struct hook *hook)
 {
 	json_object *list = json_object_new_array();
@@ -241,7 +242,7 @@ static json_object *plan(const struct run_result *r)
 	return list;
 }
 
-/* Names only, because addresses would reveal where the kernel is. NULL: they are not readable. */
+/* Returns names, because addresses would reveal where the kernel is. NULL: not readable. */
 static json_object *names_of(const __u64 *stack, const struct features *features)
 {
 	struct kernel_address frames[STACK_FRAMES] = {};
@@ -308,7 +309,7 @@ static json_object *head(const struct timespec *started, const struct measuremen
 	json__add_string(o, "version", SENDPATH_VERSION);
 	json__add_count(o, "started_s", (uint64_t)started->tv_sec);
 	json__add_count(o, "started_ns", (uint64_t)started->tv_nsec);
-	json__add(o, "run", run(started, setup, context));
+	json__add(o, "run", run_json(started, setup, context));
 	json__add(o, "host", host__json(context->host));
 	return o;
 }
@@ -318,7 +319,7 @@ static json_object *whole(const struct run_result *r, const struct measurement *
 {
 	json_object *o = head(&r->started, setup, context);
 
-	json__add(o, "setup", setup_of(setup));
+	json__add(o, "setup", setup_json(setup));
 	json__add(o, "privilege", privilege__json());
 	json__add(o, "plan", plan(r));
 	json__add_count(o, "missed_begins", r->counts.programs.missed_begins);
@@ -346,7 +347,7 @@ static json_object *whole(const struct run_result *r, const struct measurement *
 	return o;
 }
 
-/* timeline and maps are JSON, and become the last members; o is freed. */
+/* Returns the line of o, with timeline and maps, which are JSON, as its last members. Frees o. */
 static char *line(json_object *o, const char *timeline, const char *maps)
 {
 	const char *text = json_object_to_json_string_ext(

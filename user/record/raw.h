@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The raw line of a run: what was requested and what was counted, with nothing derived.
- * analysis/derive makes the run record of it.
+ * Writes the raw line of a run: the request and the counts, without derived values. analysis/derive
+ * makes the run record of it.
  */
 #pragma once
 
@@ -16,25 +16,25 @@ struct run_request {
 	unsigned int repeat; /* from 1 */
 	bool ordered;	     /* in random order, by this seed */
 	uint32_t seed;
-	double seconds; /* of the window; 0: as the command line says */
+	double seconds; /* of the window; 0: the duration of the command line */
 	bool last;	/* no request follows */
 };
 
 struct record_context {
 	const struct host *host;
 	const struct run_request *request;
-	size_t run; /* number of the process's run */
+	size_t run; /* number of the run in this process */
 };
 
-/* The line, which the caller frees; NULL when out of memory. */
+/* Returns the line, which the caller frees; NULL when out of memory. */
 char *raw__line(const struct run_result *r, const struct measurement *setup,
 		const struct record_context *context);
-/* The line of a load's run without a result: "failed" or "skipped", and why. */
+/* Returns the line of a load's run without a result: "failed" or "skipped", and why. */
 char *raw__failure(const struct timespec *started, const struct measurement *setup,
 		   const struct record_context *context, const char *outcome, const char *error);
 
-/* The name of a configuration, which its repeats share. */
+/* Writes the name of a configuration, which its repeats share. */
 void raw__cell_name(const struct load *load, char *name, size_t size);
 
-/* The words of the command line, each with a zero; NULL: too long. */
+/* Returns the words of the command line, each ended by a zero; NULL: too long. */
 json_object *raw__command(void);

@@ -30,8 +30,8 @@ struct generator {
 };
 
 /*
- * In the child: a process group of its own, so that Ctrl-C reaches only the analyzer and the run
- * ends in order; the child is killed if the analyzer dies.
+ * Executes the load generator, in the child. It has a process group of its own, so that Ctrl-C
+ * reaches only the analyzer and the run ends in order. The kernel kills it if the analyzer dies.
  */
 static void exec_child(char **arguments, int control, pid_t parent)
 {
@@ -64,7 +64,7 @@ static int find_program(struct generator *g, char *path, size_t size)
 	return err;
 }
 
-static int spawn(struct generator *g, const struct load *load)
+static int fork_generator(struct generator *g, const struct load *load)
 {
 	struct load_arguments arguments = {};
 	int ends[2], err;
@@ -116,7 +116,7 @@ static int gone(struct generator *g)
 			    WEXITSTATUS(status));
 }
 
-static int take(struct generator *g)
+static int receive_control(struct generator *g)
 {
 	struct control_message *m = &g->message;
 	ssize_t size = recv(g->control, m, sizeof(*m), 0);
@@ -135,7 +135,7 @@ static int take(struct generator *g)
 	return failure__set(g->failure, m->status, -ECANCELED, "%.*s", (int)m->length, m->text);
 }
 
-/* Has a signal stopped the child for too long? */
+/* Returns whether a signal has stopped the child for too long. */
 static bool is_stopped(const struct generator *g, struct timespec *since)
 {
 	siginfo_t state = {};
@@ -167,7 +167,8 @@ static int await(struct generator *g, enum control_type type, generator_tick tic
 			return -errno;
 		if (tick && tick(context) && !stopped) {
 			if (type == CONTROL_HELLO) {
-				kill(g->pid, SIGKILL); /* its receiver ends with it */
+				kill(g->pid,
+				     SIGKILL); /* the receiver ends with the load generator */
 				return -EINTR;
 			}
 			stopped = true;
@@ -179,7 +180,7 @@ static int await(struct generator *g, enum control_type type, generator_tick tic
 					    STOPPED_S);
 		if (err <= 0)
 			continue;
-		err = take(g);
+		err = receive_control(g);
 		if (err || g->message.type == type)
 			return err;
 		return failure__set(g->failure, STATUS_FAILED, -EPROTO,
@@ -197,7 +198,7 @@ int generator__start(struct generator **out, const struct load *load, struct fai
 	*out = g;
 	g->control = -1;
 	g->failure = f;
-	return spawn(g, load);
+	return fork_generator(g, load);
 }
 
 int generator__greet(struct generator *g, generator_tick tick, void *context, pid_t *sender,
@@ -210,15 +211,15 @@ int generator__greet(struct generator *g, generator_tick tick, void *context, pi
 	return err;
 }
 
-static int phase(struct generator *g, enum control_type say_this, enum control_type await_this,
+static int phase(struct generator *g, enum control_type request, enum control_type reply,
 		 generator_tick tick, generator_ms ms, void *context)
 {
-	int err = send_control(g, say_this);
+	int err = send_control(g, request);
 
-	/* The child may be gone and have left a last message to read. */
+	/* The child may have ended and left a last message. */
 	if (err && err != -EPIPE)
 		return err;
-	return await(g, await_this, tick, ms, context);
+	return await(g, reply, tick, ms, context);
 }
 
 int generator__connect(struct generator *g, generator_tick tick, void *context, unsigned int *port)
@@ -257,7 +258,7 @@ void generator__free(struct generator *g)
 		return;
 	if (g->control >= 0)
 		close(g->control);
-	if (g->pid) /* it ends at end of file */
+	if (g->pid) /* the child ends at end of file */
 		child__reap(g->pid);
 	free(g);
 }

@@ -16,55 +16,55 @@ struct load_row;
 
 /* Called while waiting, at least five times per second. Returns true to end the phase early. */
 typedef bool (*generator_tick)(void *context);
-/* Returns the ms, at most so many, until tick must be called again. */
+/* Returns the ms until tick must be called again, up to most. */
 typedef int (*generator_ms)(void *context, int most);
 
 /*
- * Starts the load generator for one load. It sends its HELLO later, so that programs can be loaded
- * meanwhile. f must stay valid: all of these functions leave their failures there, also those that
- * the load generator reports. 0 and *out; or -errno, perhaps with *out.
+ * Starts the load generator for one load. Does not wait for its HELLO, so that programs can be
+ * loaded meanwhile. f must stay valid: all of these functions write their failures, and the load
+ * generator's, there. 0 and *out; or -errno, perhaps with *out.
  */
 int generator__start(struct generator **out, const struct load *load, struct failure *f);
 
 /*
- * Waits until its two ends exist. No thread and no connection exist yet. 0 and the ids of the
- * processes at its ends; -EINTR when tick ended it; or -errno.
+ * Waits until sender and receiver exist, before they have threads or connections. 0 and their
+ * process ids; -EINTR when tick ended it; or -errno.
  */
 int generator__greet(struct generator *g, generator_tick tick, void *context, pid_t *sender,
 		     pid_t *receiver);
 
 /*
- * After the hooks are attached: connects and warms up. Returns when nothing is in flight, with the
- * port of its connections.
+ * Connects and warms up, after the hooks are attached. Returns when nothing is in flight, with the
+ * port of the connections.
  */
 int generator__connect(struct generator *g, generator_tick tick, void *context, unsigned int *port);
-/* The measured window, from the first send until nothing is in flight. */
+/* Runs the measured window, from the first send until nothing is in flight. */
 int generator__window(struct generator *g, generator_tick tick, generator_ms ms, void *context);
-/* Its result, which the caller frees. An "error" key in it means that the window failed. */
+/* Receives the result, which the caller frees. If it has a key "error", the window failed. */
 int generator__finish(struct generator *g, json_object **result);
 
 /* Ends the child if it still runs, and reaps it. g may be NULL. */
 void generator__free(struct generator *g);
 
-/* "onecopy 16K x4", "epoll, 100 connections": the name of one of several loads. */
+/* Writes the name of one of several loads: "onecopy 16K x4", "epoll, 100 connections". */
 const char *load__label(const struct load *load, char *text, size_t room);
 
 /*
- * A value as row__set() reads it, perhaps written to text; "" for a set flag. NULL if the option
- * can be left out: the load does not use it, or it is 0, the default.
+ * Returns a value as row__set() reads it, perhaps written to text; "" for a set flag. NULL if the
+ * option can be left out: the load does not use it, or it is 0, the default.
  */
 const char *row__text(const struct load_row *row, const struct load *load, char text[ROW_TEXT_MAX]);
 
 /* A load as words of a command line, which this owns; NULL after the last. */
 struct load_arguments {
-	char *values[OPTIONS_MAX + 3]; /* also of the program and --control */
+	char *values[OPTIONS_MAX + 3]; /* and the program and --control */
 	size_t count;
 	int err;
 };
 
 /*
- * All options of the load that differ from 0, the default; fd is the control socket. 0 or -ENOMEM;
- * must be freed in both cases.
+ * Writes all options of the load that differ from 0, the default. fd is the control socket. 0 or
+ * -ENOMEM; must be freed in both cases.
  */
 int load_arguments__fill(struct load_arguments *a, const char *program, const struct load *load,
 			 int fd);

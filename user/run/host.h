@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The machine on which runs are made. The front adds what needs no privilege to read. */
+/* The machine on which runs are made. The front adds values that it can read without privilege. */
 #pragma once
 
 #include <json-c/json.h>
@@ -12,5 +12,5 @@ struct host {
 };
 
 void host__read(struct host *h);
-/* The record's block "host", except what the front adds. */
+/* Returns the record's block "host", without the keys that the front adds. */
 json_object *host__json(const struct host *h);

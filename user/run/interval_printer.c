@@ -25,8 +25,8 @@ void interval_printer__begin(struct interval_printer *l, const struct plan *plan
 }
 
 /*
- * maps has totals and calls, and perhaps more. Only the last line may wait for the front, because
- * the window is over.
+ * Sends a line. maps has at least totals and calls. Only the last line may wait for the front,
+ * because the window is over.
  */
 static void send_line(struct interval_printer *l, const char *maps, bool last)
 {
@@ -42,13 +42,13 @@ static void send_line(struct interval_printer *l, const char *maps, bool last)
 			      truth(sees_unflagged), truth(uring && !uring->by_report), maps) < 0)
 		return;
 	if (last)
-		front__say(l->front, line);
+		front__send(l->front, line);
 	else
 		front__offer(l->front, line);
 }
 
-/* The next line is the last one, which the end of the window sends. */
-static bool is_over(const struct interval_printer *l)
+/* Returns whether the next line is the last one, which the end of the window sends. */
+static bool awaits_last_line(const struct interval_printer *l)
 {
 	return l->due + l->seconds > l->end + 1e-6;
 }
@@ -57,7 +57,7 @@ void interval_printer__tick(struct interval_printer *l, struct tracer *tracer)
 {
 	char *maps;
 
-	if (!l || is_over(l) || elapsed_since(&l->begun) < l->due)
+	if (!l || awaits_last_line(l) || elapsed_since(&l->begun) < l->due)
 		return;
 	maps = tracer__dump(tracer, TOTALS_AND_CALLS);
 	send_line(l, maps, false);
@@ -67,7 +67,8 @@ void interval_printer__tick(struct interval_printer *l, struct tracer *tracer)
 
 int interval_printer__ms_left(const struct interval_printer *l, int most)
 {
-	double ms = l && !is_over(l) ? ceil((l->due - elapsed_since(&l->begun)) * 1e3) : most;
+	double ms =
+		l && !awaits_last_line(l) ? ceil((l->due - elapsed_since(&l->begun)) * 1e3) : most;
 
 	return ms < 0 ? 0 : ms < most ? (int)ms : most;
 }

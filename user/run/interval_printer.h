@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * --interval: while a window is open, the front regularly gets the counts so far, and prints the
- * change since its last line. It never delays the window: a line for which the front is not ready
- * is left out, and the next one includes its counts.
+ * Sends the counts so far to the front regularly while a window is open (--interval); the front
+ * prints the change since its last line. Never delays the window: a line for which the front is not
+ * ready is left out, and the next one includes its counts.
  */
 #pragma once
 
@@ -22,15 +22,15 @@ struct interval_printer {
 	double due, end; /* seconds into the window: the next line, and its end if known */
 };
 
-/* A window opens, with the hooks of a plan, which must stay, for so many seconds (0: unknown). */
+/* Begins with the window. plan must stay valid; seconds: the window's duration, 0: unknown. */
 void interval_printer__begin(struct interval_printer *l, const struct plan *plan, double seconds);
 /* Sends a line if one is due. l may be NULL here and in the next two functions. */
 void interval_printer__tick(struct interval_printer *l, struct tracer *tracer);
-/* The ms until a line is due, at most so many. */
+/* Returns the ms until a line is due, up to most. */
 int interval_printer__ms_left(const struct interval_printer *l, int most);
 /*
- * The window closed with these counts (tracer__dump()): sends a last line with the rest. If the end
- * was known, that line includes a last fraction of an interval; otherwise a fraction without sends
- * gets no line.
+ * Sends a last line with the counts of the closed window (tracer__dump()). If its end was known,
+ * that line includes a last fraction of an interval; otherwise a fraction without sends gets no
+ * line.
  */
 void interval_printer__end(struct interval_printer *l, const char *maps);

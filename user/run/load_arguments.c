@@ -10,7 +10,7 @@
 #include "common/units.h"
 #include "loadgen/options/rows.h"
 
-/* "nodelay,sndbuf=65536" */
+/* Writes "nodelay,sndbuf=65536". */
 static const char *parts_text(const struct load *load, char text[ROW_TEXT_MAX])
 {
 	char part[ROW_TEXT_MAX];
@@ -26,9 +26,9 @@ static const char *parts_text(const struct load *load, char text[ROW_TEXT_MAX])
 	return text[0] ? text : NULL;
 }
 
-/* Added also for 0 and for an empty value. */
-static const char *write_value(const struct load_row *row, const void *value,
-			       char text[ROW_TEXT_MAX])
+/* Returns a value as text, also 0 or "" if that differs from the default; otherwise NULL. */
+static const char *value_text(const struct load_row *row, const void *value,
+			      char text[ROW_TEXT_MAX])
 {
 	switch (row->type) {
 	case ROW_FLAG:
@@ -64,7 +64,7 @@ const char *row__text(const struct load_row *row, const struct load *load, char 
 		return NULL;
 	if (row->type == ROW_PARTS)
 		return parts_text(load, text);
-	return write_value(row, row__value(row, load), text);
+	return value_text(row, row__value(row, load), text);
 }
 
 const char *load__label(const struct load *load, char *text, size_t room)
@@ -84,7 +84,7 @@ const char *load__label(const struct load *load, char *text, size_t room)
 	return text;
 }
 
-/* Adds a word and the terminating null. err remembers a lack of memory. */
+/* Adds a word and the terminating NULL. Sets err when out of memory. */
 static void add_argument(struct load_arguments *a, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 static void add_argument(struct load_arguments *a, const char *format, ...)

@@ -14,7 +14,7 @@ static enum plan_for purpose(const struct load *load)
 	return ops && ops->flags & SEND_ZEROCOPY ? PLAN_ZEROCOPY_LOAD : PLAN_COPYING_LOAD;
 }
 
-/* Has the processes at both ends of the load measured. tracer: NULL without one. */
+/* Makes the programs and counters measure both ends of the load. tracer may be NULL. */
 static int add_ends(struct run_result *r, const struct measurement *setup, struct tracer *tracer)
 {
 	int err = tracer ? tracer__add_target(tracer, r->sender_pid, ROLE_SENDER) : 0;
@@ -32,7 +32,7 @@ static int add_ends(struct run_result *r, const struct measurement *setup, struc
 	return err;
 }
 
-/* A failure inside the window, as the load generator reported it. */
+/* Fails with an error inside the window, as the load generator reported it. */
 static int app_error(struct run_result *r)
 {
 	json_object *text;
@@ -42,7 +42,7 @@ static int app_error(struct run_result *r)
 	return failure__set(&r->failure, STATUS_FAILED, -EIO, "%s", json_object_get_string(text));
 }
 
-/* If a load sent and the kernel programs saw nothing, it was not measured. */
+/* Fails if a load sent while the kernel programs saw nothing. */
 static int check_seen(struct run_result *r)
 {
 	const char *misses = r->plan.entries[HOOK_SEND].reason;
@@ -62,7 +62,7 @@ static int check_seen(struct run_result *r)
 		misses[0] ? ": the hook " : "", misses);
 }
 
-/* What the main thread does while a window is open. */
+/* The context of the main thread's work while a window is open. */
 struct open_window {
 	const struct measurement *setup;
 	struct tracer *tracer;
@@ -76,15 +76,15 @@ static bool tick_in_window(void *context)
 	return w->setup->tick(w->setup->tick_context);
 }
 
-static int ms_left(void *context, int most)
+static int ms_to_line(void *context, int most)
 {
 	const struct open_window *w = context;
 
 	return interval_printer__ms_left(w->setup->live, tracer__read_timeline(w->tracer, most));
 }
 
-/* A load may end after its last completion while another CPU is still counting that completion. */
-static void close_gate(struct run_result *r, struct tracer *tracer)
+/* Closes the gate. When a load ends, another CPU may still be counting its last completion. */
+static void close_load_gate(struct run_result *r, struct tracer *tracer)
 {
 	tracer__gate(tracer, GATE_CORRECTING);
 	if (tracer__read(tracer, &r->counts, TOTALS_AND_CALLS) ||
@@ -93,8 +93,8 @@ static void close_gate(struct run_result *r, struct tracer *tracer)
 	tracer__gate(tracer, GATE_CLOSED);
 }
 
-static int measure(struct run_result *r, const struct measurement *setup, struct generator *g,
-		   struct tracer *tracer)
+static int measure_load(struct run_result *r, const struct measurement *setup, struct generator *g,
+			struct tracer *tracer)
 {
 	struct open_window w = {setup, tracer};
 	unsigned int port;
@@ -108,9 +108,9 @@ static int measure(struct run_result *r, const struct measurement *setup, struct
 	if (tracer)
 		tracer__set_port(tracer, port, setup->load.workload == WORKLOAD_PROCINFO);
 	run__open_window(r, setup, tracer);
-	err = generator__window(g, tick_in_window, ms_left, &w);
+	err = generator__window(g, tick_in_window, ms_to_line, &w);
 	if (tracer)
-		close_gate(r, tracer);
+		close_load_gate(r, tracer);
 	closed = run__close_window(r, setup, tracer);
 	err = err ? err : closed;
 	if (!err)
@@ -150,7 +150,7 @@ int run__measure(struct run_result *r, const struct measurement *setup)
 	if (!err)
 		err = add_ends(r, setup, tracer);
 	if (!err)
-		err = measure(r, setup, g, tracer);
+		err = measure_load(r, setup, g, tracer);
 	if (err != -EINTR)
 		failure__set(&r->failure, STATUS_FAILED, err, "%m");
 	memory__end(&r->memory);

@@ -16,16 +16,16 @@
 #include <unistd.h>
 
 #define TICK_MS	   200
-#define CLOSING_MS 100 /* for sends in progress when the window closes */
+#define CLOSING_MS 100 /* the longest wait for sends in progress when the window closes */
 
 /* The processes and times for which an observation waits. */
 struct watch {
 	struct pollfd ends[TARGET_PIDS_MAX]; /* a pidfd each; fd is -1 once the process has ended */
 	size_t count, alive;
 	struct child *child; /* NULL: none */
-	pid_t left;	     /* the process left behind that is awaited; 0: none */
+	pid_t left;	     /* the awaited process that the command left behind; 0: none */
 	size_t left_count;
-	bool left_said;
+	bool left_reported;
 	struct timespec begun;
 	double seconds; /* 0: no end */
 };
@@ -50,7 +50,7 @@ static int watch_pids(struct watch *w, const struct target *target, struct run_r
 	return 0;
 }
 
-/* Does a thread of this name run now? */
+/* Returns whether a thread of this name runs. */
 static bool comm_runs(const char *name)
 {
 	char line[64];
@@ -67,8 +67,8 @@ static bool comm_runs(const char *name)
 }
 
 /*
- * What the user named must exist. A name may come later if the observation has no end. A
- * container's /proc does not show everything that is observed.
+ * Fails if the target does not exist. A process name may come later if the observation has no end
+ * (later); in a container it is not checked, because /proc does not show all observed processes.
  */
 static int check_target(const struct target *target, bool later, struct run_result *r)
 {
@@ -116,7 +116,7 @@ static int attach(struct run_result *r, const struct measurement *setup, const s
 	return failure__set(&r->failure, STATUS_FAILED, err, "%m");
 }
 
-static int ms_left(const struct watch *w)
+static int ms_to_end(const struct watch *w)
 {
 	double ms = ceil((w->seconds - elapsed_since(&w->begun)) * 1e3);
 
@@ -126,7 +126,7 @@ static int ms_left(const struct watch *w)
 }
 
 /* Finds the processes that have ended, which are not polled again. */
-static void look_at(struct watch *w)
+static void note_ended(struct watch *w)
 {
 	for (size_t i = 0; i < w->count; i++) {
 		if (w->ends[i].fd < 0 || !(w->ends[i].revents & POLLIN))
@@ -141,8 +141,8 @@ static void look_at(struct watch *w)
 }
 
 /*
- * The command has ended. Did it leave processes behind? The programs saw them fork and end. One of
- * them is awaited; when it has ended, this is called again.
+ * Watches a process that the ended command left behind; when it has ended, this is called again.
+ * The programs saw these processes fork and end. Returns false if there is none.
  */
 static bool watch_left(struct watch *w, struct tracer *tracer)
 {
@@ -162,31 +162,31 @@ static bool watch_left(struct watch *w, struct tracer *tracer)
 	return false;
 }
 
-static bool goes_on(struct watch *w, struct tracer *tracer)
+static bool continues(struct watch *w, struct tracer *tracer)
 {
 	return !w->count || w->alive || (w->child && watch_left(w, tracer));
 }
 
-/* Not called for processes that end at once. */
-static void say_left(struct watch *w, const struct target *target)
+/* Reports that the window waits for processes, once; not if they end at once. */
+static void report_left(struct watch *w, const struct target *target)
 {
-	if (!w->left_count || w->left_said || w->seconds > 0)
+	if (!w->left_count || w->left_reported || w->seconds > 0)
 		return;
-	w->left_said = true;
+	w->left_reported = true;
 	program__complain("waiting for %zu process%s that %s left behind: Ctrl-C ends the window",
 			  w->left_count, w->left_count > 1 ? "es" : "", target->command[0]);
 }
 
-/* Processes that outlive the window can be observed again. */
-static void say_living(const struct watch *w, const struct target *target, struct tracer *tracer)
+/* Reports processes that outlive the window, which the user can observe again. */
+static void report_living(const struct watch *w, const struct target *target, struct tracer *tracer)
 {
 	pid_t pids[TARGET_PIDS_MAX];
 	char list[TARGET_PIDS_MAX * 12] = "";
 	size_t i, count;
 
-	if (!w->child || (!w->child->ended && ms_left(w)))
+	if (!w->child || (!w->child->ended && ms_to_end(w)))
 		return;
-	/* It may have ended before the programs saw any end, or is ended after the window. */
+	/* The command itself may have ended unseen, or is ended after the window. */
 	tracer__remove_target(tracer, w->child->pid);
 	count = tracer__targets(tracer, pids, TARGET_PIDS_MAX);
 	for (i = 0; i < count && i < TARGET_PIDS_MAX; i++)
@@ -200,10 +200,10 @@ static void say_living(const struct watch *w, const struct target *target, struc
 }
 
 /*
- * Passes a signal on to the command, unless it got the signal too; the command decides how to end.
- * When it has ended, the processes that it left behind get the signal.
+ * Passes a signal on to the command unless it received the signal itself; the command decides how
+ * to end. When it has ended, the processes that it left behind receive the signal.
  */
-static void pass_on(const struct watch *w, struct tracer *tracer)
+static void pass_signal_on(const struct watch *w, struct tracer *tracer)
 {
 	int sig = w->child ? signals__to_pass_on() : 0;
 	pid_t pids[TARGET_PIDS_MAX];
@@ -218,47 +218,47 @@ static void pass_on(const struct watch *w, struct tracer *tracer)
 }
 
 /*
- * Waits until the time is up, all processes have ended, or a signal interrupts: the command gets
- * the same signal, and still ends by itself.
+ * Waits until the time is up, all processes have ended, or a signal interrupts. The command
+ * receives the same signal, and its end is awaited.
  */
 static void wait_for_end(struct watch *w, const struct measurement *setup, struct run_result *r,
 			 struct tracer *tracer)
 {
 	int ms, most, ready;
 
-	while (goes_on(w, tracer)) {
-		ms = ms_left(w);
+	while (continues(w, tracer)) {
+		ms = ms_to_end(w);
 		most = tracer__read_timeline(tracer, ms);
 		ready = ms ? poll(w->ends, w->count, interval_printer__ms_left(setup->live, most))
 			   : 0;
 		if (ready > 0)
-			look_at(w);
+			note_ended(w);
 		else
-			say_left(w, setup->tracing.target);
-		if (ms_left(w)) /* otherwise the last line follows at once */
+			report_left(w, setup->tracing.target);
+		if (ms_to_end(w)) /* otherwise the last line follows at once */
 			interval_printer__tick(setup->live, tracer);
 		r->observed_s = elapsed_since(&w->begun);
-		pass_on(w, tracer);
+		pass_signal_on(w, tracer);
 		if (!ms || (setup->tick(setup->tick_context) && (!w->child || w->child->ended)))
 			return;
 	}
 }
 
-/* The command has ended, but its pidfd is readable before a tracer has let go of it. */
+/* Waits until the ended command can be reaped: a tracer (ptrace) may still hold it. */
 static void wait_for_command(struct watch *w, const struct measurement *setup)
 {
 	while (!child__ended(w->child)) {
 		if (poll(w->ends, w->count, TICK_MS) > 0)
-			look_at(w);
+			note_ended(w);
 		setup->tick(setup->tick_context);
-		pass_on(w, NULL);
+		pass_signal_on(w, NULL);
 	}
 }
 
-/* A command that runs when the time is up is ended, and the report does not wait for that. */
+/* Ends a command that runs when the time is up, without waiting for its end. */
 static void end_command(struct watch *w, const struct measurement *setup, struct run_result *r)
 {
-	r->timed_out = !ms_left(w) && !child__ended(w->child);
+	r->timed_out = !ms_to_end(w) && !child__ended(w->child);
 	if (r->timed_out) {
 		child__end(w->child);
 	} else {
@@ -267,7 +267,7 @@ static void end_command(struct watch *w, const struct measurement *setup, struct
 	}
 }
 
-static void close_gate(struct tracer *tracer)
+static void close_observation(struct tracer *tracer)
 {
 	tracer__gate_settled(tracer, GATE_CLOSING);
 	for (int ms = 0; ms < CLOSING_MS && tracer__in_sends(tracer); ms++)
@@ -281,8 +281,8 @@ static void close_gate(struct tracer *tracer)
 	}
 }
 
-static int window(struct run_result *r, const struct measurement *setup, struct watch *w,
-		  struct tracer *tracer)
+static int observe_window(struct run_result *r, const struct measurement *setup, struct watch *w,
+			  struct tracer *tracer)
 {
 	int err;
 
@@ -296,8 +296,8 @@ static int window(struct run_result *r, const struct measurement *setup, struct 
 				    setup->tracing.target->command[0]);
 	}
 	wait_for_end(w, setup, r, tracer);
-	close_gate(tracer);
-	say_living(w, setup->tracing.target, tracer);
+	close_observation(tracer);
+	report_living(w, setup->tracing.target, tracer);
 	r->observed_s = elapsed_since(&w->begun);
 	r->in_flight = tracer__in_sends(tracer);
 	return run__close_window(r, setup, tracer);
@@ -310,7 +310,7 @@ static void free_watch(struct watch *w)
 			close(w->ends[i].fd);
 }
 
-/* later: the target need not exist yet */
+/* Plans and attaches. later: the target need not exist yet. */
 static int prepare_observation(struct run_result *r, const struct measurement *setup, bool later,
 			       struct watch *w, struct tracer **tracer)
 {
@@ -348,11 +348,11 @@ int run__observe(struct run_result *r, const struct measurement *setup)
 	int err = prepare_observation(r, setup, false, &w, &tracer);
 
 	if (!err)
-		err = window(r, setup, &w, tracer);
+		err = observe_window(r, setup, &w, tracer);
 	tracer__free(tracer);
 	if (r->window && w.child)
 		end_command(&w, setup, r);
-	/* Without --duration there is no time that could be cut short. */
+	/* A window without --duration has no end to miss. */
 	r->interrupted = w.seconds > 0 && setup->tick(setup->tick_context);
 	free_watch(&w);
 	return err;

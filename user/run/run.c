@@ -21,7 +21,7 @@ int run__plan(struct run_result *r, const struct measurement *setup, enum plan_f
 }
 
 /*
- * Samples measure the stages that no hook sees. 0; or -errno if a profile is requested and the
+ * Turns samples on for stages that no hook sees. 0; or -errno if a profile is requested and the
  * kernel hides the addresses of its functions.
  */
 static int settle_profile(struct run_result *r, struct tracer_setup *how)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a run is to measure and what came of it, for a load or for observed programs. */
+/* Makes a run: measures a load, or observes programs. */
 #pragma once
 
 #include "user/kernel/features.h"
@@ -18,7 +18,7 @@
 #include <time.h>
 
 struct measurement {
-	struct load load;	     /* of an observation only duration_s; 0: no end */
+	struct load load;	     /* an observation uses only duration_s; 0: no end */
 	struct tracer_setup tracing; /* its target is observed; NULL: the load is measured */
 	struct child *child;	     /* the observed command, not started yet; or NULL */
 	struct session *session;     /* keeps the tracer of loads; not used for an observation */
@@ -29,7 +29,7 @@ struct measurement {
 	const struct counter_events *events; /* additional events, or NULL */
 	const struct memory *memory;	     /* also count the memory system; or NULL */
 	struct interval_printer *live;	     /* for --interval; or NULL */
-	generator_tick tick;		     /* not of an observation without end */
+	generator_tick tick;		     /* NULL: an observation without end */
 	void *tick_context;
 };
 
@@ -57,7 +57,7 @@ struct run_result {
 /* Plans the hooks of the run, and attaches them. 0, or -errno with result->failure. */
 int run__plan(struct run_result *result, const struct measurement *setup, enum plan_for what);
 int run__attach(struct run_result *result, const struct measurement *setup, struct tracer **tracer);
-/* Starts all counters, or stops and reads them: then the gate is closed. The tracer may be NULL. */
+/* Starts all counters; or stops and reads them, when the gate is closed. The tracer may be NULL. */
 void run__open_window(struct run_result *result, const struct measurement *setup,
 		      struct tracer *tracer);
 int run__close_window(struct run_result *result, const struct measurement *setup,
@@ -77,7 +77,7 @@ int run__measure(struct run_result *result, const struct measurement *setup);
 int run__observe(struct run_result *result, const struct measurement *setup);
 
 /*
- * Opens a window of setup->target, which may come later. The caller reads it, and ends it by
+ * Opens a window of setup->target, which need not exist yet. The caller reads it, and ends it by
  * freeing the tracer. 0 and *tracer, or -errno with result->failure and NULL.
  */
 int run__open_observation(struct run_result *result, const struct measurement *setup,

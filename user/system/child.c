@@ -18,19 +18,20 @@
 #define FAREWELL_MS 3000
 
 /*
- * In the child: waits for the word, then executes the command. The socket closes on exec, which
- * tells the parent that exec worked; otherwise it carries the error.
+ * Waits, in the child, for a byte, then executes the command. The socket closes on exec: the parent
+ * reads its end if exec worked, and otherwise the error.
  */
-static void become(int go, char *const *command)
+static void exec_command(int go, char *const *command)
 {
 	char word;
 	int err;
 
-	/* A signal caught before the exec would only be noted, and lost for the command. */
+	/* A handler would only note a signal before the exec, which would be lost for the command.
+	 */
 	signals__release();
 	privilege__restore_limits();
 	if (read(go, &word, 1) != 1)
-		_exit(127); /* the parent changed its mind, or died */
+		_exit(127); /* the parent closed the socket or died */
 	execvp(command[0], command);
 	err = errno;
 	if (write(go, &err, sizeof(err)) != sizeof(err))
@@ -48,7 +49,7 @@ int child__start(struct child *c, char *const *command)
 	c->pid = fork();
 	if (!c->pid) {
 		close(ends[0]);
-		become(ends[1], command);
+		exec_command(ends[1], command);
 	}
 	c->go = ends[0];
 	if (c->pid > 0)
@@ -65,7 +66,7 @@ int child__run(struct child *c)
 	int err = 0;
 	ssize_t n;
 
-	/* A signal may have ended the child before: then its status says so. */
+	/* EPIPE: a signal has ended the child, as its status shows. */
 	if (send(c->go, "g", 1, MSG_NOSIGNAL) != 1 && errno != EPIPE)
 		return -errno;
 	n = TEMP_FAILURE_RETRY(read(c->go, &err, sizeof(err)));
@@ -105,7 +106,7 @@ int child__reap(pid_t pid)
 	return err ? err : killed;
 }
 
-/* A signal to this process kills the command at once. */
+/* Awaits the command's end. A signal to this process kills the command at once. */
 static void await_ending(const struct child *c)
 {
 	int err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A command that is started, observed from its first instruction, and waited for. */
+/* Starts a command that is observed from its first instruction, and awaits its end. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,7 +8,7 @@
 struct child {
 	pid_t pid;
 	int pidfd;
-	int go;	     /* a write lets it run; -1 when it runs */
+	int go;	     /* a write starts the command; -1 when it runs */
 	bool ending; /* child__end() was called */
 	bool ended;
 	int status; /* as from waitpid(), once ended */
@@ -16,11 +16,11 @@ struct child {
 
 /* Creates the process, which waits. 0 or -errno. */
 int child__start(struct child *c, char *const *command);
-/* Lets it run. 0; or -errno if the command cannot be executed. */
+/* Starts the command. 0; or -errno if it cannot be executed. */
 int child__run(struct child *c);
-/* Has it ended? Then its status is collected. */
+/* Returns whether the command has ended, and then collects its status. */
 bool child__ended(struct child *c);
-/* The exit status that a shell would show. */
+/* Returns the exit status that a shell would show. */
 int child__exit_status(const struct child *c);
 /* Sends SIGTERM to the running command. child__free() awaits its end. */
 void child__end(struct child *c);
@@ -30,7 +30,7 @@ void child__end(struct child *c);
  */
 int child__reap(pid_t pid);
 /*
- * Ends a process that was not let run. After child__end(), waits by child__reap(); any other
- * command keeps running. Closes the descriptors.
+ * Ends a process that was not started by child__run(). After child__end(), waits by child__reap();
+ * any other command keeps running. Closes the descriptors.
  */
 void child__free(struct child *c);

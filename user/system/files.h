@@ -10,15 +10,13 @@
  * ../libexec/sendpath/. Returns 0 and its path, -ENOENT, or -EACCES if this user may not read it.
  */
 int files__find_part(const char *part, char *path, size_t size);
-/* What to say about the part for these errors. */
+/* The message for these errors. */
 #define PART_MISSING "%s is missing or not readable: install or unpack it beside this program"
 
-/* The Python for the parts that need no library. */
+/* The Python of the parts that need no library. */
 #define SYSTEM_PYTHON "/usr/bin/python3"
 
-/*
- * The first line of a file, such as one in /proc, without its end; "" and false if there is none.
- */
+/* Reads the first line of a file, such as one in /proc, without its end. "" and false: none. */
 bool files__first_line(const char *path, char *line, size_t size);
-/* The number at the beginning of a file; false, without changing *number, if there is none. */
+/* Reads the number at the beginning of a file. False, and *number stays, if there is none. */
 bool files__number(const char *path, long *number);

@@ -21,23 +21,24 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SCRIPT	  "analysis/__main__.py"
-#define CHANNEL	  3	      /* the front's descriptor */
-#define HEARD_MAX (64u << 10) /* longest line from the front */
-#define OFFER_MAX (64u << 10) /* longest line that front__offer() sends */
-#define DEPTH_MAX 4	      /* of objects in a line */
+#define SCRIPT	    "analysis/__main__.py"
+#define CHANNEL	    3		/* the front's descriptor */
+#define REQUEST_MAX (64u << 10) /* longest line from the front */
+#define OFFER_MAX   (64u << 10) /* longest line that front__offer() sends */
+#define DEPTH_MAX   4		/* of objects in a line */
 
 struct front {
 	pid_t pid; /* 0: it has ended */
 	int status;
 	int fd;
-	size_t heard; /* bytes of an incomplete line */
-	char line[HEARD_MAX];
+	size_t received; /* bytes of an incomplete line */
+	char line[REQUEST_MAX];
 };
 
 /*
- * Root may run files of root, of the user who called sudo, and of the owner of this program. Where
- * each user has a group of the same number, nobody else is in it.
+ * Fails if other users may write to the file. Root may run files of root, of the user who called
+ * sudo, and of the owner of this program. A group with the number of the file's owner is assumed to
+ * have this one member.
  */
 static int check_file(const char *path, const struct stat *st, uid_t program, struct failure *f)
 {
@@ -55,8 +56,8 @@ static int check_file(const char *path, const struct stat *st, uid_t program, st
 }
 
 /*
- * Checks all files of the front, except the libraries of reports, and their folder: who may write
- * to it could replace them.
+ * Checks all files of the front, except the libraries of reports, and the folder above: users who
+ * may write to it could replace them.
  */
 static int check_files(char *analysis, struct failure *f)
 {
@@ -93,9 +94,10 @@ static int keep_descriptors(int end)
 }
 
 /*
- * A terminal sends signals to its whole process group: while runs are made, the front ignores them.
+ * Executes the front, in the child. It ignores the signals that a terminal sends to its whole
+ * process group until the runs are made.
  */
-static void become(int end, const char *script)
+static void exec_front(int end, const char *script)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 	struct failure unseen = {};
@@ -105,7 +107,7 @@ static void become(int end, const char *script)
 	if (privilege__become_user(&unseen) || privilege__drop_all(&unseen) ||
 	    keep_descriptors(end))
 		_exit(STATUS_FAILED);
-	/* File names are bytes, and the text that the front reads is UTF-8 in every locale. */
+	/* -X utf8: the front reads and writes UTF-8 in every locale. */
 	execl(SYSTEM_PYTHON, SYSTEM_PYTHON, "-I", "-B", "-S", "-X", "utf8", script, "front",
 	      program_invocation_short_name, NULL);
 	_exit(STATUS_SYSTEM);
@@ -121,7 +123,7 @@ static int start(struct front *f, const char *script)
 	f->pid = fork();
 	err = f->pid < 0 ? -errno : 0;
 	if (!f->pid)
-		become(ends[1], script);
+		exec_front(ends[1], script);
 	close(ends[1]);
 	if (!err)
 		signals__end_too(f->pid);
@@ -164,8 +166,8 @@ int front__start(struct front **out, struct failure *failure)
 	return failure__set(failure, STATUS_SYSTEM, err, "the front cannot be started: %m");
 }
 
-/* 0 or -errno; no SIGPIPE if the front has ended. */
-static int send_all(int fd, const char *text, size_t size)
+/* Sends all bytes. 0 or -errno, without SIGPIPE if the front has ended. */
+static int send_bytes(int fd, const char *text, size_t size)
 {
 	ssize_t sent;
 
@@ -177,9 +179,9 @@ static int send_all(int fd, const char *text, size_t size)
 	return 0;
 }
 
-int front__say(struct front *f, char *line)
+int front__send(struct front *f, char *line)
 {
-	int err = line ? send_all(f->fd, line, strlen(line)) : -ENOMEM;
+	int err = line ? send_bytes(f->fd, line, strlen(line)) : -ENOMEM;
 
 	free(line);
 	return err;
@@ -210,26 +212,27 @@ json_object *front__parse(const char *line, size_t size)
 	return NULL;
 }
 
-json_object *front__hear(struct front *f, int *err)
+json_object *front__receive(struct front *f, int *err)
 {
 	json_object *o;
 	ssize_t n;
 	char *end;
 
-	while (!(end = memchr(f->line, '\n', f->heard))) {
+	while (!(end = memchr(f->line, '\n', f->received))) {
 		*err = -EBADMSG;
-		if (f->heard == sizeof(f->line))
+		if (f->received == sizeof(f->line))
 			return NULL;
-		n = TEMP_FAILURE_RETRY(read(f->fd, f->line + f->heard, sizeof(f->line) - f->heard));
+		n = TEMP_FAILURE_RETRY(
+			read(f->fd, f->line + f->received, sizeof(f->line) - f->received));
 		*err = n < 0 ? -errno : -EPIPE;
 		if (n <= 0)
 			return NULL;
-		f->heard += (size_t)n;
+		f->received += (size_t)n;
 	}
 	o = front__parse(f->line, (size_t)(end - f->line));
 	*err = o ? 0 : -EBADMSG;
-	f->heard -= (size_t)(++end - f->line);
-	memmove(f->line, end, f->heard);
+	f->received -= (size_t)(++end - f->line);
+	memmove(f->line, end, f->received);
 	return o;
 }
 
@@ -241,11 +244,10 @@ bool front__is_gone(const struct front *f)
 }
 
 /*
- * While the front reports, a signal to this process ends it: at once, or after a moment if the
- * signal may have come before the report began. The front may ignore the first signal, as it does
- * while a window is open.
+ * Awaits the front's end. A signal to this process is sent to the front: at once, or again after a
+ * moment if the signal came before the report began, when the front still ignored signals.
  */
-static void await_end(const struct front *f, bool told_of_signal)
+static void await_end(const struct front *f, bool signal_reported)
 {
 	struct timespec moment = {.tv_nsec = 500 * 1000000};
 	struct pollfd end = {.fd = pidfd_open(f->pid, 0), .events = POLLIN};
@@ -257,9 +259,9 @@ static void await_end(const struct front *f, bool told_of_signal)
 	/* Blocked, because a signal could come between the check and the wait. */
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before);
-	waits_a_moment = signals__caught() && !told_of_signal;
+	waits_a_moment = signals__caught() && !signal_reported;
 	while (ppoll(&end, 1, waits_a_moment ? &moment : NULL, &before) <= 0)
-		if (signals__caught() && !told_of_signal) {
+		if (signals__caught() && !signal_reported) {
 			kill(f->pid, signals__caught());
 			waits_a_moment = true;
 		}
@@ -267,14 +269,14 @@ static void await_end(const struct front *f, bool told_of_signal)
 	close(end.fd);
 }
 
-int front__end(struct front *f, bool told_of_signal)
+int front__end(struct front *f, bool signal_reported)
 {
 	int status = 0;
 
-	/* A command that was not let run also has the socket. */
+	/* A command that was not started also has the socket open. */
 	shutdown(f->fd, SHUT_RDWR);
 	if (f->pid)
-		await_end(f, told_of_signal);
+		await_end(f, signal_reported);
 	while (f->pid && waitpid(f->pid, &status, 0) < 0 && errno == EINTR)
 		kill(f->pid, signals__caught());
 	signals__end_too(0);

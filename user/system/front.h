@@ -16,38 +16,38 @@
 struct front;
 
 /*
- * Must be called before anything is opened. 0, and *out is to be freed; or -errno: Python or its
- * files are missing, or other users may write to them.
+ * Starts the front. Must be called before anything is opened. 0, and *out is to be freed; or
+ * -errno: Python or the front's files are missing, or other users may write to them.
  */
 int front__start(struct front **out, struct failure *failure);
 /*
- * If this process is root: checks that no other users than those of front__start() may write to
- * analysis/ or what is in it. 0 or -errno.
+ * Checks, if this process is root, that no other users may write to the files in analysis/, as
+ * front__start() does. 0 or -errno.
  */
 int front__check(struct failure *f);
 
 /* Sends a line and frees it; NULL means no memory. 0 or -errno: -EPIPE: the front has ended. */
-int front__say(struct front *f, char *line);
+int front__send(struct front *f, char *line);
 /*
- * The same for a line that may be dropped, without waiting. Returns false, and sends nothing, if
- * the front has not read all earlier lines.
+ * Sends a line without waiting, and frees it. Returns false, and sends nothing, if the front has
+ * not read all earlier lines.
  */
 bool front__offer(struct front *f, char *line);
 /*
- * Its next request, to be released by json_object_put. NULL with *err: -EPIPE: the front has ended;
- * -EBADMSG: it sent no valid line.
+ * Receives the next request, to be released by json_object_put. NULL with *err: -EPIPE: the front
+ * has ended; -EBADMSG: it sent no valid line.
  */
-json_object *front__hear(struct front *f, int *err);
+json_object *front__receive(struct front *f, int *err);
 /* Parses a line without its end; NULL: not a small object. */
 json_object *front__parse(const char *line, size_t size);
-/* Has the front ended, or closed its end? Then nobody reads results. */
+/* Returns whether the front has ended or closed the socket, so that nothing reads results. */
 bool front__is_gone(const struct front *f);
 
 /*
  * Waits for the front's end. Returns its exit status; below 0: a signal ended it. A signal that
- * this process caught also ends the front's report, unless the front knows of it: then the report
- * is still wanted.
+ * this process caught also ends the report, unless it was reported to the front (signal_reported):
+ * then the user still wants the report.
  */
-int front__end(struct front *f, bool told_of_signal);
+int front__end(struct front *f, bool signal_reported);
 /* Ends the front if it runs. f may be NULL. */
 void front__free(struct front *f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Libraries that only some commands use are loaded when they are needed, because of the memory that
- * they take. A static program contains them.
+ * Loads libraries that only some commands use when they are needed, because they take memory. A
+ * static program contains them.
  */
 #pragma once
 

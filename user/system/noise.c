@@ -18,7 +18,7 @@ static json_object *read_line(const char *path)
 	return files__first_line(path, line, sizeof(line)) ? json_object_new_string(line) : NULL;
 }
 
-/* The sum or mean of a file that each CPU may have. */
+/* Returns the sum or mean of a file that each CPU may have; NULL: none has it. */
 static json_object *read_cpus(const char *file, bool mean)
 {
 	double sum = 0;
@@ -36,7 +36,7 @@ static json_object *read_cpus(const char *file, bool mean)
 	return found ? json_object_new_double(mean ? sum / found : sum) : NULL;
 }
 
-/* ns for which this machine's current threads ran, and waited for a CPU. */
+/* Returns the ns for which the process's current threads ran, and waited for a CPU; NULL: none. */
 static json_object *read_threads(pid_t pid)
 {
 	char path[64 + 256], line[128];
@@ -84,7 +84,7 @@ struct ticks {
 	double all, busy; /* of all CPUs since boot; busy: user and system */
 };
 
-/* User time includes the time of guests. */
+/* Reads the first line of /proc/stat. User time includes the time of guests. */
 static struct ticks read_ticks(void)
 {
 	double t[8] = {};

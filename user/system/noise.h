@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What else this machine did while a window was open, which affects all wall times and rates. */
+/* Measures the other work of this machine while a window is open: it affects times and rates. */
 #pragma once
 
 #include <json-c/json.h>
@@ -7,15 +7,15 @@
 #include <sys/types.h>
 
 /*
- * The kernel's counts so far; analysis/derive/noise.py takes the difference of two. null: not known
- * here. A pid of 0 is no process.
+ * Returns the kernel's counts so far; analysis/derive/noise.py subtracts two of these. null:
+ * unknown on this machine. A pid of 0 is no process.
  */
 json_object *noise__read(pid_t sender, pid_t receiver);
 
 /*
- * Waits, while no load runs, until other programs use little of the CPUs, at most so long or until
- * stop() returns true. Returns the share that they used in the end; below 0: /proc/stat is not
- * readable.
+ * Waits, while no load runs, until other programs use little of the CPUs, for most_s seconds at
+ * most or until stop() returns true. Returns the share of CPU time that they used last; below 0:
+ * /proc/stat is not readable.
  */
 #define NOISE_QUIET 0.05
 double noise__await_quiet(double most_s, bool (*stop)(void *context), void *context);

@@ -43,7 +43,7 @@ const char *privilege__lacking(void)
 	return "loading BPF programs needs CAP_BPF and CAP_PERFMON: run with sudo";
 }
 
-/* The user who called sudo; false without sudo. */
+/* Finds the user who called sudo; false without sudo. */
 static bool calling_user(uid_t *uid, gid_t *gid)
 {
 	const char *user = getenv("SUDO_UID"), *group = getenv("SUDO_GID");
@@ -64,7 +64,7 @@ uid_t privilege__caller(void)
 	return calling_user(&uid, &gid) ? uid : getuid();
 }
 
-static int become(const struct passwd *user, uid_t uid, gid_t gid)
+static int change_user(const struct passwd *user, uid_t uid, gid_t gid)
 {
 	int err;
 
@@ -73,13 +73,13 @@ static int become(const struct passwd *user, uid_t uid, gid_t gid)
 	err = user ? initgroups(user->pw_name, gid) : setgroups(0, NULL);
 	if (err || setresgid(gid, gid, gid) || setresuid(uid, uid, uid))
 		return -errno;
-	/* Changing the uid made /proc/self root's; now it is the user's, as for any program. */
+	/* Changing the uid made /proc/self root's. This makes it the user's again. */
 	return prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) ? -errno : 0;
 }
 
 /*
- * Debian's kernels have a level 3 of kernel.perf_event_paranoid, at which perf requires
- * CAP_SYS_ADMIN instead of CAP_PERFMON.
+ * Returns whether perf requires CAP_SYS_ADMIN instead of CAP_PERFMON, as Debian's kernels do at
+ * level 3 of kernel.perf_event_paranoid.
  */
 static bool perf_wants_admin(void)
 {
@@ -98,7 +98,7 @@ int privilege__become_user(struct failure *f)
 	if (!calling_user(&uid, &gid))
 		return 0;
 	user = getpwuid(uid);
-	err = become(user, uid, gid);
+	err = change_user(user, uid, gid);
 	if (err)
 		return failure__set(f, STATUS_FAILED, err,
 				    "cannot become user %d, who called sudo: %m", (int)uid);
@@ -115,7 +115,7 @@ int privilege__reduce(bool cost, struct failure *f)
 	static const cap_value_t needed[] = {CAP_BPF, CAP_PERFMON, CAP_SYS_ADMIN};
 
 	if (!capabilities__has(CAP_BPF, CAP_PERMITTED))
-		return 0; /* before 5.8 it was part of CAP_SYS_ADMIN; or there is none to drop */
+		return 0; /* it is part of CAP_SYS_ADMIN (before 5.8), or there is none to drop */
 	return capabilities__keep(needed, cost || perf_wants_admin() ? 3 : 2, f);
 }
 
@@ -128,7 +128,7 @@ int privilege__drop_attach(struct failure *f)
 
 int privilege__drop_all(struct failure *f)
 {
-	/* Otherwise root would regain all capabilities at the next exec. */
+	/* Without this, root would regain all capabilities at the next exec. */
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return failure__set(f, STATUS_FAILED, -errno, "cannot give up capabilities: %m");
 	return capabilities__keep(NULL, 0, f);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Started by sudo, the program continues as the user who called it, with the few capabilities that
- * measuring needs: that user owns the files and runs the load. Started by root without sudo, it
- * stays root, with the same few.
+ * Drops privileges. Started by sudo, the program continues as the user who called sudo, with the
+ * few capabilities that measuring needs: that user owns the files and runs the load. Started by
+ * root without sudo, it stays root, with the same few.
  */
 #pragma once
 
@@ -12,15 +12,15 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* What is missing for loading BPF programs, and the remedy; NULL: nothing. */
+/* Returns the capability that loading BPF programs lacks, and the remedy; NULL: none. */
 const char *privilege__lacking(void);
 
-/* The user who called sudo; otherwise the user who started this program. */
+/* Returns the user who called sudo; otherwise the user who started this program. */
 uid_t privilege__caller(void);
 
 /*
- * Becomes the user who called sudo, if there is one. 0, perhaps with a warning for the user as the
- * text, or -errno.
+ * Becomes the user who called sudo, if there is one. 0, perhaps with a warning in f->text; or
+ * -errno.
  */
 int privilege__become_user(struct failure *f);
 
@@ -30,18 +30,18 @@ int privilege__become_user(struct failure *f);
  */
 int privilege__reduce(bool cost, struct failure *f);
 
-/* After the last attachment: keeps only CAP_BPF, which reading maps needs before 6.0. */
+/* Keeps, after the last attachment, only CAP_BPF: reading maps needs it before 6.0. */
 int privilege__drop_attach(struct failure *f);
 
 /* Drops every capability, for this process and whatever it executes, also as root. 0 or -errno. */
 int privilege__drop_all(struct failure *f);
 
 /*
- * Before 5.11 the kernel charges maps to RLIMIT_MEMLOCK (commit d5299b67dd59), which libbpf then
- * raises in this process. Noted at the start; a child restores it before it executes a program.
+ * Keep RLIMIT_MEMLOCK as of the start, for programs that a child executes. Before 5.11 the kernel
+ * charges maps to it (commit d5299b67dd59), and libbpf raises it in this process.
  */
 void privilege__note_limits(void);
 void privilege__restore_limits(void);
 
-/* The record's block "privilege": of the load generator and of this process. */
+/* Returns the record's block "privilege", for this process and the load generator. */
 json_object *privilege__json(void);

@@ -14,15 +14,15 @@ static volatile sig_atomic_t caught, pass_on, passed_on, end_too;
 static void on_signal(int sig, siginfo_t *info, void *context)
 {
 	(void)context;
-	if (caught) { /* the second signal: at once; the children die with this process */
+	if (caught) { /* the second signal ends all at once: the children die with this process */
 		if (end_too)
 			kill(end_too, SIGKILL);
 		signal(sig, SIG_DFL);
 		raise(sig);
 	}
 	/*
-	 * Sent by a process, not by the terminal: the kernel tells only the session's leader that
-	 * the terminal closed.
+	 * Signals of a process, not of the terminal, are passed on. When a terminal closes, the
+	 * kernel sends SIGHUP only to the session's leader.
 	 */
 	if (info->si_code <= 0 || (sig == SIGHUP && getsid(0) == getpid()))
 		pass_on = sig;
@@ -37,7 +37,7 @@ void signals__catch(void)
 	for (size_t i = 0; i < SIGNALS; i++)
 		if (sigaction(signals[i], &action, &before) == 0 && signals[i] == SIGHUP &&
 		    before.sa_handler == SIG_IGN)
-			signal(SIGHUP, SIG_IGN); /* nohup: the terminal may close */
+			signal(SIGHUP, SIG_IGN); /* by nohup */
 }
 
 void signals__release(void)
@@ -56,7 +56,7 @@ int signals__caught(void)
 
 int signals__to_pass_on(void)
 {
-	/* In one step, because a signal may come in between. */
+	/* Atomic, because a signal may come in between. */
 	return __atomic_exchange_n(&pass_on, 0, __ATOMIC_RELAXED);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Sets the gate, and reads what the programs counted while it was open, summed over the CPUs. */
+/* Sets the gate, and reads the counts of the time while it was open, summed over the CPUs. */
 #include "user/trace/tracer_private.h"
 
 #include "common/hist_stats.h"
@@ -59,10 +59,10 @@ struct probe_info {
 #define LINK_KPROBE_MULTI 8
 
 /*
- * How often the kernel skipped a kprobe, which then ran no program. A kernel that counts this also
- * counts when it skipped a probe's program ("bpf: Count missed stats in trace_call_bpf"); others
- * have a shorter struct, or no such links. tracefs' kprobe_profile does not list probes that perf
- * made. 0; or -errno: not known.
+ * Reads how often the kernel skipped a kprobe, which then ran no program. A kernel that counts this
+ * also counts skipped programs ("bpf: Count missed stats in trace_call_bpf"); others have a shorter
+ * struct, or no such links. tracefs' kprobe_profile does not list probes of perf. 0; or -errno:
+ * unknown.
  */
 static int probe_missed(const struct bpf_link *link, __u64 *missed)
 {
@@ -78,7 +78,7 @@ static int probe_missed(const struct bpf_link *link, __u64 *missed)
 	return 0;
 }
 
-/* The ending of the names of such programs. */
+/* The ending of the names of programs that do the work of a skipped one (see hooks.c). */
 #define AGAIN "_again"
 
 static bool is_kprobe(const struct tracer *t, const char *name)
@@ -88,8 +88,8 @@ static bool is_kprobe(const struct tracer *t, const char *name)
 }
 
 /*
- * How often the kernel skipped the program and, if there is one, the program that then does its
- * work. 0 or -errno.
+ * Reads how often the kernel skipped the program and, if there is one, the program that then does
+ * its work. 0 or -errno.
  */
 static int program_missed(const struct tracer *t, const char *name, __u64 *missed)
 {
@@ -116,7 +116,8 @@ static bool makes_up(const char *name)
 	return length > end && !strcmp(name + length - end, AGAIN);
 }
 
-/* Of a send's programs, the second sees the end, the others see the beginning. */
+/* Adds the skipped runs of programs. The second one of a send is at its end, others at its begin.
+ */
 static int add_missed(const struct tracer *t, enum hook_id id, const char *const *names,
 		      struct program_stats *out)
 {
@@ -185,7 +186,7 @@ void tracer__gate(struct tracer *t, enum gate gate)
 		read_program_stats(t, &t->opened);
 	if (gate == GATE_OPEN && t->timeline)
 		timeline__clear(t->timeline);
-	/* The workers are parked: what they do next must see the new gate. */
+	/* Ordered before the next sends of the workers, which are parked. */
 	__atomic_store_n(&t->skel->bss->gate, gate, __ATOMIC_SEQ_CST);
 }
 
@@ -229,7 +230,7 @@ static int read_causes(struct tracer *t, struct window_counts *out)
 	return err;
 }
 
-/* Errors of io_uring's requests to send zero-copy. */
+/* Reads the errors of io_uring's requests to send zero-copy. */
 static int read_requests(struct tracer *t, struct window_counts *out)
 {
 	struct uring_requests one;
@@ -273,7 +274,7 @@ bool tracer__may_count(struct tracer *t)
 	       t->skel->bss->sockets_kept;
 }
 
-/* Since the gate opened. */
+/* Reads the programs' statistics since the gate opened. */
 static int read_programs(struct tracer *t, struct program_stats *out)
 {
 	int err = read_program_stats(t, out);
@@ -316,7 +317,7 @@ unsigned int tracer__sockets_most(const struct tracer *t)
 
 /*
  * Ends the entries of sockets whose end no program saw, and counts the error queues of the others,
- * where the kernel can run this program.
+ * if the kernel can run the program for it.
  */
 static void check_sockets(struct tracer *t)
 {
@@ -332,7 +333,8 @@ int tracer__read(struct tracer *t, struct window_counts *out, enum counted what)
 	int err;
 
 	memset(out, 0, sizeof(*out));
-	/* Read first: a send that returns meanwhile is in both, rather than in neither. */
+	/* Read before the calls: a send that returns meanwhile is then counted twice, not missed.
+	 */
 	if (what == ALL_COUNTS) {
 		check_sockets(t);
 		out->in_sends = tracer__in_sends(t);
@@ -393,7 +395,7 @@ struct batch {
 	struct group values[BATCH];
 };
 
-/* The kernel iterates over buckets: an element that is added meanwhile may be missed. */
+/* The kernel iterates over buckets, and may miss an element that is added meanwhile. */
 int tracer__each_group(struct tracer *t, group_visit see, void *context)
 {
 	struct batch *batch = malloc(sizeof(*batch));
@@ -409,7 +411,7 @@ int tracer__each_group(struct tracer *t, group_visit see, void *context)
 			see(context, &batch->keys[i], &batch->values[i]);
 	}
 	free(batch);
-	return err == -ENOENT ? 0 : err; /* there was no more */
+	return err == -ENOENT ? 0 : err; /* -ENOENT: the end of the map */
 }
 
 void tracer__group_path(struct tracer *t, const struct group_key *key, char text[CGROUP_TEXT_MAX])
@@ -421,13 +423,13 @@ void tracer__group_path(struct tracer *t, const struct group_key *key, char text
 		groups__path(&path, text, CGROUP_TEXT_MAX);
 }
 
-/* One operation, which Linux has for hash maps since 5.14; before, two. */
+/* Since 5.14 hash maps have one operation for this; before, it takes two. */
 int tracer__take_group(struct tracer *t, const struct group_key *key, struct group *out)
 {
 	int map = bpf_map__fd(t->skel->maps.groups), paths = bpf_map__fd(t->skel->maps.group_paths);
 	int err;
 
-	/* First: a program that creates the group again then writes its path again. */
+	/* The path goes first: a program that creates the group again writes it again. */
 	if (paths >= 0)
 		bpf_map_delete_elem(paths, key);
 	err = bpf_map_lookup_and_delete_elem(map, key, out);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Counters inherit to threads that start later. Before 6.13 the kernel refuses to read an inherited
- * group at once, so each event is read by itself; the group still ensures that its members count
- * over the same time.
+ * Opens and reads counters, which threads that start later inherit. Before 6.13 the kernel refuses
+ * to read an inherited group at once, so each event is read by itself; the group still ensures that
+ * its members count over the same time.
  */
 #include "user/trace/counters.h"
 
@@ -96,7 +96,7 @@ static void set_common(struct perf_event_attr *attr)
 	attr->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 }
 
-/* x86 names the PMU of all its cores "cpu", those of a hybrid CPU cpu_core and cpu_atom. */
+/* x86 has a PMU "cpu"; a hybrid CPU has cpu_core and cpu_atom. */
 static bool is_core_pmu(const char *name)
 {
 	return !strcmp(name, "cpu") || !strncmp(name, "cpu_", 4) || !strncmp(name, "armv", 4);
@@ -154,8 +154,8 @@ static const char *counter_failure(int err)
 }
 
 /* Adds a counter, open or with the reason why not. Returns its descriptor, or -1. */
-static int add_counter(struct counters *c, const char *name, const char *unit, const char *pmu,
-		       struct perf_event_attr *attr, int leader)
+static int add_event(struct counters *c, const char *name, const char *unit, const char *pmu,
+		     struct perf_event_attr *attr, int leader)
 {
 	struct counter *v = &c->of[c->count];
 
@@ -190,8 +190,8 @@ static void add_standard(struct counters *c, const struct pmu *pmu, bool hybrid)
 		/* Since 5.13 the upper half may select the PMU (commit 55bcf6ef314a). */
 		if (hybrid)
 			attr.config |= (__u64)pmu->type << 32;
-		fd = add_counter(c, events[i].name, events[i].unit, pmu ? pmu->name : "", &attr,
-				 leaders[events[i].group]);
+		fd = add_event(c, events[i].name, events[i].unit, pmu ? pmu->name : "", &attr,
+			       leaders[events[i].group]);
 		if (leaders[events[i].group] < 0)
 			leaders[events[i].group] = fd;
 	}
@@ -217,7 +217,7 @@ int counters__open(struct counters **out, pid_t pid, const struct counter_events
 	add_standard(c, NULL, false);
 	for (i = 0; more && i < more->count; i++) {
 		attr = more->events[i].attr;
-		add_counter(c, more->events[i].name, "", "", &attr, -1);
+		add_event(c, more->events[i].name, "", "", &attr, -1);
 	}
 	*out = c;
 	return 0;
@@ -291,7 +291,7 @@ void counters__free(struct counters *c)
 	free(c);
 }
 
-/* Loaded on demand: its tables take 2 MiB. */
+/* libpfm4, which is loaded on demand: its tables take 2 MiB. */
 static struct {
 	typeof(pfm_initialize) *initialize;
 	typeof(pfm_get_os_event_encoding) *encode;
@@ -310,7 +310,7 @@ static bool load_pfm(void)
 	return pfm.initialize() == PFM_SUCCESS;
 }
 
-/* Adds an event. Returns NULL, or why it cannot. */
+/* Adds an event. Returns NULL, or why that failed. */
 static const char *encode(struct counter_events *e, const char *name, size_t max)
 {
 	pfm_perf_encode_arg_t arg = {.size = sizeof(arg), .attr = &e->events[e->count].attr};
@@ -372,11 +372,11 @@ struct call_counters {
 };
 
 /*
- * Pinned, because a send is too short to extrapolate the count of a shared counter. ENODEV means
- * that the CPU is offline: nothing is sent from it.
+ * Opens the events on a CPU, pinned: a send is too short to extrapolate the count of a multiplexed
+ * counter. ENODEV means that the CPU is offline, so that no thread sends from it.
  */
-static int open_all(struct call_counters *c, const struct counter_events *events, int map_fd,
-		    int cpu)
+static int open_on_cpu(struct call_counters *c, const struct counter_events *events, int map_fd,
+		       int cpu)
 {
 	struct perf_event_attr attr;
 	__u32 key;
@@ -410,7 +410,7 @@ int call_counters__open(struct call_counters **out, const struct counter_events 
 	if (!c)
 		return -ENOMEM;
 	for (cpu = 0; cpu < cpus && !err; cpu++)
-		err = open_all(c, events, map_fd, cpu);
+		err = open_on_cpu(c, events, map_fd, cpu);
 	if (!err && !c->count)
 		err = -ENODEV;
 	failure__set(f, STATUS_SYSTEM, err, "--call-counters %s: %s",

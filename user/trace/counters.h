@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * perf counters of a process and all threads that it will start: opened before these exist,
- * counting while a window is open.
+ * Counts perf events of a process and all threads that it starts later, while a window is open.
  */
 #pragma once
 
@@ -14,7 +13,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* perf_event_open(2), with close-on-exec. */
+/* Calls perf_event_open(2), with close-on-exec. */
 int counters__open_event(struct perf_event_attr *attr, pid_t pid, int cpu, int leader);
 
 struct counters;
@@ -27,7 +26,7 @@ int counter_events__parse(struct counter_events **out, const char *option, const
 			  size_t max, struct failure *f);
 void counter_events__free(struct counter_events *e);
 size_t counter_events__count(const struct counter_events *e);
-/* Their names as a list; e may be NULL here and above. */
+/* Returns the events' names as a list; e may be NULL here and above. */
 json_object *counter_events__json(const struct counter_events *e);
 
 /*
@@ -38,7 +37,7 @@ int counters__open(struct counters **out, pid_t pid, const struct counter_events
 /* Starts or stops counting. c may be NULL here and below. */
 void counters__enable(struct counters *c, bool enable);
 void counters__read(struct counters *c);
-/* Adds what was read to a list. scope: whose counters they are. */
+/* Adds the read values to a list. scope: "sender", "receiver" or "command". */
 void counters__add_json(const struct counters *c, const char *scope, json_object *list);
 void counters__free(struct counters *c);
 
@@ -46,7 +45,7 @@ void counters__free(struct counters *c);
 #define PMUS_MAX 4
 struct pmu {
 	char name[32];
-	__u32 type; /* perf_event_attr's type, for the extended hardware type */
+	__u32 type; /* as in perf_event_attr */
 };
 /* Returns the number of core PMUs; usable: whether one of them can count cycles. */
 size_t pmu__list(struct pmu *pmus, bool *usable);
@@ -66,7 +65,7 @@ int call_counters__open(struct call_counters **out, const struct counter_events 
 void call_counters__free(struct call_counters *c);
 
 /*
- * The name of an event that would always be 0, or NULL: a send whose thread lost its CPU is left
- * out, because the CPU's counters then count other threads.
+ * Returns the name of an event that would always be 0, or NULL: sends whose thread lost its CPU are
+ * left out, because the CPU's counters then count other threads.
  */
 const char *call_counters__always_zero(const struct counter_events *events);

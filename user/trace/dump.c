@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How the elements of a map are written: */
+/* The form in which the elements of a map are written. */
 enum how {
 	DUMP_ELEMENTS, /* each by itself; of a per-CPU map, the sum over the CPUs */
 	DUMP_FIRST,    /* the only element */
@@ -135,7 +135,7 @@ static void add_array(const struct btf *btf, const struct btf_array *array, char
 			add_value(btf, array->type, to + i * size, from + i * size);
 }
 
-/* A minimum of 0 means that there is none yet, unless the first bucket has values. */
+/* Merges a bound. A minimum of 0 means none, or that the first bucket has values. */
 static void add_bound(const char *name, char *to, const char *from)
 {
 	__u64 a = number_at(to, sizeof(a)), b = number_at(from, sizeof(b));
@@ -144,7 +144,7 @@ static void add_bound(const char *name, char *to, const char *from)
 		memcpy(to, from, sizeof(b));
 }
 
-/* Members named min and max are bounds, as are all members of a peak; the others are added. */
+/* Adds members, except bounds: those named min or max, and all members of a peak. */
 static void add_struct(const struct btf *btf, const struct btf_type *type, char *to,
 		       const char *from)
 {
@@ -238,7 +238,7 @@ static int write_elements(const struct writer *w, const struct bpf_map *map, __u
 	return err;
 }
 
-/* A program may have removed the element. */
+/* Writes keys and values, without an element that a program removes meanwhile. */
 static int write_pairs(const struct writer *w, const struct bpf_map *map, char *value)
 {
 	size_t key_size = bpf_map__key_size(map), size = bpf_map__value_size(map);
@@ -280,7 +280,7 @@ static int write_map(const struct writer *w, const struct bpf_map *map, enum how
 	return err;
 }
 
-/* The address of a variable in the loaded programs. */
+/* Writes a variable of the loaded programs; data is their section of variables. */
 static void write_variable(const struct writer *w, const struct bpf_map *bss, const char *name,
 			   const char *data)
 {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The names of the bits. */
+/* The names of the bits of enum group_by. */
 static const char *const dimensions[] = {"process", "device", "port", "cgroup"};
 _Static_assert(BY_PROCESS == 1 && BY_DEVICE == 2 && BY_PORT == 4 && BY_CGROUP == 8,
 	       "names are in this order");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Groups of sends (--by) and their counts. */
+/* Names and adds groups of sends (--by). */
 #pragma once
 
 #include "bpf/abi.h"
@@ -12,13 +12,13 @@
  * the remedy in words.
  */
 const char *groups__parse(const char *list, unsigned int *by);
-/* The name of one member of the set. */
+/* Returns the name of one member of the set. */
 const char *group_by_name(enum group_by one);
 
-/* Are control groups of version 2 mounted? */
+/* Returns whether control groups of version 2 are mounted. */
 bool groups__has_cgroup2(void);
 #define CGROUP_TEXT_MAX (CGROUP_PATH_MAX + CGROUP_NAME_MAX + 2)
-/* Writes the path, outermost name first; "" where it is not wholly known. */
+/* Writes the path, outermost name first; "" if a part of it is unknown. */
 void groups__path(const struct cgroup_path *path, char *text, size_t size);
 
 /* Adds the counts of one group to another; names are unchanged. */

@@ -13,7 +13,7 @@ struct profile {
 	struct bpf_link *links[];
 };
 
-/* 0 or -errno. A CPU that is offline is left out. */
+/* Samples a CPU, unless it is offline. 0 or -errno. */
 static int attach_cpu(struct profile *p, const struct bpf_program *program, int cpu)
 {
 	struct perf_event_attr software = p->event;
@@ -79,7 +79,7 @@ struct sampled {
 	struct profile_stack stack;
 };
 
-/* All pairs of the map, which the caller frees; NULL: memory is short. */
+/* Returns all pairs of the map, which the caller frees; NULL: out of memory. */
 static struct sampled *read_stacks(const struct bpf_map *map, size_t *count)
 {
 	struct sampled *all = calloc(PROFILE_STACKS_MAX, sizeof(*all)), *s;
@@ -100,15 +100,15 @@ static struct sampled *read_stacks(const struct bpf_map *map, size_t *count)
 }
 
 /*
- * The address of a frame; of a caller, that of its call, because the next instruction may belong to
- * another function.
+ * Returns the address of a frame. For a caller it is that of the call, because the next instruction
+ * may belong to another function.
  */
 static __u64 frame_address(const struct profile_stack *stack, size_t frame)
 {
 	return stack->functions[frame] - (frame > 0);
 }
 
-/* The addresses of all frames, which the caller frees; NULL: memory is short. */
+/* Returns the addresses of all frames, which the caller frees; NULL: out of memory. */
 static struct kernel_address *addresses_of(const struct sampled *all, size_t count, size_t *found)
 {
 	struct kernel_address *addresses;

@@ -15,7 +15,7 @@ static bool same_entry(const struct plan_entry *a, const struct plan_entry *b)
 	return a->option == b->option && a->also == b->also && !strcmp(a->symbol, b->symbol);
 }
 
-/* Would this plan and setup load the same programs in the same way? */
+/* Returns whether this plan and setup would load the same programs in the same way. */
 static bool fits(const struct tracer *t, const struct plan *plan, const struct tracer_setup *setup)
 {
 	const struct tracer_setup *had = &t->setup;
@@ -32,7 +32,7 @@ static bool fits(const struct tracer *t, const struct plan *plan, const struct t
 	       had->cost == setup->cost && t->skel->rodata->optmem_max == tracer__optmem_max();
 }
 
-/* -ENOENT: a program removed the key first. */
+/* Deletes all keys, which programs may also do. 0 or -errno. */
 static int delete_all(const struct bpf_map *map)
 {
 	size_t size = bpf_map__key_size(map);
@@ -75,8 +75,8 @@ static int empty_maps(const struct tracer *t, enum bpf_map_type type,
 
 /*
  * Restores the state after loading. The gate is closed, and a program that finds no socket,
- * notification or thread in a map changes nothing. So the maps by which these are found are emptied
- * first, then those to which running programs may still add. -errno: the end of running programs is
+ * notification or thread in a map changes nothing. The maps of these are therefore emptied first,
+ * then those to which running programs may still add. -errno: the end of running programs is
  * unknown, or a map cannot be written.
  */
 static int empty(struct tracer *t)
@@ -96,9 +96,9 @@ static int empty(struct tracer *t)
 	return err;
 }
 
-/* Takes a fitting tracer out of the session. NULL: none fits. */
-static struct tracer *take(struct session *s, const struct plan *plan,
-			   const struct tracer_setup *setup)
+/* Removes a fitting tracer from the session and returns it. NULL: none fits. */
+static struct tracer *reuse_tracer(struct session *s, const struct plan *plan,
+				   const struct tracer_setup *setup)
 {
 	struct tracer *t;
 	size_t i;
@@ -113,7 +113,7 @@ static struct tracer *take(struct session *s, const struct plan *plan,
 	return NULL;
 }
 
-/* Frees the first place; the tracer that was there is detached. */
+/* Detaches the first tracer, and moves all back by one place. */
 static void move_back(struct session *s)
 {
 	size_t last = SESSION_TRACERS - 1;
@@ -129,7 +129,7 @@ static void move_back(struct session *s)
 int session__tracer(struct session *s, struct tracer **out, struct plan *plan,
 		    const struct tracer_setup *setup, struct failure *f)
 {
-	struct tracer *t = take(s, plan, setup);
+	struct tracer *t = reuse_tracer(s, plan, setup);
 	bool is_new = t && s->ahead;
 	int err = 0;
 

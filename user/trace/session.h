@@ -16,8 +16,8 @@ struct session {
 };
 
 /*
- * A tracer for the next window, like a new one from tracer__attach(): no counts of earlier windows
- * remain. It belongs to the session.
+ * Returns 0 and a tracer of the session for the next window, as from tracer__attach(), without
+ * counts of earlier windows; or -errno and NULL.
  */
 int session__tracer(struct session *s, struct tracer **out, struct plan *plan,
 		    const struct tracer_setup *setup, struct failure *f);

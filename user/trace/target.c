@@ -64,7 +64,7 @@ const char *target__set_command(struct target *t, char **command)
 	return set_by(t, TARGET_PROCESS);
 }
 
-/* A kernel without PID namespaces has no such file, and only the initial namespace. */
+/* A kernel without this file has no other namespace than the initial one. */
 unsigned int target__pid_namespace(void)
 {
 	struct stat own;

@@ -11,7 +11,7 @@
 #define TARGET_PIDS_MAX 64
 
 struct target {
-	bool given; /* false: the own load is measured */
+	bool given; /* false: a load is measured */
 	enum target_by by;
 	pid_t pids[TARGET_PIDS_MAX]; /* of processes, not of threads */
 	size_t pid_count;
@@ -20,17 +20,17 @@ struct target {
 };
 
 /*
- * Set the target from an option. Return NULL, or the remedy in words if the value is bad or another
- * target was given. Strings are borrowed.
+ * Sets the target from an option. Returns NULL, or the remedy in words if the value is bad or
+ * another target was given. Strings are borrowed.
  */
 const char *target__set(struct target *t, enum target_by by, const char *value);
 const char *target__set_command(struct target *t, char **command);
 
 /*
- * The inode of this process's PID namespace, in which its process ids are valid; 0: the initial
- * one.
+ * Returns the inode of this process's PID namespace, in which its process ids are valid; 0: the
+ * initial one.
  */
 unsigned int target__pid_namespace(void);
 
-/* A description for people: "pid 17, 18", "command wget -q http://...". */
+/* Writes a description for people: "pid 17, 18", "command wget -q http://...". */
 void target__text(const struct target *t, char *text, size_t size);

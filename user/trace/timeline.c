@@ -8,11 +8,11 @@
 #include <stdlib.h>
 
 #define KEPT_MAX (256 << 10) /* events */
-#define OPEN_MAX 1024	     /* sends at once */
+#define OPEN_MAX 1024	     /* sends in progress */
 
-/* What is known of a send by its own two events. */
-struct taken {
-	struct timeline_event begin, end; /* of one that has not returned: at the end of time */
+/* The beginning and end of a send. */
+struct timed_send {
+	struct timeline_event begin, end; /* before it has returned, its time is the greatest */
 };
 
 struct timeline {
@@ -20,14 +20,14 @@ struct timeline {
 	unsigned int sends;
 	__u64 slower_ns;
 	size_t count, open_count, slow_count;
-	size_t kept;	/* of the events, those that keep_slow() left */
-	__u64 left_out; /* events for which there was no room here */
-	struct taken open[OPEN_MAX], *slow;
+	size_t kept;	/* events that the last keep_slow() kept */
+	__u64 left_out; /* events without room here */
+	struct timed_send open[OPEN_MAX], *slow;
 	struct timeline_event events[KEPT_MAX];
 };
 
-/* Is it of that send? Sequence numbers and ids wrap around. */
-static bool is_of(const struct timeline_event *e, const struct taken *s)
+/* Returns whether the event belongs to the send. Sequence numbers and ids wrap around. */
+static bool is_of(const struct timeline_event *e, const struct timed_send *s)
 {
 	if (e->kind == EVENT_RECEIVED)
 		return e->ports == s->begin.ports &&
@@ -41,7 +41,7 @@ static bool is_of(const struct timeline_event *e, const struct taken *s)
 	       e->time <= s->end.time;
 }
 
-static bool is_of_any(const struct timeline_event *e, const struct taken *all, size_t count)
+static bool is_of_any(const struct timeline_event *e, const struct timed_send *all, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (is_of(e, &all[i]))
@@ -49,7 +49,7 @@ static bool is_of_any(const struct timeline_event *e, const struct taken *all, s
 	return false;
 }
 
-/* Of slow sends, and of those that may become slow. */
+/* Keeps the events of slow sends, and of those that may become slow. */
 static void keep_slow(struct timeline *t)
 {
 	struct timeline_event *e;
@@ -63,17 +63,17 @@ static void keep_slow(struct timeline *t)
 	t->count = t->kept = kept;
 }
 
-/* A thread is in one send at a time. */
+/* Follows the begin or end of a send. A thread is in one send at a time. */
 static void follow(struct timeline *t, const struct timeline_event *e)
 {
-	struct taken *s = t->open;
+	struct timed_send *s = t->open;
 
 	while (s < t->open + t->open_count && s->begin.tid != e->tid)
 		s++;
 	if (e->kind == EVENT_SEND) {
 		if (s == t->open + OPEN_MAX)
 			return;
-		*s = (struct taken){*e, {.time = UINT64_MAX, .bytes = e->bytes}};
+		*s = (struct timed_send){*e, {.time = UINT64_MAX, .bytes = e->bytes}};
 		t->open_count += s == t->open + t->open_count;
 		return;
 	}
@@ -85,7 +85,7 @@ static void follow(struct timeline *t, const struct timeline_event *e)
 	*s = t->open[--t->open_count];
 }
 
-static int take(void *context, void *data, size_t size)
+static int take_event(void *context, void *data, size_t size)
 {
 	const struct timeline_event *e = data;
 	struct timeline *t = context;
@@ -94,7 +94,7 @@ static int take(void *context, void *data, size_t size)
 		return 0;
 	if (t->slower_ns && (e->kind == EVENT_SEND || e->kind == EVENT_RETURN))
 		follow(t, e);
-	/* Not for each event, where most are of slow sends. */
+	/* Not at each event if most of the kept ones belong to slow sends. */
 	if (t->count == KEPT_MAX && t->slower_ns && t->count - t->kept > KEPT_MAX / 8)
 		keep_slow(t);
 	if (t->count == KEPT_MAX)
@@ -118,7 +118,7 @@ int timeline__open(struct timeline **out, const struct bpf_map *ring, unsigned i
 	t->slow = calloc(sends, sizeof(*t->slow));
 	if (t->slow) {
 		errno = 0;
-		t->ring = ring_buffer__new(bpf_map__fd(ring), take, t, NULL);
+		t->ring = ring_buffer__new(bpf_map__fd(ring), take_event, t, NULL);
 		err = t->ring ? 0 : -errno;
 	}
 	if (err)
@@ -151,8 +151,9 @@ bool timeline__read(struct timeline *t)
 }
 
 /*
- * As analysis/derive/timeline.py names them; times are ns after the first. An interrupt between an
- * event's clock and its place in the ring has events of its own before it: their times are later.
+ * Writes events as analysis/derive/timeline.py names them; times are ns after the first. If an
+ * interrupt comes after an event has read the clock, and before it has its place in the ring, the
+ * interrupt's events precede it with later times.
  */
 static void write_events(FILE *out, const struct timeline *t)
 {
@@ -162,7 +163,7 @@ static void write_events(FILE *out, const struct timeline *t)
 			e->id, e->sends, e->bytes, e->detail, e->lost);
 }
 
-/* Ids and names of threads, some again. */
+/* Writes ids and names of threads, some of them repeatedly. */
 static void write_names(FILE *out, const struct timeline *t)
 {
 	const struct timeline_event *e, *last = NULL;

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 /*
- * A tracing program is loaded for a certain function; a kprobe's program for how it will be
- * attached, by the function graph tracer or by perf. 0 or -errno.
+ * Prepares a program. A tracing program is loaded for one function; a kprobe's program for the way
+ * in which it will be attached, by the function graph tracer or by perf. 0 or -errno.
  */
 static int plan_program(struct sendpath *skel, const char *name, const char *symbol, bool by_graph)
 {
@@ -50,7 +50,7 @@ static int load_only_planned(struct sendpath *skel, const struct plan *plan)
 	return err;
 }
 
-/* Older kernels require that maps into which programs insert are preallocated. */
+/* Preallocates the maps into which programs insert, as older kernels require. */
 static int allocate_beforehand(struct sendpath *skel)
 {
 	const struct {
@@ -93,14 +93,14 @@ static int fit_maps(struct sendpath *skel, const struct plan *plan, const struct
 	bpf_program__set_autoload(skel->progs.sockets_checked,
 				  zerocopy &&
 					  features__function(features, "bpf_for_each_map_elem"));
-	/* On older kernels it is preallocated, and a load without zero-copy does not use it. */
+	/* Only zero-copy sends use this map, which is preallocated on older kernels. */
 	if (!zerocopy)
 		bpf_map__set_max_entries(skel->maps.more_slots, 1);
 	if (!features__type(features, "io_notif_data"))
 		bpf_map__set_max_entries(skel->maps.notifications, 1);
 	/*
 	 * "bpf: Relax the requirement to use preallocated hash maps in tracing progs" (6.1) needs
-	 * this allocator. Before, the kernel warns of such a map with a splat.
+	 * this allocator. Older kernels warn of such a map with a stack dump in their log.
 	 */
 	if (!features__type(features, "bpf_mem_alloc"))
 		err = allocate_beforehand(skel);
@@ -129,7 +129,7 @@ static void set_ranges(struct address_range *to, const char *const *names, size_
 			to[i] = range;
 }
 
-/* Where the kernel frees notifications, coalesced or read, if programs of the plan look there. */
+/* Sets the addresses and features that the programs of the plan read. */
 static void set_addresses(struct sendpath *skel, const struct features *features,
 			  const struct plan *plan)
 {
@@ -166,7 +166,7 @@ __u32 tracer__optmem_max(void)
 	return (__u32)optmem_max;
 }
 
-/* The addresses and limits by which programs find causes and refusals. */
+/* Sets the addresses and limits by which programs find causes and refusals. */
 static void set_causes(struct sendpath *skel, const struct features *features)
 {
 	struct call_site call_sites[CALL_SITES_MAX] = {};
@@ -184,7 +184,7 @@ static void set_causes(struct sendpath *skel, const struct features *features)
 	skel->rodata->optmem_max = tracer__optmem_max();
 }
 
-/* Switches on those parts of shared programs that the plan needs. */
+/* Switches the parts of shared programs on that the plan needs. */
 static void set_parts(struct sendpath *skel, const struct plan *plan)
 {
 	const struct hook_option *send = plan->entries[HOOK_SEND].option;
@@ -250,7 +250,7 @@ static int attach_hook(struct tracer *t, struct plan_entry *entry)
 	return 0;
 }
 
-/* How the programs recognize targets, and whether they follow a command's children. */
+/* Sets how the programs recognize targets, and whether they follow a command's children. */
 static void set_target(struct sendpath *skel, const struct target *target)
 {
 	bpf_program__set_autoload(skel->progs.target_forked, target && target->command);
@@ -259,7 +259,7 @@ static void set_target(struct sendpath *skel, const struct target *target)
 	skel->rodata->sends_connect = target;
 	if (target)
 		skel->rodata->target_by = target->by;
-	/* The filter has ids of the initial PID namespace. */
+	/* The filter needs ids of the initial PID namespace. */
 	skel->rodata->tgids_filtered =
 		skel->rodata->target_by == TARGET_PROCESS && !skel->rodata->pid_namespace;
 	if (!target)
@@ -268,13 +268,13 @@ static void set_target(struct sendpath *skel, const struct target *target)
 		snprintf((char *)skel->rodata->target_comm, COMM_MAX, "%s", target->named);
 }
 
-/* Without --by, or without receivers, the verifier removes the code of these groups. */
+/* Sets the groups. Without --by or receivers, the verifier removes their code. */
 static int set_groups(struct sendpath *skel, const struct tracer_setup *setup)
 {
 	int err;
 
 	skel->rodata->by_receiver = setup->receivers;
-	/* A window without end would have too many devices, too. */
+	/* A window without end would see too many devices: causes are counted by device name. */
 	skel->rodata->causes_by_name = !setup->receivers;
 	bpf_map__set_autocreate(skel->maps.peers, setup->receivers);
 	skel->rodata->group_by = setup->by;
@@ -292,7 +292,7 @@ unsigned int tracer__stage_shares(unsigned int cpus)
 	return cpus < STAGE_SHARES_MAX ? cpus : STAGE_SHARES_MAX;
 }
 
-/* Without --stages, the verifier removes the code that divides sends. */
+/* Sets the stages. Without --stages, the verifier removes the code that divides sends. */
 static int set_stages(struct sendpath *skel, const struct plan *plan,
 		      const struct tracer_setup *setup)
 {
@@ -315,7 +315,7 @@ static int set_stages(struct sendpath *skel, const struct plan *plan,
 			skel->rodata->stage_shares);
 }
 
-/* Its program only reads what the others store. */
+/* Sets the samples; their programs only read the data of the others. */
 static void set_profile(struct sendpath *skel, unsigned int hz)
 {
 	bpf_program__set_autoload(skel->progs.profile_sample, hz);
@@ -326,7 +326,7 @@ static void set_profile(struct sendpath *skel, unsigned int hz)
 	bpf_map__set_autocreate(skel->maps.new_profile_stack, hz);
 }
 
-/* Events come from the programs that are attached in any case. */
+/* Makes the attached programs send events. */
 static void set_timeline(struct sendpath *skel, const struct tracer_setup *setup)
 {
 	skel->rodata->timeline = setup->timeline;
@@ -336,7 +336,7 @@ static void set_timeline(struct sendpath *skel, const struct tracer_setup *setup
 	bpf_map__set_autocreate(skel->maps.timeline_chosen, setup->timeline);
 }
 
-/* types: a file for those that programs read; below 0: libbpf reads those of the kernel. */
+/* types: a file for the types that programs read; below 0: libbpf reads the kernel's. */
 static int load_by_types(struct tracer *t, const struct plan *plan,
 			 const struct tracer_setup *setup, int types)
 {
@@ -424,9 +424,10 @@ static int attach_keepers(struct tracer *t, struct failure *f)
 }
 
 /*
- * Linux 5.10 sees no callers beyond a return address that a return probe has replaced (6.1 does),
- * and probes of a function run in the reverse order of attaching: what reads the stack of a copy
- * is attached after what times it.
+ * Returns whether a hook is attached after the others. On Linux 5.10 (not 6.1) stacks end at a
+ * return address that a return probe has replaced, and probes of a function run in the reverse
+ * order of attaching. The hooks that read the stacks of copies must therefore run before those that
+ * time them.
  */
 static bool attaches_last(enum hook_id id)
 {
@@ -504,8 +505,8 @@ int tracer__attach_programs(struct tracer *t, struct plan *plan, struct failure 
 void tracer__detach_programs(struct tracer *t)
 {
 	/*
-	 * Last first: if the first of two programs at a tracepoint is removed before the second,
-	 * the kernel waits for a grace period.
+	 * The last one goes first: if the first of two programs at a tracepoint is removed before
+	 * the second, the kernel waits for a grace period.
 	 */
 	while (t->attached_count)
 		bpf_link__destroy(t->attached[--t->attached_count].link);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The kernel programs of a run: loaded, attached, gated and read. */
+/* Loads and attaches the kernel programs of a run, sets their gate, and reads their counts. */
 #pragma once
 
 #include "user/kernel/features.h"
@@ -22,12 +22,12 @@ struct tracer_setup {
 	const struct target *target; /* how targets are recognized; NULL: by tracer__add_target() */
 	bool receivers;		     /* group zero-copy sends by receiver, too */
 	unsigned int by;	     /* a set of enum group_by */
-	__u32 by_max;		     /* room for so many groups */
+	__u32 by_max;		     /* the most groups */
 	bool stages;		     /* divide the time of sends into stages */
-	unsigned int sample;	     /* time, and divide, one send in so many */
+	unsigned int sample;	     /* time and divide one send in this number */
 	unsigned int profile;	     /* samples per second and CPU; 0: none */
-	unsigned int timeline;	     /* sends whose events are taken; 0: none */
-	__u64 slower_ns;	     /* only of sends that take longer; 0: of the first */
+	unsigned int timeline;	     /* sends whose events are kept; 0: none */
+	__u64 slower_ns;	     /* keep only sends that take longer; 0: the first */
 	bool cost;		     /* count the programs' run time, too (needs CAP_SYS_ADMIN) */
 };
 
@@ -43,8 +43,8 @@ int tracer__attach(struct tracer **out, struct plan *plan, const struct tracer_s
 int tracer__add_target(struct tracer *t, pid_t tgid, enum role role);
 
 /*
- * The processes that are measured by id, with the living children that the programs followed:
- * returns their number, and as many ids as there is room for.
+ * Finds the processes that are measured by id, and the living children that the programs followed.
+ * Returns their number, and as many ids as there is room for.
  */
 size_t tracer__targets(struct tracer *t, pid_t *tgids, size_t room);
 /* Removes a process whose end the programs did not see. */
@@ -56,50 +56,48 @@ void tracer__set_port(struct tracer *t, unsigned int port, bool sender_listens);
 /* Opens the window, lets it wait for sends that began in it, or closes it. */
 void tracer__gate(struct tracer *t, enum gate gate);
 /*
- * The same, and returns when no running program has seen the earlier state. 0; or -errno if that
- * cannot be known.
+ * Sets the gate, and returns when no running program has seen the earlier state. 0; or -errno if
+ * that cannot be found out.
  */
 int tracer__gate_settled(struct tracer *t, enum gate gate);
-/* Threads in a send, also those that a lossy hook did not see leave it. 0 if unreadable. */
+/* Returns the threads in a send, also those whose return a hook missed. 0 if unreadable. */
 __u64 tracer__in_sends(struct tracer *t);
 
-/* While the gate is closing: may anything still be counted? */
+/* Returns whether programs may still count anything while the gate is closing. */
 bool tracer__may_count(struct tracer *t);
 
 enum counted { TOTALS_AND_CALLS, ALL_COUNTS };
 
 /*
- * Reads what was counted: of groups only the rest; members that are not asked for are 0. While the
+ * Reads the counts, except those of single groups; members that are not requested are 0. While the
  * gate is open, an event may be in one number and not yet in another. 0 or -errno.
  */
 int tracer__read(struct tracer *t, struct window_counts *out, enum counted what);
-/* The kernel memory of the programs' maps in bytes, as /proc/PID/fdinfo shows it. */
+/* Returns the memory of the programs' maps in bytes, by /proc/PID/fdinfo. */
 __u64 tracer__map_bytes(const struct tracer *t);
-/* The number of zero-copy sockets whose sends can be followed at once. */
+/* Returns the most zero-copy sockets whose sends can be followed at once. */
 unsigned int tracer__sockets_most(const struct tracer *t);
 /* Calls see once with each group of --by. 0 or -errno. */
 typedef void (*group_visit)(void *context, const struct group_key *key, const struct group *group);
 int tracer__each_group(struct tracer *t, group_visit see, void *context);
-/* Writes the path of a group's control group; "" where it is not known. By --by cgroup. */
+/* Writes the path of a group's control group (--by cgroup); "" if it is unknown. */
 void tracer__group_path(struct tracer *t, const struct group_key *key, char text[CGROUP_TEXT_MAX]);
 /* Removes a group to which nothing is added any more, and returns its counts. 0 or -errno. */
 int tracer__take_group(struct tracer *t, const struct group_key *key, struct group *out);
 
-/* The samples of a closed window, as from profile__json(); NULL: none. 0 or -errno. */
+/* Reads the samples of a closed window, as from profile__json(); NULL: none. 0 or -errno. */
 int tracer__profile(const struct tracer *t, json_object **out);
 
-/* Reads the events of a timeline so far. Returns after how many ms, at most so many, to call it
- * again. */
+/* Reads the events of a timeline so far. Returns the ms until the next call, up to most. */
 int tracer__read_timeline(struct tracer *t, int most);
-/* The timeline of a closed window, as from timeline__json(); NULL: none. 0 or -errno. */
+/* Reads the timeline of a closed window, as from timeline__json(); NULL: none. 0 or -errno. */
 int tracer__timeline(struct tracer *t, char **out);
 
 /*
- * What the programs counted, as JSON: an object whose members are maps and variables, by the names
- * of the programs' own types (their BTF). A value; an array as {"index": value} without zeros; a
- * hash as [[key, value], ...]. CPUs are summed up. While the gate is open, an event may be in one
- * number and not yet in another. The caller frees it; NULL: it could not be read, or memory is
- * short.
+ * Returns the counts as JSON, which the caller frees: an object of maps and variables, with the
+ * names in the programs' types (their BTF). A member is a value; an array, as {"index": value}
+ * without zeros; or a hash, as [[key, value], ...]. CPUs are summed up. While the gate is open, an
+ * event may be in one number and not yet in another. NULL: not readable, or out of memory.
  */
 char *tracer__dump(struct tracer *t, enum counted what);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A tracer's parts, and the state that its files share. */
+/* The parts of a tracer, and the state that its files share. */
 #pragma once
 
 #include "user/trace/tracer.h"
@@ -17,37 +17,37 @@ struct profile;
  */
 int profile__attach(struct profile **out, const struct bpf_program *program, unsigned int hz,
 		    struct failure *f);
-/* p may be NULL. */
+/* Ends sampling. p may be NULL. */
 void profile__detach(struct profile *p);
 
 /*
- * The stacks of the map, with function names, innermost first; lost: samples for which there was no
- * room. NULL: the map cannot be read, or memory is short.
+ * Returns the stacks of the map, with function names, innermost first. lost: samples without room.
+ * NULL: the map cannot be read, or out of memory.
  */
 json_object *profile__json(const struct profile *p, const struct bpf_map *stacks, __u64 lost,
 			   const struct features *features);
 
-/* What happened to single sends, as the kernel programs say it while the window is open. */
+/* The events of single sends, which kernel programs report while the window is open. */
 struct timeline;
 
-/* How often it is to be read, so that the ring does not fill up. */
+/* The longest time between two readings, so that the ring does not fill up. */
 #define TIMELINE_MS 5
 
 /*
- * Of so many sends; slower_ns: of those alone that took longer, of all; 0: of the first. 0 and
- * *out, or -errno.
+ * Opens a timeline of the first sends, whose number is sends; with slower_ns, only of those that
+ * took longer. 0 and *out, or -errno.
  */
 int timeline__open(struct timeline **out, const struct bpf_map *ring, unsigned int sends,
 		   __u64 slower_ns);
-/* NULL is fine. */
+/* Frees a timeline. t may be NULL. */
 void timeline__free(struct timeline *t);
 
-/* Forgets what is there: a window is about to open. */
+/* Removes all events, before a window opens. */
 void timeline__clear(struct timeline *t);
-/* Takes what came since. False: there are so many slow sends as were asked for. */
+/* Reads the events since the last call. Returns false when enough slow sends were seen. */
 bool timeline__read(struct timeline *t);
 
-/* All of it as JSON, to be freed; lost: events without room, of all CPUs. NULL: memory is short. */
+/* Returns the events as JSON, to be freed. lost: events without room. NULL: out of memory. */
 char *timeline__json(struct timeline *t, __u64 lost);
 
 #define PROGRAMS_MAX 96
@@ -73,20 +73,20 @@ struct tracer {
 int tracer__sum(struct tracer *t, const char *map, __u32 index, void *sum);
 
 /*
- * Writes a text, at most so long, in quotes. The kernel lets a name have any bytes: those that are
- * not ASCII are written as Latin 1.
+ * Writes a text of at most size bytes in quotes. Names in the kernel may have any bytes; those that
+ * are not ASCII are written as Latin 1.
  */
 void dump__text(FILE *out, const char *text, size_t size);
 
-/* The parts of an array's element, one or one per CPU, and their distance in bytes. */
+/* Return the parts of an array's element, one or one per CPU; and their distance in bytes. */
 size_t tracer__parts(const struct bpf_map *map);
 size_t tracer__stride(const struct bpf_map *map);
 
-/* Attaches the loaded programs, as tracer__attach() says, or detaches them. */
+/* Attach the loaded programs, as tracer__attach() does; or detach them. */
 int tracer__attach_programs(struct tracer *t, struct plan *plan, struct failure *f);
 void tracer__detach_programs(struct tracer *t);
 
-/* The machine's limit, which the programs have as of their loading. */
+/* Returns the machine's limit, which the programs have as of their loading. */
 __u32 tracer__optmem_max(void);
 
 /* Entries of the maps that older kernels preallocate: see allocate_beforehand(). */
@@ -94,5 +94,5 @@ __u32 tracer__optmem_max(void);
 #define SENDS_PREALLOCATED   8192
 #define ENTRIES_PREALLOCATED 4096
 
-/* The number of CPUs that have stage sums of their own. */
+/* Returns the number of CPUs with stage sums of their own. */
 unsigned int tracer__stage_shares(unsigned int cpus);

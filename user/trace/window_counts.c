@@ -34,8 +34,8 @@ static __u64 accepted(const struct call_sums *sums)
 	return window_counts__difference(sums->sends, sums->failed + sums->ignored);
 }
 
-/* Sends whose start was seen, but not their return. */
-static __u64 under_way(const struct window_counts *m)
+/* Returns the sends whose start was seen, but not their return. */
+static __u64 in_progress(const struct window_counts *m)
 {
 	return m->totals.unreturned + m->in_sends;
 }
@@ -54,7 +54,7 @@ struct call_sums window_counts__zerocopy(const struct window_counts *m, bool uri
 	if (!uring)
 		sums.sends +=
 			least(window_counts__difference(m->totals.completions, accepted(&sums)),
-			      under_way(m));
+			      in_progress(m));
 	return sums;
 }
 
@@ -68,17 +68,17 @@ __u64 window_counts__outstanding(const struct window_counts *m, bool uring)
 		uring ? t->uring_completions : t->completions + t->lost_completions + t->untracked);
 }
 
-/* Of the sends without a seen return, those whose return the kernel skipped. */
+/* Returns the sends in progress whose return the kernel skipped. */
 static __u64 lost_returns(const struct window_counts *m, bool may_miss)
 {
 	if (m->programs.missed_unknown[HOOK_SEND])
-		return may_miss ? under_way(m) : 0;
-	return least(m->programs.missed_ends, under_way(m));
+		return may_miss ? in_progress(m) : 0;
+	return least(m->programs.missed_ends, in_progress(m));
 }
 
 /*
- * A program at the return also counts a send whose beginning was skipped; but it takes a thread's
- * first such send for one of before the window.
+ * Returns the sends that a program at the return missed. It also counts a send whose beginning was
+ * skipped, unless that is a thread's first one: then the send may have begun before the window.
  */
 static __u64 lost_to_the_return(const struct window_counts *m)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the kernel programs counted in a window, summed over the CPUs. */
+/* The counts of the kernel programs in a window, summed over the CPUs. */
 #pragma once
 
 #include "bpf/abi.h"
@@ -12,7 +12,7 @@ struct cause_count {
 	struct cause_counter sums;
 };
 
-/* What the kernel counted of the programs. */
+/* The kernel's statistics of the programs. */
 struct program_stats {
 	__u64 missed[HOOK_COUNT];	 /* skipped runs of the hook's programs */
 	bool missed_unknown[HOOK_COUNT]; /* the kernel does not count skipped kprobes */
@@ -37,24 +37,23 @@ struct window_counts {
 	__u64 in_sends;			 /* threads in a send */
 };
 
-/* Returned sends of all sizes, failed ones too. */
+/* Returned sends of all sizes, also failed ones. */
 struct call_sums {
 	__u64 sends, failed, ignored, bytes, errors[ERRNO_SLOTS];
 	struct hist wall;
 };
 
 void call_sums__add(struct call_sums *sums, const struct call_slot *call);
-/* All sends with MSG_ZEROCOPY, by any syscall; or io_uring's own, which are counted separately. */
+/* Returns all sends with MSG_ZEROCOPY, by any syscall; or io_uring's zero-copy sends. */
 struct call_sums window_counts__zerocopy(const struct window_counts *m, bool uring);
-/* Of these, accepted ones without a completion, but for those that count as lost. */
+/* Returns the accepted ones of these whose completion was neither counted nor lost. */
 __u64 window_counts__outstanding(const struct window_counts *m, bool uring);
-/* all - part, or 0 if part is greater: two programs' counts are not read at once. */
+/* Returns all - part; 0 if part is greater, because counts are not read at the same time. */
 __u64 window_counts__difference(__u64 all, __u64 part);
 /*
- * Sends that were not counted by the mechanism that timed them; may_miss: it can miss some. A send
- * that had not returned when the window closed is not lost, unless the kernel does not count
- * skipped programs: then it may be. This is an upper bound: the kernel may have skipped a program
- * for a process that is not measured.
+ * Returns the most sends that the mechanism which times sends may have missed. may_miss: it can
+ * miss some. A send that had not returned when the window closed counts only if the kernel does not
+ * count skipped programs. Some of these may belong to processes that are not measured.
  */
 __u64 window_counts__lost_calls(const struct window_counts *m, const struct hook_option *option,
 				bool may_miss);
