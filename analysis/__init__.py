@@ -1,5 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""From run records to answers: table, statistics, figures, report.
-
-Data flow one way: records -> table -> statistics -> what people read.
-"""
+"""Makes answers of run records. Data flow one way: records -> table -> statistics -> figures, report, text."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""__main__.py COMMAND ...: all of Python that ./analyze starts.
+"""__main__.py COMMAND ...: executes all commands that ./analyze starts in Python.
 
 front PROGRAM makes runs by the engine on descriptor 3, and reports them; PROGRAM is the name with which messages
 begin. The front starts pftrace. Other commands are those of ./analyze. Modules are imported late, because each

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What analyze advise --json writes, as types, and reading it (docs/advise.md)."""
+"""Reads the files that analyze advise --json writes (docs/advise.md)."""
 
 import dataclasses
 import pathlib
@@ -14,7 +14,7 @@ from analysis.model import BadRecord, Head
 from analysis.tables.advice import LONGEST, SCHEMA
 from analysis.words import number
 
-# Of the intervals from low to high of ratios: 1 - WRONG in analysis/advise/search.py.
+# The confidence level of the ratios' intervals: 1 - WRONG in analysis/advise/search.py.
 LEVEL = "99.9 %"
 
 Times = Annotated[float, Meta(gt=1e-9, lt=1e9)]
@@ -25,7 +25,7 @@ Share = Annotated[float, Meta(ge=0, le=1)]
 
 
 class Ratio(Struct, frozen=True):
-    """Zero-copy over the other at a size."""
+    """The ratio of zero-copy to the other way at a size."""
     size: Size
     n: Count
     verdict: Literal["better", "worse", "same", "inconclusive"]
@@ -69,7 +69,7 @@ class Path(Struct, frozen=True):
 
 
 class Class(Struct, frozen=True):
-    """Sends of low to high bytes: by send() and its like, with MSG_ZEROCOPY, by others."""
+    """Sends of low to high bytes: without MSG_ZEROCOPY, with it, and by sendfile and splice."""
     low: Count
     high: Count
     sends: Count
@@ -78,14 +78,14 @@ class Class(Struct, frozen=True):
 
 
 class Program(Struct, frozen=True):
-    """That was watched."""
+    """An observed program."""
     what: str
     seconds: Seconds
     classes: tuple[Class, ...]
 
 
 class Advice(Struct, frozen=True):
-    """Of a path, or of what a program sends, whose path perhaps was not measured."""
+    """Advice for a path, or for a program, whose path may be unmeasured (None)."""
     recommendation: str
     path: Path | None
     answers: tuple[Answer, ...]
@@ -99,7 +99,7 @@ class Advice(Struct, frozen=True):
 
 @dataclasses.dataclass(frozen=True)
 class Read:
-    """An advice and the file it stood in."""
+    """Advice, and its file."""
     file: str
     advice: Advice
 
@@ -108,7 +108,7 @@ _ADVICE, _HEAD = msgspec.json.Decoder(Advice), msgspec.json.Decoder(Head)
 
 
 def parse(content: bytes) -> Advice:
-    """Raises BadRecord, whose message says why it is none."""
+    """Returns the Advice in a file's content. Raises BadRecord with the reason."""
     if len(content) > LONGEST:
         raise BadRecord("longer than any advice")
     with records.told("advice"):
@@ -124,14 +124,13 @@ def is_advice(file: pathlib.Path) -> bool:
     try:
         return file.is_file() and records.kind(file) == "advise"
     except OSError:
-        return False  # who reads it as records says why
+        return False  # reading it as records reports why
 
 
 def read(paths: Iterable[str], notes: list[str]) -> tuple[list[Read], list[str]]:
-    """The advice in files and folders, each file once, and the paths that may hold run records.
+    """Returns the advice in files and folders, each file once, and the paths that may have run records.
 
-    Appends a line for each file that cannot be used to notes. Raises Fault where a path is not
-    there.
+    Appends a line for each unusable file to notes. Raises Fault if a path does not exist.
     """
     found, others = {}, []
     for path in paths:

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The columns of the tidy table, as data: one row a column.
+"""Defines the columns of the tidy table: a row each, with its name, kind, unit, meaning and reader.
 
-A column is its name, what kind of value it has, its unit, what it means, and how it is read
-from a run record. To add one, add a row; of a key of the record its name is enough, the rest
-stands in analysis/tables/keys.py. What a record does not have is null, never 0.
+For a key of the record the name is enough; analysis/tables/keys.py has the rest. A value that a record
+lacks is null, never 0.
 """
 
 import dataclasses
@@ -17,13 +16,13 @@ from analysis.tables.keys import RECORD
 
 TEXT, WHOLE, REAL, TRUTH, TIME = "text", "whole", "real", "truth", "time"
 KINDS = {"string": TEXT, "integer": WHOLE, "number": REAL, "boolean": TRUTH}
-# How the names of keys with a unit end.
+# The endings of keys that have a unit.
 UNITS = {"_per_s": "1/s", "_per_thread": "1/s", "_s": "s", "bytes": "bytes", "_bps": "bit/s"}
 
 
 @dataclasses.dataclass(frozen=True)
 class Column:
-    """unit is "" for what has none. read takes a Record; BadRecord where a value is unusable."""
+    """A column. unit: "" for none. read takes a Record, and raises BadRecord if a value is unusable."""
     name: str
     kind: str
     unit: str
@@ -32,7 +31,7 @@ class Column:
 
 
 def at(path):
-    """Reads what stands at a path of a run record; None where there is nothing."""
+    """Returns a function that reads the value at a path of a run record; None if it is absent."""
     keys = path.split(".")
 
     def get(record):
@@ -46,7 +45,7 @@ def at(path):
 
 
 def key(path, name, description=""):
-    """The column of a key; description: where its meaning in the record says too little."""
+    """Returns the column of a key. description: replaces the meaning of the key in the record."""
     block = RECORD
     for part in path.split("."):
         found = block.key(part)
@@ -56,7 +55,7 @@ def key(path, name, description=""):
 
 
 def keys(block, names, prefix=""):
-    """The columns of keys of a block, which have these names, behind the prefix."""
+    """Returns the columns of keys of a block. Their names have the prefix."""
     return (key(f"{block}.{name}", prefix + name) for name in names.split())
 
 
@@ -189,7 +188,7 @@ SIDES = (("sender", "the sender (procinfo: the server)", "app"),
 
 
 def _side(side, words, path):
-    """The columns of one end of the connection."""
+    """Returns the columns of one end of the connection."""
     user, system = at(f"{path}.user_s"), at(f"{path}.system_s")
     cpu = at(f"{path}.cpu_s")
     count = {event: _counter(event, side) for event, *_ in EVENTS}
@@ -240,5 +239,5 @@ OVERHEAD = (*keys("lost", "calls completions flags groups stacks", "lost_"),
 COLUMNS = (*RUN, *HOST, *LOAD, *RESULT, *ZEROCOPY,
            *(column for side in SIDES for column in _side(*side)), *TCP, *SERVING, *MEMORY, *OVERHEAD)
 NAMES = tuple(column.name for column in COLUMNS)
-# By name: the scale and the unit in which people read it.
+# The scale and unit in which a column is printed, by its name.
 SHOWN = {column.name: words.UNITS.get(column.unit, (1.0, column.unit)) for column in COLUMNS}

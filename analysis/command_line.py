@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The command line of table, report and compare, which ./analyze hands over to.
+"""Executes the commands table, report and compare.
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 this system cannot; a command may have more.
 An error is one line on standard error, never a traceback.
@@ -14,7 +14,7 @@ from analysis.notes import Parser, say
 
 
 def how_to_install():
-    """In the source tree, and where the program was installed."""
+    """Returns the command that installs the libraries, in the source tree or in an installation."""
     here = pathlib.Path(__file__).resolve().parent
     if (here.parent / "Makefile").exists():
         return "run make analysis"
@@ -32,7 +32,7 @@ def load_command(command):
 
 
 def parse(arguments):
-    """The command's module and its options."""
+    """Returns the command's module and its options. Ends the program on wrong usage."""
     overview = Parser(prog="analyze", add_help=False)
     overview.add_argument("command", choices=COMMANDS)
     name = overview.parse_args(arguments[:1]).command

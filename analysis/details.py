@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What figures and the report need of run records that the table has no column for.
+"""Collects data for figures and the report that the table has no columns for.
 
-Taken while the records pass by on their way to the table; a record is not kept.
+They are copied while the records are read for the table; the records are not kept.
 """
 
 import collections
@@ -34,12 +34,12 @@ def _empty(name):
 
 @dataclasses.dataclass(frozen=True)
 class Details:
-    """stages: of runs whose record divides sends, ns in each stage of those by a syscall; sends and
-    bytes are the run's, of all that were divided.
-    stacks: sampled kernel functions of sends, outermost first, joined by semicolons; and those from which
-    threads left their CPU, with the time that they were away in samples.
-    timelines: events of single sends, which is the median or the slowest of its run, in order.
-    hooks, warnings, unmeasured: each different one once, with the number of runs that had it.
+    """stages: ns in each stage, by syscall, for runs whose sends are divided; sends and bytes are the sums of all
+    divided sends of the run.
+    stacks: sampled kernel functions of sends, outermost first, joined by semicolons; and those from which threads
+    left their CPU, with the time off the CPU converted to samples.
+    timelines: the events, in order, of each run's median and slowest send (which).
+    hooks, warnings, unmeasured: each different one once, with the number of its runs.
     """
     stages: pl.DataFrame = _empty("stages")
     stacks: pl.DataFrame = _empty("stacks")
@@ -50,7 +50,7 @@ class Details:
 
 
 def stages(run: Run) -> list[tuple]:
-    """Rows of the table of stages, without the run's id."""
+    """Returns the rows of the table of stages, without the run's id."""
     divided = [call for call in run.calls or () if call.stages and call.stages.sends]
     sends, size = (sum(getattr(call.stages, key) or 0 for call in divided) for key in ("sends", "bytes"))
     return [(call.syscall, part.stage, part.ns.sum, sends, size) for call in divided
@@ -59,7 +59,7 @@ def stages(run: Run) -> list[tuple]:
 
 
 def timelines(run: Run) -> list[tuple]:
-    """Rows of the table of timelines, without the run's id."""
+    """Returns the rows of the table of timelines, without the run's id."""
     sends = {which: getattr(run.timeline, which, None) for which in ("median", "slowest")}
     return [(which, *(getattr(event, key) for key in EVENTS)) for which, send in sends.items()
             for event in (send and send.events) or ()
@@ -70,7 +70,7 @@ _IDENTITY = [column.read for column in COLUMNS if column.name in hosts.IDENTITY]
 
 
 class Collector:
-    """watch() hands records on; details() is what they held."""
+    """Collects Details of the records that pass through watch()."""
 
     def __init__(self):
         self._rows: dict[str, list[tuple]] = {"stages": [], "stacks": [], "timelines": []}
@@ -78,10 +78,10 @@ class Collector:
         self._seen: set[tuple] = set()
 
     def watch(self, records: Iterable[Record]) -> Iterator[Record]:
-        """The same records."""
+        """Yields the same records, after it has collected their data."""
         for record in records:
             identity = tuple(read(record) for read in _IDENTITY)
-            if identity not in self._seen:  # else it is in another file, too
+            if identity not in self._seen:  # otherwise it was in another file
                 self._seen.add(identity)
                 self._keep(record.data)
             yield record
@@ -92,7 +92,7 @@ class Collector:
         self._rows["stacks"] += [(name, stack.stage, ";".join(stack.functions), stack.samples)
                                  for stack in (run.profile and run.profile.stacks) or ()
                                  if stack.stage and stack.functions and stack.samples]
-        # Off the CPU as many samples as the clock would have taken.
+        # Time off the CPU counts as the samples that a clock would have taken.
         self._rows["stacks"] += [(name, wait.stage, ";".join(wait.functions), wait.ns * run.profile.hz / 1e9)
                                  for wait in (run.profile and run.profile.waits) or ()
                                  if wait.stage and wait.functions and wait.ns and run.profile.hz]
@@ -100,7 +100,7 @@ class Collector:
         for told, rows in (("hooks", run.plan and run.plan.hooks), ("warnings", run.warnings),
                            ("unmeasured", run.unmeasured)):
             *keys, _ = SCHEMAS[told]
-            # A record that says something twice is one run.
+            # A record with the same row twice counts as one run.
             self._told[told].update(dict.fromkeys(tuple(getattr(row, key) for key in keys) for row in rows or ()).keys())
 
     def details(self) -> Details:

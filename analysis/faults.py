@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What goes wrong, as one line for people and an exit status."""
+"""Failures, as one line for people and an exit status."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ FOUND = 4  # what --fail-on names
 
 
 def why(error: Exception) -> str:
-    """The reason in one line, and what a superuser does not expect: that it may not write."""
+    """Returns the reason in one line. Tells root why it may not write to others' files."""
     if isinstance(error, PermissionError):
         return "Permission denied" + (
             "" if os.geteuid() else " (root's capabilities are given up: take a folder of root's)")
@@ -20,8 +20,8 @@ def why(error: Exception) -> str:
 
 
 def printed(main: Callable[[], int], say: Callable[[str], object]) -> int:
-    """The status of main, when standard output has taken all of it; else say is given why not. A
-    reader that has gone knows it."""
+    """Calls main and flushes standard output. Returns its status, or FAILED if the output could not be written: say
+    then gets the reason, unless the reader closed the pipe."""
     try:
         try:
             status = main()
@@ -32,13 +32,13 @@ def printed(main: Callable[[], int], say: Callable[[str], object]) -> int:
     except OSError as error:
         if not isinstance(error, BrokenPipeError):
             say(f"{error.filename or 'standard output'}: {why(error)}")
-        # Or the interpreter would complain once more at its end.
+        # Without this, the interpreter would report the failure again at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
 
 
 class Fault(Exception):
-    """Ends the program: the message names the input and, where there is one, the remedy."""
+    """Ends the program. The message names the input and, if there is one, the remedy."""
 
     def __init__(self, message, status=FAILED):
         super().__init__(message)

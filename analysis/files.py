@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Files that people name for output. Needs Python alone: analyze advise has it too."""
+"""Writes output files. Uses only the standard library, because analyze advise has no others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STDOUT = pathlib.Path("/dev/stdout")
 
 
 def check(path: str | os.PathLike) -> None:
-    """Raises OSError where replace() could not write the file."""
+    """Raises OSError if replace() could not write the file."""
     place = pathlib.Path(path)
     if place.is_symlink() and not _is_kernels(place):
         raise OSError(errno.ELOOP, "it is a symbolic link: name the file itself", str(place))
@@ -29,11 +29,10 @@ def check(path: str | os.PathLike) -> None:
 
 
 def replace(path: str | os.PathLike, fill: Callable[[BinaryIO], object]) -> None:
-    """Has fill write the file's content; an old one stays until the new one is whole.
+    """Replaces a file by the content that fill writes; the old file stays until the new one is complete.
 
-    What is no regular file, such as a pipe, is written at once. A symbolic link, which another may
-    have put there, is not followed, but the kernel's own are, such as /dev/stdout, and stay links.
-    Raises OSError, and whatever fill does.
+    Special files, such as pipes, are written directly. A symbolic link, which another user may have made, is not
+    followed, except the kernel's own, such as /dev/stdout. Raises OSError, and the exceptions of fill.
     """
     check(path)
     place = pathlib.Path(path)
@@ -57,17 +56,17 @@ def replace(path: str | os.PathLike, fill: Callable[[BinaryIO], object]) -> None
 
 
 def _is_kernels(place):
-    """Can nobody but the kernel have put a link there?"""
+    """Returns whether only the kernel can have made a link at this place."""
     return place.parent.resolve() in (pathlib.Path("/dev"), pathlib.Path("/proc/self/fd").resolve())
 
 
 def _is_special(place):
-    """Is it no regular file, or a link of the kernel's, wherever that leads?"""
+    """Returns whether it is a special file, or a link of the kernel's to any file."""
     return place.is_symlink() and _is_kernels(place) or place.exists() and not place.is_file()
 
 
 def _descriptor(place):
-    """Of what is there. A FIFO is not waited for. /dev/stdout and /dev/fd/N are open already."""
+    """Opens a special file, without waiting for a FIFO's reader. Duplicates /dev/stdout and /dev/fd/N."""
     target = pathlib.Path(os.readlink(place)) if place.is_symlink() and place.parent.name == "dev" else place
     if place.is_symlink() and target.name.isdecimal():
         return os.dup(int(target.name))

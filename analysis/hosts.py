@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The hosts of a fleet beside one another: sums of each pair of hosts, and which are outliers.
+"""Compares the hosts of a fleet: sums the runs of each pair of hosts, and finds outliers.
 
-Runs may be more than memory holds: they are read as a stream, in parts by the name of the run,
-so that copies of a run meet in one part and count once. Sums are what is left of a part.
+Runs may be more than fit into memory. They are read as a stream, in parts by a hash of the run's id, so that
+copies of a run are in the same part and count once. Only the sums of a part are kept.
 """
 
 import dataclasses
@@ -13,12 +13,12 @@ import polars as pl
 from analysis.compare import settings
 from analysis.stats import outliers
 
-# What must be equal for times and rates of two hosts to be compared.
+# Columns that must be equal for times and rates of two hosts to be compared.
 CONFIGURATION = [*settings.ACROSS, "tier"]
 PAIR = ["host", "receiver"]
-# What makes two records the same run, wherever their files were copied to.
+# Two records with these values equal are copies of one run.
 IDENTITY = ["run_id", "cell", "repeat", "started", "kernel"]
-# By which hosts may differ; what a fleet mostly has is no cause of an outlier.
+# Possible causes of outliers, unless most hosts have the same value.
 FACTS = {"kernel": "Linux {}", "cpu_model": "{}", "governor": "frequency governor {}",
          "congestion": "congestion control {}"}
 LOST = ("lost_calls", "lost_completions", "lost_flags", "lost_groups", "lost_stacks")
@@ -28,8 +28,8 @@ HERE = "itself"
 
 @dataclasses.dataclass(frozen=True)
 class Fleet:
-    """sums: a row a pair and configuration. causes: pair, cause, device, sends. facts: a row a
-    host. totals: one row: runs, complete ones, and of each of LOST the sum and, _runs, in how many."""
+    """sums: a row per pair and configuration. causes: pair, cause, device, sends. facts: a row per host. totals: one
+    row with runs, complete runs, and for each of LOST the sum and (_runs) the number of runs."""
     sums: pl.DataFrame
     causes: pl.DataFrame
     facts: pl.DataFrame
@@ -41,7 +41,8 @@ class Fleet:
 
 
 def gather(runs: pl.LazyFrame, rows: int) -> Fleet:
-    """runs: as of the table, each once if they fit into one part; rows: how many, about."""
+    """Returns the Fleet of runs, which are rows of the table, and without copies if they fit into one part. rows: their
+    approximate number."""
     parts = -(-rows // ROWS_OF_A_PART) or 1
     found: dict[str, list[pl.DataFrame]] = {}
     for number in range(parts):
@@ -67,7 +68,7 @@ _NEEDED = {"host", "peer", "complete", "disturbed", "zc_completions", "zc_copied
 
 
 def causes(runs: pl.LazyFrame, *keys: str) -> pl.LazyFrame:
-    """keys, cause, device and sends: the sums of what the column fallback_causes of runs says."""
+    """Returns keys, cause, device and sends: the sums of the column fallback_causes of runs."""
     said = r"^([^@;]*)@(.*):(\d+)$"
     return runs.select(*keys, pl.col("fallback_causes").str.split(";").alias("said")).explode("said").select(
         *keys, *(pl.col("said").str.extract(said, i).alias(part) for i, part in enumerate(("cause", "device"), 1)),
@@ -85,7 +86,7 @@ def _queries(runs):
     paced = calm & (pl.col("elapsed_s") > 0) & pl.col("throughput_bps").is_not_null()
 
     def total(expression, when, name):
-        # Counts of records are anybody's: their sum may be more than 64 bits hold.
+        # Any program may have written the records: sums of their counts may exceed 64 bits.
         return pl.when(when).then(expression.cast(pl.Float64)).sum().alias(name)
 
     return {
@@ -111,8 +112,8 @@ def _queries(runs):
 
 @dataclasses.dataclass(frozen=True)
 class Outlier:
-    """value and middle (of the hosts): a share for copied sends, else a ratio to the middle.
-    causes: in words, where they are known."""
+    """A host whose metric differs. value, and middle, the median of the hosts: shares for copied sends, otherwise
+    ratios to the median. causes: in words; (): unknown."""
     host: str
     metric: str
     value: float
@@ -122,18 +123,18 @@ class Outlier:
 
 COPIED, TIME, RATE = "fallback", "time", "rate"
 WORDS = {COPIED: "copied zero-copy sends", TIME: "kernel time of a send", RATE: "throughput"}
-# What is summed, over what.
+# The sums whose quotient is a metric.
 METRICS = {TIME: ("ns", "timed"), RATE: ("bits", "seconds")}
 LEAST_SHARE, LEAST_FACTOR = 0.05, 1.25
 
 
 def rates(fleet: Fleet) -> pl.DataFrame:
-    """PAIR, runs, completions, fallback; time and rate as ratios to the middle of the hosts with the
-    same configuration, the median over configurations. Null where nothing was measured."""
+    """Returns PAIR, runs, completions, fallback, time and rate. The last two are ratios to the median of the hosts with
+    the same configuration, and medians over configurations. Null: not measured."""
     sums = fleet.sums
     for metric, (top, bottom) in METRICS.items():
         sums = sums.with_columns(pl.when(pl.col(bottom) > 0).then(pl.col(top) / pl.col(bottom)).alias(metric))
-        # Of what one host alone has there is no middle.
+        # A configuration of only one host has no median to compare with.
         several = pl.col("host").filter(pl.col(metric).is_not_null()).n_unique().over(CONFIGURATION) > 1
         middle = pl.col(metric).median().over(CONFIGURATION)
         ratio = pl.col(metric) / middle
@@ -146,7 +147,7 @@ def rates(fleet: Fleet) -> pl.DataFrame:
 
 
 def shares(fleet: Fleet) -> pl.DataFrame:
-    """host, cause, device (which has most of it), share: of the host's completed zero-copy sends."""
+    """Returns host, cause, device (that of most sends) and share: of the host's completed zero-copy sends."""
     completed = fleet.sums.group_by("host").agg(pl.col("completions").sum())
     return fleet.causes.sort("sends", "device", descending=[True, False]).group_by(
         "host", "cause", maintain_order=True).agg(
@@ -156,7 +157,7 @@ def shares(fleet: Fleet) -> pl.DataFrame:
 
 
 def find(fleet: Fleet) -> list[Outlier]:
-    """The outliers among the hosts as senders, by host."""
+    """Returns the outliers among the hosts as senders, by host."""
     found = _of_copies(fleet)
     known = {host: tuple(one.causes[0] for one in found if one.host == host and one.causes) for host in fleet.hosts}
     of_pairs = rates(fleet)
@@ -168,13 +169,13 @@ def find(fleet: Fleet) -> list[Outlier]:
 
 
 def _apart(metric, values, why, least, as_ratios=False):
-    """values: by host; why: takes a host, gives its causes, where they are known."""
+    """Returns the Outliers of a metric. values: by host. why(host) returns the causes, or None."""
     return [Outlier(host, metric, values[host], statistics.median(values.values()), why(host) or ())
             for host in outliers.apart(values, least, as_ratios)]
 
 
 def _of_copies(fleet):
-    """More copied than at the others: by a cause, else in all."""
+    """Returns the hosts at which more was copied than at the others: by one cause, or else in total."""
     completed = fleet.sums.group_by("host").agg(pl.col("completions", "copied").sum()).filter(
         pl.col("completions") > 0)
     none, found = dict.fromkeys(completed["host"], 0.0), []
@@ -188,7 +189,7 @@ def _of_copies(fleet):
 
 
 def _differs(fleet, host):
-    """What this host has and fewer than half of all have."""
+    """Returns, in words, the facts of this host that less than half of the hosts share."""
     told = []
     for fact, say in FACTS.items():
         values = dict(fleet.facts.select("host", fact).iter_rows())
@@ -199,6 +200,6 @@ def _differs(fleet, host):
 
 
 def cause_text(cause: str, device: str | None) -> str:
-    """packet tap on eth0"""
+    """Returns a cause in words, such as "packet tap on eth0"."""
     words = cause.replace("_", " ")
     return words if device in (None, "", "-") else f"{words} on {device}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Measuring from a script or a notebook."""
+"""Measures from a script or a notebook."""
 
 import json
 import os
@@ -11,14 +11,14 @@ import subprocess
 
 
 def _program():
-    """Beside this folder, or as it is installed."""
+    """Returns the program beside this folder, or else the installed one."""
     here = pathlib.Path(__file__).resolve().parents[1] / "analyze"
     return str(here) if here.exists() else shutil.which("sendpath") or "sendpath"
 
 
 def measure(options: str) -> list[dict]:
-    """Run records (docs/run-record.md) of what analyze measures with these options, by sudo unless this
-    is root. Raises CalledProcessError; why stands on standard error.
+    """Runs analyze with these options, by sudo unless this is root. Returns its run records (docs/run-record.md).
+    Raises CalledProcessError; the reason is on standard error.
     """
     command = [*(["sudo"] if os.geteuid() else []), _program(), "--json", "-", *shlex.split(options)]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True)
@@ -26,6 +26,6 @@ def measure(options: str) -> list[dict]:
 
 
 def throughput(runs: list[dict], variant: str) -> float:
-    """Bits per second: the median of a variant's runs."""
+    """Returns the median throughput of a variant's runs in bit/s."""
     return statistics.median(run["app"]["throughput_bps"] for run in runs
                              if run["load"]["variant"] == variant)

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A run record as types: the plain values of its blocks, of the types that analysis/tables/keys.py has,
-and what else is named here.
+"""Defines the types of a run record: the plain values of its blocks, with their types in
+analysis/tables/keys.py, and the members that are named here.
 
-A key that is absent is None, any other is ignored. What follows from several keys is a property
-beside them.
+An absent key is None; other keys are ignored. Values that are computed from several keys are properties.
 """
 
 import datetime
@@ -18,7 +17,7 @@ from analysis.tables import keys
 Text = str | None
 Truth = bool | None
 Real = Annotated[float, Meta(gt=-1e300, lt=1e300)] | None
-# One that was scaled, because its counter ran for a part of the time, has a fraction.
+# A count that was scaled, because its counter ran for a part of the time, has a fraction.
 _WITHIN = Meta(ge=-2**62, le=2**62)
 Count = Annotated[int, _WITHIN] | Annotated[float, _WITHIN] | None
 Time = Annotated[datetime.datetime, Meta(tz=True)] | None
@@ -26,11 +25,11 @@ INTERRUPTED = {"interrupted", "load_failed"}
 
 
 class BadRecord(ValueError):
-    """The message says what is wrong with a record."""
+    """A record is invalid; the message has the reason."""
 
 
 def add(values):
-    """The sum of counts; None if one of them is."""
+    """Returns the sum of counts; None if one of them is None. Raises BadRecord if it is too large."""
     if None in values:
         return None
     if abs(sum(values)) >= 1 << 62:
@@ -39,7 +38,7 @@ def add(values):
 
 
 def ratio(top, bottom, scale=1.0):
-    """top / bottom x scale; None without either, or where there is nothing to divide by."""
+    """Returns top / bottom x scale; None if top is None, or bottom is None or 0."""
     return None if top is None or not bottom else top / bottom * scale
 
 
@@ -47,7 +46,7 @@ _TYPES = {"string": Text, "boolean": Truth, "integer": Count, "number": Real}
 
 
 def _read(block, base=Struct, **others):
-    """A type with the plain values of a block, and with others of the types that are given."""
+    """Returns a type with the plain values of a block, and with `others`, whose types are given."""
     plain = {key.name: _TYPES[key.kind.plain] for key in block.keys if key.kind.plain in _TYPES}
     known = {name: kind for name, kind in (plain | others).items() if name not in base.__struct_fields__}
     return defstruct("Keys", [(name, kind, None) for name, kind in known.items()], bases=(base,))
@@ -70,13 +69,13 @@ class Device(_read(keys.HOST.key("devices").kind)):
 class Host(_read(keys.HOST, settings=dict[str, str] | None, devices=list[Device] | None)):
     @property
     def settings_text(self):
-        """name=value of the kernel's settings, joined by ;"""
+        """The kernel's settings as name=value, joined by ;"""
         return None if self.settings is None else ";".join(
             f"{name}={value.replace(';', ',')}" for name, value in sorted(self.settings.items()))
 
     @property
     def devices_text(self):
-        """name=driver, MTU, speed, offloads; joined by ;"""
+        """The devices as name=driver, MTU, speed, offloads; joined by ;"""
         return None if self.devices is None else ";".join(sorted(map(str, self.devices)))
 
 
@@ -128,7 +127,7 @@ Sums = _read(keys.ZEROCOPY, refused=list[_read(keys.REFUSED)] | None)  # of zero
 
 
 def _all(key):
-    """A sum over sends with an error queue and those of io_uring; None if either is unknown."""
+    """Returns a property: the sum over sends with an error queue and those of io_uring; None if one is unknown."""
     return property(lambda self: add([getattr(part, key) for part in self.parts]))
 
 
@@ -140,7 +139,7 @@ class Zerocopy(_read(keys.ZEROCOPY, base=Sums, io_uring=Sums | None, causes=list
 
     @property
     def own(self):
-        """Of sends with an error queue; without any, where io_uring's stand apart, they say 0."""
+        """The sums of sends with an error queue; None if only io_uring made zero-copy sends, when these are all 0."""
         return self if self.io_uring is None or self.requests else None
 
     @property
@@ -191,7 +190,7 @@ def _codes(found):
 
 
 class Head(Struct):
-    """What says whether the rest can be read."""
+    """The schema, which shows whether the rest can be read."""
     schema: Any = None
 
 
@@ -256,12 +255,12 @@ class Run(Head, dict=True, kw_only=True):
 
     @property
     def send_ns(self):
-        """Kernel time of a send: medians of several kinds of call do not add up."""
+        """The kernel time of a send; None with several kinds of calls, because medians do not add up."""
         return self._timed[0] if len(self._timed) == 1 else None
 
     @staticmethod
     def _mean(timed):
-        """Of histograms; None unless they cover the same span."""
+        """Returns the mean of histograms; None unless all have the same span."""
         if len({times.span for times in timed}) != 1:
             return None
         sums, counts = ([getattr(times, key) for times in timed] for key in ("sum", "count"))
@@ -277,7 +276,7 @@ class Run(Head, dict=True, kw_only=True):
 
     @functools.cached_property
     def counted(self):
-        """By (event, scope): summed over the PMUs of a hybrid CPU; None unless each counted."""
+        """Counts by (event, scope), summed over the PMUs of a hybrid CPU; None unless each counted."""
         found = {}
         for row in self.counters or ():
             value = None if row.value is None else round(row.value)

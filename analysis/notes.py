@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Lines for people. Names that files contain are not trusted."""
+"""Prints lines for people. Names from files are not trusted."""
 
 import argparse
 import difflib
@@ -8,12 +8,12 @@ import sys
 
 
 def clean(text: str) -> str:
-    """Text that others chose, so that a terminal does not obey it, in one line."""
+    """Returns untrusted text in one line, without characters that control a terminal."""
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
 
 
 def did_you_mean(parser, message: str) -> str:
-    """argparse's message, with the option of the parser that is most like an unknown one."""
+    """Returns argparse's message, with the parser's option that is most similar to an unknown one."""
     unknown = re.match("unrecognized arguments: (--[a-z-]+)", message)
     options = [word for word in parser._option_string_actions if word.startswith("--")]
     near = difflib.get_close_matches(unknown[1], options, 1) if unknown else []
@@ -21,18 +21,18 @@ def did_you_mean(parser, message: str) -> str:
 
 
 def show(text: str) -> None:
-    """The lines of text, on standard output."""
+    """Prints the lines of text on standard output."""
     for line in text.splitlines():
         print(clean(line))
 
 
 def say(text: str) -> None:
-    """A line on standard error, after the program's name."""
+    """Prints a line on standard error, after the program's name."""
     print(f"analyze: {clean(text)}", file=sys.stderr)
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line."""
+    """Reports wrong usage in one line, and ends the program with status 2."""
 
     def error(self, message):
         say(f"{did_you_mean(self, message)} ({self.prog} --help)")

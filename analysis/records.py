@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Reading run records: JSON lines of files and folders. Pure: nothing is printed.
+"""Reads run records: JSON lines of files and folders. Prints nothing.
 
-A damaged file is no reason to lose the good records in it: what cannot be used becomes a
-Problem, everything else is handed on. Records are streamed, because ten thousand of them
-with their histograms do not fit into memory as Python objects.
+An unusable line becomes a Problem; the good records of the file are used. Records are streamed, because ten
+thousand of them with their histograms do not fit into memory as Python objects.
 """
 
 import contextlib
@@ -27,7 +26,7 @@ REASONS_SHOWN = 3
 
 @dataclasses.dataclass(frozen=True)
 class Problem:
-    """Something that is left out. line is None where it is a whole file."""
+    """A line that is left out; line None: a whole file."""
     file: str
     line: int | None
     what: str
@@ -35,8 +34,8 @@ class Problem:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Record:
-    """One run record, where it stood, and the argument (file or folder) that led to it. Each is
-    equal to itself alone."""
+    """A run record, its file and line, and the argument (file or folder) by which it was found. Records are compared by
+    identity."""
     source: str
     file: str
     line: int
@@ -48,9 +47,9 @@ def _refuse(error: OSError):
 
 
 def find(path: str) -> list[pathlib.Path]:
-    """The files of records that a path means: itself, or all in the folder and below.
+    """Returns the files of a path: itself, or all files of records in the folder and below.
 
-    Raises Fault where there is nothing, or a folder cannot be read.
+    Raises Fault if there are none, or a folder cannot be read.
     """
     place = pathlib.Path(path)
     try:
@@ -73,7 +72,7 @@ _RUN, _HEAD = msgspec.json.Decoder(Run), msgspec.json.Decoder(Head)
 
 @contextlib.contextmanager
 def told(what: str) -> Iterator[None]:
-    """What cannot be decoded is a BadRecord, whose message says why it is none of what."""
+    """Turns errors of decoding into BadRecord, with the reason. what: such as "a run record"."""
     try:
         yield
     except UnicodeDecodeError:
@@ -89,7 +88,7 @@ def told(what: str) -> Iterator[None]:
 
 
 def parse(line: bytes) -> Run:
-    """A record from its line. Raises BadRecord, whose message says why it is none."""
+    """Returns the record in a line. Raises BadRecord with the reason."""
     if len(line) > LONGEST_LINE:
         raise BadRecord("longer than any record")
     with told("a run record"):
@@ -104,7 +103,7 @@ def parse(line: bytes) -> Run:
 
 
 def check_schema(schema: Any) -> None:
-    """Raises BadRecord for what is foreign, older or newer, in words that say which."""
+    """Raises BadRecord for a foreign, older or newer schema; the message distinguishes these."""
     if schema in (SCHEMA, FAILURE_SCHEMA):
         return
     match = re.fullmatch(r"sendpath\.(run|failure)/(\d{1,9})", schema) if isinstance(schema, str) else None
@@ -119,17 +118,17 @@ def check_schema(schema: Any) -> None:
 
 
 def kind(file: pathlib.Path) -> str | None:
-    """Of a file of this program's own, what it holds, such as run, plan or advise; by its
-    beginning. None: that does not say."""
+    """Returns the kind of a file of this program, such as run, plan or advise, by the schema at its beginning; None:
+    unknown."""
     with open(file, "rb") as stream:
         match = re.search(rb'^\s*\{[^{}]*?"schema"\s*:\s*"sendpath\.(\w+)/', stream.read(4096))
     return match[1].decode() if match else None
 
 
 def lines(file: pathlib.Path) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file that hold anything, numbered from 1.
+    """Yields the non-empty lines of a file, with their numbers from 1.
 
-    One that is too long to be a record is handed on cut, and so still too long.
+    A line that is too long to be a record is cut, and still too long.
     """
     with open(file, "rb") as stream:
         number, inside = 0, False
@@ -144,7 +143,7 @@ def lines(file: pathlib.Path) -> Iterator[tuple[int, bytes]]:
 
 
 def stream_file(source: str, file: pathlib.Path, problems: list[Problem]) -> Iterator[Record]:
-    """The good records of one file; what is wrong with the others goes to problems."""
+    """Yields the good records of one file. Appends the others to problems."""
     name, found = str(file), False
     try:
         if name != source and kind(file) not in (None, "run", "failure"):
@@ -163,9 +162,9 @@ def stream_file(source: str, file: pathlib.Path, problems: list[Problem]) -> Ite
 
 
 def stream(paths: Iterable[str], problems: list[Problem]) -> Iterator[Record]:
-    """The good records of files and folders, in order; a file named twice is read once.
+    """Yields the good records of files and folders, in order. Reads a file that is named twice only once.
 
-    Appends what cannot be used to problems. Raises Fault where a path is not there.
+    Appends unusable lines to problems. Raises Fault if a path does not exist.
     """
     seen: set[pathlib.Path] = set()
     for path in paths:
@@ -177,7 +176,7 @@ def stream(paths: Iterable[str], problems: list[Problem]) -> Iterator[Record]:
 
 
 def summarise(problems: Iterable[Problem], used: Mapping[str, int]) -> list[str]:
-    """One line for each file with problems, for people. used: file -> records taken from it."""
+    """Returns a line for each file with problems, for people. used: the number of used records by file."""
     files: dict[str, dict[str, list[int | None]]] = {}
     for problem in problems:
         files.setdefault(problem.file, {}).setdefault(problem.what, []).append(problem.line)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A comparison for people, and for programs. Pure."""
+"""Writes a comparison of result sets for people, and for programs. Pure."""
 
 import dataclasses
 
@@ -18,14 +18,14 @@ SCHEMA = "sendpath.compare/3"
 ORDER = (WORSE, BETTER, INCONCLUSIVE, SAME)
 MOST_ROWS = 10
 CODES = "findings", "warnings"
-# Does zero-copy pay off in each of two result sets, and was it zero-copy at all?
+# The ratio that --details shows for each of the two sets.
 METRIC, WAY, BASELINE = "throughput_bps", "zerocopy", "twocopy"
-SPELT = {"None": "none", "True": "yes", "False": "no", "": "none"}  # by what str makes: 1 is equal to True
+SPELT = {"None": "none", "True": "yes", "False": "no", "": "none"}  # by str(value), because 1 == True
 
 
 def text(comparison: Comparison, details: bool = False, more: list[str] = ()) -> str:
-    """The verdict, what changed, and what is worse or better, in 80 columns. details: all comparisons, with the
-    medians of both sets. more: tables that only details have."""
+    """Returns the verdict, the changed settings, and the metrics that are worse or better, in 80 columns. details: all
+    comparisons, with the medians of both sets. more: tables that only details have."""
     parts = [broken(conclusion(comparison)), _changes(comparison, details), _left_out(comparison, details)]
     if details:
         parts += [f"{verdict}: {len(found)}\n{_rows(found, comparison)}" for verdict in ORDER
@@ -37,7 +37,7 @@ def text(comparison: Comparison, details: bool = False, more: list[str] = ()) ->
 
 
 def describe(name: str, path: str, frame: pl.DataFrame) -> str:
-    """Which set is A, and which is B: where it came from, when and on what it was measured."""
+    """Returns the line about a set: its path, time and machines."""
     first, last = (f"{moment:%Y-%m-%d %H:%M}" if moment else "an unknown time"
                    for moment in (frame["started"].min(), frame["started"].max()))
     machines = frame.select("host", "kernel", "arch", "cpus").unique().sort(
@@ -54,7 +54,7 @@ def _spell(values):
 
 
 def _codes(change):
-    """What one set has of a list of codes, and the other lacks."""
+    """Returns the codes that only A has, and those that only B has."""
     a, b = ({code for value in side for code in (value or "").split(";")} - {""} for side in (change.a, change.b))
     return [", ".join(sorted(some)) for some in (a - b, b - a)]
 
@@ -73,7 +73,7 @@ def _changes(comparison, details):
 
 
 def _left_out(comparison, details):
-    """What is not compared, and why; "" where all is."""
+    """Returns what is not compared, and why; "" if all is."""
     said = []
     for name, cells in (("A", comparison.only_a), ("B", comparison.only_b)):
         if cells:
@@ -90,7 +90,7 @@ def _left_out(comparison, details):
 
 
 def _brief(found, comparison):
-    """The first comparisons that are worse or better, a line each."""
+    """Returns a line for each of the first comparisons that are worse or better."""
     same = settings.the_same([d.cell for d in comparison.differences])
     rows = [[settings.cell(d.cell, same - {"variant"}) or "the load", d.metric.short, _change(d), d.verdict]
             for d in found[:MOST_ROWS]]
@@ -100,7 +100,7 @@ def _brief(found, comparison):
 
 
 def left_out(comparison: Comparison) -> str:
-    """What noise took from the comparison."""
+    """Returns the number of disturbed runs, which are left out, in words."""
     of_a, of_b = comparison.disturbed
     return f"{words.counted(of_a, 'run')} of A and {of_b} of B left out, disturbed ({comparison.why})"
 
@@ -149,7 +149,7 @@ def _how(comparison):
 
 
 def conclusion(comparison: Comparison) -> str:
-    """What changed for better or worse, and of what."""
+    """Returns the first sentence: how many comparisons are better or worse, and of which metrics."""
     counts = {verdict: len(comparison.of(verdict)) for verdict in ORDER}
     total, cells = len(comparison.differences), len({str(d.cell) for d in comparison.differences})
     what = words.listed(list(dict.fromkeys(d.metric.words for d in comparison.differences)))
@@ -168,7 +168,7 @@ def _estimate(estimate):
 
 
 def as_json(comparison: Comparison) -> dict:
-    """For programs: null is not known; a verdict is one of those that ORDER has."""
+    """Returns the comparison for programs. null: unknown; a verdict is one of ORDER."""
     return {
         "schema": SCHEMA, "threshold": comparison.threshold, "comparisons": len(comparison.differences),
         "changes": [dataclasses.asdict(change) for change in comparison.changes],
@@ -184,14 +184,14 @@ def as_json(comparison: Comparison) -> dict:
 
 
 def zerocopy_pairs(frame: pl.DataFrame) -> list[pairs.Comparison]:
-    """Zero-copy and two-copy under equal conditions."""
+    """Returns the Comparisons of zero-copy with two-copy under equal conditions."""
     return summary.compare(summary.usable(frame, METRIC), [*summary.CONDITIONS, "server_model"], "variant",
                            [(WAY, BASELINE)], METRIC)
 
 
 def zerocopy(a: pl.DataFrame, b: pl.DataFrame) -> list[str]:
-    """A table for each set that has both ways of sending: zero-copy's throughput over two-copy's, cell by
-    cell, how much was copied, and why."""
+    """Returns a table for each set that has both ways: for each configuration the ratio of the throughput of zero-copy
+    to that of two-copy, the copied share, and the causes."""
     tables = []
     for name, frame in (("A", a), ("B", b)):
         found = zerocopy_pairs(frame)
@@ -203,7 +203,7 @@ def zerocopy(a: pl.DataFrame, b: pl.DataFrame) -> list[str]:
 
 
 def _zerocopy_copied(frame, conditions):
-    """The share of zero-copy sends under these conditions that were copied, and causes."""
+    """Returns the share of zero-copy sends under these conditions that were copied, and the causes."""
     runs = summary.usable(frame, METRIC).filter(
         pl.col("variant") == WAY,
         *(pl.col(column).eq_missing(value) for column, value in conditions.items()))

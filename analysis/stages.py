@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The stages of a send, in short words; what runs spent in each. Pure."""
+"""Names the stages of a send, and sums the time in each. Pure."""
 
 import polars as pl
 
@@ -13,20 +13,20 @@ def words(name: str) -> str:
 
 
 def per_send(divided: pl.DataFrame) -> pl.DataFrame:
-    """run_id, stage, ns, bytes: the mean over a run's divided sends, of all syscalls."""
+    """Returns run_id, stage, ns and bytes: means over a run's divided sends by all syscalls."""
     return divided.group_by("run_id", "stage", maintain_order=True).agg(
         (pl.col("ns").sum() / pl.col("sends").first()).alias("ns"),
         (pl.col("bytes").first() / pl.col("sends").first()).alias("bytes"))
 
 
 def _frame_text(text: str) -> str:
-    """A frame of a folded stack: nothing in it ends the frame or the line."""
+    """Returns a frame of a folded stack: nothing in it ends the frame or the line."""
     return "".join(c if c.isprintable() and c != ";" else "_" for c in text).strip() or "_"
 
 
 def folded(divided: pl.DataFrame, runs: pl.DataFrame) -> list[str]:
-    """Lines "configuration;syscall;stage ns", for programs that draw flame graphs; what passed off
-    the CPU is below a frame of its own."""
+    """Returns lines "configuration;syscall;stage ns", for programs that draw flame graphs. Time off the CPU is below a
+    frame of its own."""
     named = divided.join(runs.select("run_id", "variant", "message_bytes"), on="run_id")
     sums = named.group_by("variant", "message_bytes", "syscall", "stage", maintain_order=True).agg(
         pl.col("ns").sum())

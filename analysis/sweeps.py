@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What is said along an axis of a sweep: falls and dips.
+"""Finds falls and dips along an axis of a sweep.
 
-The axis is a column as message_bytes, fields or threads; everything else of a run's conditions
-is equal within a series.
+The axis is a column: message_bytes, fields or threads. All other conditions are equal within a series.
 """
 
 import dataclasses
@@ -14,7 +13,7 @@ from analysis import summary
 from analysis.columns import EVENTS, SIDES
 from analysis.stats import steps
 
-# Counters are compared a message and a second: see stats/steps.py.
+# Counters that are compared, per message and per second: see stats/steps.py.
 COUNTERS = tuple(f"{side}_{name}" for side, *_ in SIDES for _, name, *_ in EVENTS
                  if name not in ("branches", "task_clock_ns")) + (
     "retransmits", "syn_retransmits", "timeouts", "listen_overflows", "listen_drops",
@@ -25,8 +24,8 @@ COUNTERS = tuple(f"{side}_{name}" for side, *_ in SIDES for _, name, *_ in EVENT
 
 @dataclasses.dataclass(frozen=True)
 class Course:
-    """How a metric goes along an axis. moved: for each of falls, by its (before, after), the
-    counters that moved with it; correlation, no cause."""
+    """A metric along an axis. moved: the counters that changed with a fall, by its (before, after); correlation shows
+    no cause."""
     conditions: dict
     axis: tuple
     steps: list[steps.Step]
@@ -39,11 +38,11 @@ class Course:
 
 
 def courses(frame, metric, axis="message_bytes", counters=COUNTERS) -> list[Course]:
-    """Falls and dips of a metric along an axis of two values or more, one Course a series."""
-    # Counts begin at 0, which has no logarithm: one more than were counted.
+    """Returns a Course, with falls and dips of a metric, for each series of two or more values of the axis."""
+    # 1 is added to counts, because 0 has no logarithm.
     wanted = {metric: pl.col(metric), **{
         (name, per): (pl.col(name) + 1) / pl.col(per) for name in counters
-        if name != metric and frame[name].sum()  # what was never counted has not moved
+        if name != metric and frame[name].sum()  # a counter that is always 0 cannot change
         for per in ("messages", "elapsed_s")}}
     runs = summary.comparable(summary.usable(frame, metric)).filter(pl.col(metric) > 0, pl.col(axis).is_not_null())
     keys = _keys_beside(axis, runs)
@@ -56,9 +55,8 @@ def courses(frame, metric, axis="message_bytes", counters=COUNTERS) -> list[Cour
 
 
 def _keys_beside(axis, frame):
-    """What is equal within a series. Streams have a connection a thread; more fields of one
-    size make a larger message; how many are in flight follows from a message's size, unless
-    it was asked for."""
+    """Returns the columns that are equal within a series. Not those that change with the axis: a stream has a
+    connection per thread, more fields of one size make a larger message, and the default of inflight depends on the size."""
     bound = {"threads": {"threads", "connections"}, "fields": {"fields", "message_bytes"}}
     keys = [key for key in summary.CELL if key not in bound.get(axis, {axis})]
     if axis in ("fields", "message_bytes") and summary.inflight_follows_size(frame):
@@ -67,7 +65,7 @@ def _keys_beside(axis, frame):
 
 
 def _logs(part, axis, names):
-    """The rising values of the axis, and of each name logarithms: a row a block, a column a value, NaN for none."""
+    """Returns the rising values of the axis, and logarithms by name: blocks x values, NaN for none."""
     values = sorted(part[axis].unique())
     blocks = sorted(part[summary.BLOCK].unique())
     rows = np.searchsorted(blocks, part[summary.BLOCK].to_list())

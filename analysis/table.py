@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The tidy table: run records -> polars DataFrame, one row a run; CSV and Parquet.
+"""Makes the tidy table of run records, a polars DataFrame with one row per run; reads and writes CSV and Parquet.
 
-A table written as Parquet is read back as it was, and takes a fraction of the time that its
-records do.
+Reading a table from Parquet gives the same table, in a fraction of the time for its records.
 """
 
 import collections
@@ -35,24 +34,24 @@ POLARS_SCHEMA = {column.name: TYPES[column.kind] for column in COLUMNS}
 
 @dataclasses.dataclass(frozen=True)
 class Loaded:
-    """A table, what was left out of it, and how many rows each file gave."""
+    """A table, the problems of its files, and the number of rows by file."""
     frame: pl.DataFrame
     problems: list[Problem]
     used: dict[str, int]
 
     def notes(self) -> list[str]:
-        """What was left out, one line a file."""
+        """Returns a line for each file with lines that were left out."""
         return summarise(self.problems, self.used)
 
 
 def row(record: Record) -> tuple:
-    """The values of one run, in the order of COLUMNS. Raises BadRecord."""
+    """Returns the values of one run, in the order of COLUMNS. Raises BadRecord."""
     return tuple(round(value) if type(value) is float and column.kind == WHOLE else value
                  for column, value in ((column, column.read(record)) for column in COLUMNS))
 
 
 def build(records: Iterable[Record], problems: list[Problem]) -> pl.DataFrame:
-    """One row a record, nulls for what was not measured. Appends unusable ones to problems."""
+    """Returns one row per record, with nulls for unmeasured values. Appends unusable records to problems."""
     frames, rows = [empty()], []
     for record in records:
         try:
@@ -83,10 +82,10 @@ def is_parquet(path: str) -> bool:
 
 def load(paths: Iterable[str],
          watch: Callable[[Iterable[Record]], Iterable[Record]] = lambda records: records) -> Loaded:
-    """The runs of files and folders of records, and of tables written as Parquet, as one table.
+    """Returns one table of the runs in files and folders of records, and in Parquet tables.
 
-    A run that several of them have is taken once. watch sees the records as they pass. Raises Fault
-    where a path is not there.
+    A run that several of them have counts once. watch may look at the records while they are read. Raises Fault if a
+    path does not exist.
     """
     problems, frames, of_records = [], [], []
     for path in paths:
@@ -101,7 +100,7 @@ def load(paths: Iterable[str],
 
 
 def load_some(paths: Iterable[str], *args, **kwargs) -> Loaded:
-    """As load, but a Fault where not a single run can be used."""
+    """Calls load(). Raises Fault also if no run can be used."""
     loaded = load(paths, *args, **kwargs)
     if loaded.frame.is_empty():
         raise Fault("\n".join(loaded.notes() or [f"no runs in {', '.join(paths)}"]))
@@ -109,7 +108,7 @@ def load_some(paths: Iterable[str], *args, **kwargs) -> Loaded:
 
 
 def without_copies(frame: pl.DataFrame, problems: list[Problem]) -> pl.DataFrame:
-    """Each run once: the first of equal ones stays, the others become problems."""
+    """Returns each run once: the first of equal ones stays, the others become problems."""
     first = pl.struct(hosts.IDENTITY).is_first_distinct()
     for file, line in frame.filter(~first).select("source_file", "source_line").iter_rows():
         problems.append(Problem(file, line, "the same run as another record"))
@@ -117,8 +116,7 @@ def without_copies(frame: pl.DataFrame, problems: list[Problem]) -> pl.DataFrame
 
 
 def without_retried(frame: pl.DataFrame) -> pl.DataFrame:
-    """Of a planned run that failed or was disturbed and was made again, the last record is the one that
-    counts."""
+    """Returns the table without failed or disturbed runs of a sweep that were made again."""
     same = ["source_file", "cell", "repeat", "seed"]
     made = frame.with_row_index("_row").filter(pl.col("outcome").is_null())
     planned = frame.filter(pl.col("outcome").is_not_null())
@@ -132,8 +130,8 @@ def without_retried(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def scan_parquet(path: str) -> pl.LazyFrame:
-    """A table that write_parquet wrote, columns of a later version left out, of an earlier one
-    null; read when it is collected. Raises Fault for any other file."""
+    """Returns a table of write_parquet(), which is read when it is collected. Columns of a later version are left out;
+    columns that an earlier version lacks are null. Raises Fault for another file."""
     with _naming([path], "read as Parquet"):
         written = json.loads(pl.read_parquet_metadata(path).get(METADATA_KEY, "null"))
         frame = pl.scan_parquet(path)
@@ -148,7 +146,7 @@ def scan_parquet(path: str) -> pl.LazyFrame:
 
 @contextlib.contextmanager
 def _naming(paths: Iterable[str], done: str) -> Iterator[None]:
-    """Raises Fault where these files cannot be read or written."""
+    """Raises Fault if these files cannot be read or written."""
     try:
         yield
     except (pl.exceptions.PolarsError, OSError, ValueError) as error:
@@ -156,18 +154,18 @@ def _naming(paths: Iterable[str], done: str) -> Iterator[None]:
 
 
 def read_parquet(path: str) -> pl.DataFrame:
-    """As scan_parquet, read at once."""
+    """Reads a table of write_parquet(). Raises Fault."""
     scanned = scan_parquet(path)
-    with _naming([path], "read as Parquet"):  # what is wrong inside of it is found now
+    with _naming([path], "read as Parquet"):  # damage inside the file is found now
         return scanned.collect()
 
 
-# Rows that are read at once. More of them, of tables alone, are a fleet's, and are read as a stream.
+# The most rows in memory. Parquet tables with more, of several hosts, are read as a stream.
 ROWS_IN_MEMORY = 100_000
 
 
 def stream_fleet(paths: list[str]) -> hosts.Fleet | None:
-    """The sums of tables that have too many rows for memory, of several hosts; None for others."""
+    """Returns the sums of tables of several hosts with too many rows for memory; None for others."""
     if not paths or not all(map(is_parquet, paths)):
         return None
     scanned = pl.concat(map(scan_parquet, paths))
@@ -178,25 +176,25 @@ def stream_fleet(paths: list[str]) -> hosts.Fleet | None:
 
 
 def write_parquet(frame: pl.DataFrame, path: str) -> None:
-    """Raises Fault if the file cannot be written."""
-    # Into memory: of a full disk polars itself says "transport error".
+    """Writes the table as Parquet. Raises Fault."""
+    # polars writes into memory: its error for a full disk would be "transport error".
     whole = io.BytesIO()
     frame.write_parquet(whole, metadata={METADATA_KEY: json.dumps(SCHEMA)})
     _write(path, lambda file: file.write(whole.getbuffer()))
 
 
 def csv(frame: pl.DataFrame, file: BinaryIO | None = None) -> str | None:
-    """To file; without one, as text. With a header; null is an empty field, times are ISO 8601 in UTC.
+    """Writes CSV to file, or returns it as text. It has a header; null is an empty field; times are ISO 8601 in UTC.
 
-    Names in records are not trusted: a text that a spreadsheet would run has an apostrophe before
-    it, and a character that does not print is a question mark.
+    Names in records are not trusted: a text that a spreadsheet would execute gets an apostrophe in front, and an
+    unprintable character becomes a question mark.
     """
     return frame.with_columns(pl.col(pl.String).str.replace_all(r"[\p{C}\p{Z}&&[^ ]]", "?").str.replace(
         r"^([=+\-@])", "'$1")).write_csv(file, datetime_format="%Y-%m-%dT%H:%M:%S%.6fZ")
 
 
 def write_csv(frame: pl.DataFrame, path: str) -> None:
-    """As csv. Raises Fault if the file cannot be written."""
+    """Writes the table as CSV. Raises Fault."""
     _write(path, lambda file: csv(frame, file))
 
 
@@ -207,6 +205,6 @@ def _write(path, fill):
 
 
 def write(path: str | os.PathLike, fill: Callable[[BinaryIO], object]) -> None:
-    """As files.replace. Raises Fault if the file cannot be written."""
+    """Calls files.replace(). Raises Fault if the file cannot be written."""
     with _naming([str(path)], "written"):
         replace(path, fill)

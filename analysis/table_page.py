@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Writes the rows of docs/table.md, below what the page says of them: python -m analysis.table_page"""
+"""Writes the table in docs/table.md: python -m analysis.table_page"""
 
 import pathlib
 
@@ -10,7 +10,7 @@ KINDS = {TEXT: "text", WHOLE: "int64", REAL: "number", TRUTH: "true or false", T
 
 
 def page(text: str) -> str:
-    """The page with a row a column, as it is to be."""
+    """Returns the page with a row for each column."""
     head, rule, _ = text.partition("|---|---|---|---|\n")
     return head + rule + "".join(
         f"| `{column.name}` | {column.unit} | {KINDS[column.kind]} | {column.description} |\n"

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Should a program use MSG_ZEROCOPY on this path, and from which message size?
 
-`analyze advise [--budget T] [--json FILE] [options of a load]` asks the kernel whether
-zero-copy sends are copied on the path, then measures zero-copy beside send() and sendmsg(), in short
-interleaved runs at sizes that it chooses as it learns, until all is decided or the budget is spent.
-With `--pid`, `--comm`, `--cgroup` or `-- COMMAND` it says so of the sends of that program, whose path
-is measured where options of a load lead there, or read from what `--json` wrote of it.
-Exit status: 0 it finished, even if the data decided nothing; 1 a run failed; 2 wrong usage; 3 this
-system cannot do it.
+`analyze advise [--budget T] [--json FILE] [options of a load]` measures whether the kernel copies
+zero-copy sends on the path. It then compares zero-copy with send() and sendmsg() in short interleaved
+runs, at sizes that depend on the results so far, until all is decided or the budget is spent. With
+`--pid`, `--comm`, `--cgroup` or `-- COMMAND` the advice is for the sends of that program. Its path is
+measured if options of a load lead there, or read from a file that `--json` wrote (`--path`).
+Exit status: 0 finished, even without a decision; 1 a run failed; 2 wrong usage; 3 this system cannot.
 """
 
 from __future__ import annotations
@@ -35,13 +34,14 @@ from analysis.front.output import let_signals_end
 from analysis.tables.advice import LONGEST, SCHEMA
 from analysis.tables.options import ADVISE_ANSWER, ADVISE_PATH, ADVISE_PROGRAM, ADVISE_WATCHED, add_options
 
-RUNS = 300  # that the budget is for, about; fewer, because starting one takes time too
+RUNS = 300  # a window has this part of the budget; fewer runs fit, because starting one takes time too
 
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """seconds_more: so much longer would tell what is open; None: nothing is, or it would not.
-    program: None where a path alone is asked for; path: None where it was not measured."""
+    """The measured path and program, and the answers. seconds_more: the further budget that would probably decide
+    what is open; None: nothing is open, or no budget would. program: None if only a path is judged. path: None if it
+    was not measured."""
     path: Path | None
     answers: list[Answer]
     blocks: int
@@ -49,7 +49,7 @@ class Result:
     seconds_more: float | None
     interrupted: bool
     program: Program | None = None
-    discarded: tuple[str, ...] = ()  # why, for each further block
+    discarded: tuple[str, ...] = ()  # why, for each discarded block
 
     def recommendation(self) -> str:
         if self.program:
@@ -112,7 +112,7 @@ def load_options(options):
 
 
 class Progress:
-    """A line on a terminal, which goes in the end. measured: a run was asked for."""
+    """Shows a line on a terminal, which it removes in the end. measured: a run was requested."""
 
     def __init__(self, budget):
         self.budget, self.begun = budget, time.monotonic()
@@ -139,7 +139,7 @@ class Progress:
 
 
 def decide(load, progress) -> Result:
-    """Until all is decided, the budget is spent, or an interrupt."""
+    """Measures a path until all is decided, the budget is spent, or a signal interrupts. Returns the Result."""
     search, count, last, interrupted, discarded = Search(), 0, 0.0, False, []
     progress.say("is zero-copy sent without a copy?")
     path = load.path()
@@ -169,7 +169,7 @@ def decide(load, progress) -> Result:
 
 
 def write(path, result):
-    """Returns the Fault that kept it from being written, if one did: the answer is said first."""
+    """Writes the result as JSON. Returns a Fault if it cannot be written, because the answer is printed first."""
     data = json.dumps({"schema": SCHEMA, **dataclasses.asdict(result),
                        "recommendation": result.recommendation()})
     if path == "-":
@@ -187,7 +187,7 @@ def _unwritable(path, error):
 
 
 def check_writable(path):
-    """Before it is measured in vain."""
+    """Raises a Fault if the result could not be written, before anything is measured."""
     try:
         if path != "-":
             files.check(path)
@@ -196,7 +196,7 @@ def check_writable(path):
 
 
 def read(path) -> bytes:
-    """LONGEST bytes at most, of a regular file."""
+    """Returns the content of a regular file. Raises OSError, and ValueError if it is longer than LONGEST bytes."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
     with open(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -208,7 +208,7 @@ def read(path) -> bytes:
 
 
 def typed(hint, value):
-    """The value as what the hint says, which json.loads made; else TypeError, KeyError."""
+    """Returns a value from json.loads as the type of the hint. Raises TypeError or KeyError if it is another one."""
     if dataclasses.is_dataclass(hint):
         hints = typing.get_type_hints(hint)
         return hint(**{name: typed(hints[name], value[name]) for name in hints})
@@ -223,7 +223,7 @@ def typed(hint, value):
 
 
 def known(path) -> Result:
-    """What was measured of a path before."""
+    """Returns the Result of a path, from a file that advise --json wrote. Raises Fault."""
     try:
         data = json.loads(read(path))
         if data["schema"] != SCHEMA:
@@ -231,7 +231,7 @@ def known(path) -> Result:
         answers = typed(list[Answer], data["answers"])
         best = crossover(answers).best
         if best:
-            path_text.times(best)  # of what can be said of them, what not all can have
+            path_text.times(best)  # raises IndexError if no ratio decides
         return Result(typed(Path, data["path"]), answers, typed(int, data["blocks"]),
                       typed(float, data["elapsed_s"]), typed(typing.Optional[float], data["seconds_more"]),
                       False)
@@ -254,8 +254,8 @@ def _measure(options, channel, progress) -> Result:
 
 
 def advise(channel, arguments, complain) -> int:
-    """All of the command: words are those of its command line. The exit status; a signal that came is
-    the engine's to die by.
+    """Executes the command, whose words are arguments. Returns the exit status. If a signal came, the engine ends by
+    that signal.
     """
     progress = None
     try:
@@ -279,7 +279,7 @@ def advise(channel, arguments, complain) -> int:
         return fault.status
     except KeyboardInterrupt:
         return 1
-    except Gone:  # it said why
+    except Gone:  # the engine has reported why
         return 0 if progress and not progress.measured else 1
     finally:
         if progress:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The advice in words: a recommendation, what it rests on, what limits it, what would tell more."""
+"""Words the advice for a path: a recommendation, its evidence and limits, and what else to measure."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ COPIED_MOST = 0.99
 
 
 def copied(path) -> str:
-    """Of a path that copies all sends, or nearly all."""
+    """Returns the clause for a path that copies all sends, or nearly all."""
     return "every send is copied" if path.copied == 1 else f"{percent(path.copied)} of sends are copied"
 
 
 def times(answer: Answer) -> str:
-    """At the largest size where it is decided."""
+    """Returns the ratio in words, at the largest size at which it is decided."""
     ratio = [ratio for ratio in answer.ratios if ratio.verdict in (BETTER, WORSE)][-1]
     return (f"{ratio.effect:.2f} times the {METRICS[answer.metric]}, "
             f"{ratio.interval[0]:.2f}-{ratio.interval[1]:.2f}, at {size(ratio.size)}")
 
 
 def recommendation(path, answers: list[Answer]) -> str:
-    """The first sentences. CPU time decides; throughput where that shows no difference."""
+    """Returns the first sentences. CPU time decides, or throughput if CPU time shows no difference."""
     if path.copied is not None and path.copied >= COPIED_MOST:
         return f"Do not use MSG_ZEROCOPY on this path{', at any size' if path.final else ' as it is'}: {copied(path)}."
     found, of = crossover(answers), deciding(answers)
@@ -67,7 +67,7 @@ def _more(result):
 
 
 def lines(result) -> list[str]:
-    """At most twelve lines of at most WIDTH columns."""
+    """Returns at most twelve lines of at most WIDTH columns."""
     words = result.path.words.rstrip(".")
     if result.path.remedy and not result.path.final:
         words += f". {result.path.remedy}"
@@ -84,7 +84,7 @@ def lines(result) -> list[str]:
 
 
 def paragraphs(*texts: tuple[str, int]) -> list[str]:
-    """Lines of WIDTH columns; of each text at most so many."""
+    """Returns the texts in lines of WIDTH columns. texts: pairs of a text and the most lines that it may take."""
     # A number and its % stay together.
     return [line.replace("\u00a0", " ") for text, most in texts if text
             for line in textwrap.wrap(text.replace(" %", "\u00a0%"), WIDTH,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What a running program sends, as `analyze` observes it, by size."""
+"""Observes a running program, and divides its sends by size."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from analysis.findings.rules import Finding, copied_share
 from analysis.tables.options import ADVISE_PROGRAM
 from analysis.text.calls import INTERRUPTED
 
-# These hand the kernel pages that it need not copy, as zero-copy sends do.
+# Syscalls that pass pages which the kernel need not copy, as zero-copy sends do.
 WITHOUT_COPY = ("sendfile", "splice")
 
 
 @dataclasses.dataclass
 class Class:
-    """Sends of low to high bytes each: those that the kernel copies from the program, those that
-    asked for zero-copy, and those that need neither."""
+    """Sends of low to high bytes each: those that the kernel copies from the program (sends, bytes), those that
+    requested zero-copy, and others, which need neither."""
     low: int
     high: int
     sends: int = 0
@@ -44,10 +44,10 @@ class Class:
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-    """A program in a window. device, device_share: the device of most bytes, and their share; None if the routes
-    do not tell. kernel_s: time in its sends; None: unknown. interfaces: those by which it requested zero-copy.
-    findings: those of the record. copied: the copied share of its completed zero-copy sends; None: no verdict.
-    lost: sends that no class has. failed: how many sends failed, by errno's name."""
+    """A program in a window. device, device_share: the device of most bytes, and their share; None: unknown. kernel_s:
+    time in its sends; None: unknown. interfaces: those by which it requested zero-copy. findings: those of the record.
+    copied: the copied share of its completed zero-copy sends; None: no verdict. lost: sends that no class has. failed:
+    the number of failed sends by errno's name."""
     what: str
     seconds: float
     exit_status: int | None
@@ -78,7 +78,7 @@ def _classes(calls):
 
 
 def _device(by):
-    """A device of another network namespace has its namespace in its name."""
+    """Returns the device of most bytes, and their share. A name includes the network namespace if that is another."""
     here = os.stat("/proc/self/ns/net").st_ino
     bytes_by = {}
     for group in by["groups"]:
@@ -112,7 +112,8 @@ def parse(record: dict, what: str) -> Program:
 
 
 def watch(engine, options) -> tuple[Program, bool]:
-    """The program that options name, and whether an interrupt ended it. A command runs to its end."""
+    """Observes the program that options name; a command runs to its end. Returns the Program, and whether a signal
+    ended the window."""
     if options.command:
         what, seconds = f"command {options.command[0]}", 0
     else:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What a program should send with MSG_ZEROCOPY, in words."""
+"""Words the advice for a program: which of its sends should use MSG_ZEROCOPY."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from analysis.findings.rules import NO_VERDICT
 from analysis.words import counted, percent, size
 
 ROWS_MAX = 8
-SMALL = 0.01  # of sends and of bytes: less is among the others
-COPIED_MUCH = 0.1  # of completed sends: above, the recommendation begins with what copied them
-LITTLE = 0.05  # of a program's bytes: to send these otherwise is not worth the work
-LINES_MAX = 22  # with the two lines of a prompt and its command, a terminal's
-# Findings that the recommendation begins with; those that it does not repeat.
+SMALL = 0.01  # classes with a smaller share of sends and of bytes are among the others
+COPIED_MUCH = 0.1  # above this share of completed sends, the recommendation begins with the cause of the copies
+LITTLE = 0.05  # a smaller share of a program's bytes is not worth a change
+LINES_MAX = 22  # a terminal has 24, and two show the command and the next prompt
+# Severities of findings with which the recommendation begins; codes that are not printed after it.
 URGENT = "failure", "no_effect"
 SILENT = "works", "few", "unseen", "reported_otherwise", "ignored_empty"
 
 
 def verdict(one, pays_from) -> str:
-    """Of a size class, by the mean of its sends."""
+    """Returns the verdict on a size class, by the mean size of its sends."""
     mean = one.all_bytes / max(one.all_sends, 1)
     if pays_from.pays and one.low >= pays_from.pays:
         return "pays"
@@ -40,7 +40,7 @@ def _sum(program, pays_from, what, said):
 
 
 def _by_device(program, path):
-    """Why every send by the device of most bytes is copied; None: that is not so, or not known."""
+    """Returns why every send by the device of most bytes is copied; None: they are not, or it is unknown."""
     if (program.device or "").split(" ")[0] == "lo" and program.copied != 0:
         return f"by {program.device} every send {'is' if program.copied is None else 'that arrives is'} copied"
     if (program.copied is None and path and path.device == program.device and path.copied
@@ -50,14 +50,14 @@ def _by_device(program, path):
 
 
 def _own_copies(program):
-    """Findings that the kernel copied all of the program's zero-copy sends, or nearly all."""
+    """Returns the findings of copies if the kernel copied (nearly) all of the program's zero-copy sends."""
     if program.copied is None or program.copied < COPIED_MOST:
         return []
     return [finding for finding in program.found if sentences.is_copied(finding)]
 
 
 def _copied(program, path):
-    """Why no send of the program is without a copy; None: that is not so."""
+    """Returns why every send of the program is copied; None: some are not."""
     if own := _own_copies(program):
         return sentences.paragraphs(own)[0][0]
     most = COPIED_MOST if program.copied is None else 1
@@ -65,12 +65,12 @@ def _copied(program, path):
 
 
 def _copies_nothing(one):
-    """Are all sends of the class sendfile's or splice's?"""
+    """Returns whether all sends of the class are by sendfile or splice."""
     return one.other_sends == one.all_sends
 
 
 def _is_by_sendfile(program):
-    """Do sendfile and splice send all but a small part, such as headers?"""
+    """Returns whether sendfile and splice send all except a small part, such as headers."""
     return program.total("other_bytes") > (1 - LITTLE) * program.total("all_bytes")
 
 
@@ -79,14 +79,14 @@ def _is_elsewhere(program, path):
 
 
 def _without(program):
-    """How to send what it should not send with zero-copy."""
+    """Returns how to send without zero-copy."""
     if program.interfaces == (IO_URING,):
         return "by IORING_OP_SEND in place of SEND_ZC"
     return "without MSG_ZEROCOPY"
 
 
 def _of_user(program, found):
-    """For one that uses zero-copy."""
+    """Returns the recommendation for a program that uses zero-copy."""
     asked = program.total("zerocopy_sends")
     wrong = _sum(program, found, "zerocopy_sends", "costs more")
     right = _sum(program, found, "zerocopy_sends", "pays")
@@ -117,7 +117,7 @@ def _is_measured(answers):
 
 
 def _of_others(program, found, answers):
-    """For one that copies: what it would gain."""
+    """Returns the recommendation for a program that only copies: the gain of zero-copy."""
     share = _sum(program, found, "bytes", "pays") / program.total("all_bytes")
     if found.pays and share >= LITTLE:
         return (f"Worth trying: {percent(share)} of its bytes are in copied sends of "
@@ -138,7 +138,7 @@ def _told(paragraph):
 
 
 def recommendation(program, path, answers) -> str:
-    """The first sentences: what fails or has no effect, then what is copied, then what pays."""
+    """Returns the first sentences: about failures, otherwise about copies, otherwise about sizes that pay."""
     found, copied = crossover(answers), _copied(program, path)
     urgent = [one for one in program.found if one.severity in URGENT]
     if urgent:
@@ -194,14 +194,14 @@ def _head(program):
 
 
 def _range(one):
-    """A class from 1K on ends below the second number."""
+    """Returns the sizes of a class. From 1K on, the class ends below the second number."""
     if one.low >= 1 << 10:
         return f"{size(one.low)}-{size(one.high + 1)}"
     return f"{one.low}-{one.high}" if one.high > 1 else f"{one.low}"
 
 
 def _table(program, found, copied):
-    """Rows of columns: the largest shares, in order of size, and what is left."""
+    """Returns the lines of a table: the classes with the largest shares, in order of size, and the rest."""
     sends, count = program.total("all_sends"), program.total("all_bytes")
     large = [one for one in program.classes
              if one.all_sends >= SMALL * sends or one.all_bytes >= SMALL * max(count, 1)]

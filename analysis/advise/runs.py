@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Short runs of loads by the engine, and what their records say."""
+"""Makes short runs of loads by the engine, and reads their records."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ VARIANTS = ("zerocopy", "twocopy", "onecopy")
 
 @dataclasses.dataclass(frozen=True)
 class Path:
-    """The fate of zero-copy sends on the path. works: none was copied; None: not known. copied: the copied share.
-    final: no setting ends the copies. traced: the kernel was asked, not the error queue alone.
+    """The copies of zero-copy sends on a path. works: none was copied; None: unknown. copied: the copied share.
+    final: no setting prevents the copies. traced: kernel programs counted them, not only the error queue.
     """
     words: str
     works: Optional[bool]
@@ -37,15 +37,15 @@ class Path:
 
 
 class Engine:
-    """Makes runs of the configurations that begin, its first line, has; tick is called meanwhile."""
+    """Makes runs of the configurations in begin, the engine's first line. Calls tick while it waits."""
 
     def __init__(self, channel, begin, tick):
         self.channel, self.tick = channel, tick
         self.cells, self.untraced = begin["cells"], begin["untraced"]
 
     def run(self, number: int, seconds: float = 0) -> tuple[dict, bool]:
-        """A run's record, and whether a signal ended it; seconds: 0 where it ends by itself. Raises
-        KeyboardInterrupt where a signal came before it, and Fault.
+        """Makes a run. Returns its record, and whether a signal ended it. seconds: 0 if it ends by itself. Raises
+        Fault, and KeyboardInterrupt if a signal came before the run.
         """
         self.channel.send({"run": number, "repeat": 1, "seconds": seconds})
         raw = self.channel.receive(self.tick)
@@ -56,7 +56,7 @@ class Engine:
         return record_of(completed(raw)), raw["interrupted"]
 
     def load(self, number: int, seconds: float = 0) -> dict:
-        """The same of a load, of which half a run says nothing."""
+        """Makes a run of a load. Returns its record. Raises as run() does, and KeyboardInterrupt for half a run."""
         record, interrupted = self.run(number, seconds)
         if interrupted:
             raise KeyboardInterrupt
@@ -64,8 +64,8 @@ class Engine:
 
 
 class Load:
-    """Runs on one path, each of so many seconds. The first configuration asks whether sends are copied,
-    the others compare.
+    """Makes runs of `seconds` each on one path. The first configuration shows whether sends are copied; the others
+    are compared.
     """
 
     def __init__(self, engine: Engine, seconds: float):
@@ -75,15 +75,16 @@ class Load:
         self.numbers = {}
         for number, cell in enumerate(engine.cells[1:], 1):
             variant, size, *_ = cell["cell"].split(",")
-            if size.endswith("B"):  # else it is an observation's
+            if size.endswith("B"):  # an observation has no size
                 self.numbers[variant, int(size[:-1])] = number
 
     def path(self) -> Path:
-        """A zero-copy load under measurement; where that is refused, by the error queue alone."""
+        """Makes a traced run of a zero-copy load; without tracing, the error queue shows the copies. Returns a Path."""
         return _path(self.engine.load(0), self.engine.untraced)
 
     def block(self, size: int) -> tuple[dict[str, Run], Optional[str]]:
-        """One run of each variant, in an order at random, and why they must not be compared."""
+        """Makes one run of each variant, in random order. Returns {variant: Run}, and why they must not be compared;
+        None: they may."""
         records = {variant: self.engine.load(self.numbers[variant, size], self.seconds)
                    for variant in self.random.sample(VARIANTS, len(VARIANTS))}
         return ({variant: _run(record["app"]) for variant, record in records.items()},
@@ -112,7 +113,7 @@ def _found(record):
 
 
 def _by_error_queue(record, refused):
-    """Returns the same fields, from what the load read in its error queue."""
+    """Returns the fields of _found(), from the reports in the load's error queue."""
     counts = record["app"]["zerocopy"]
     done, copied = counts["completions"], counts["copied"]
     said = f"the kernel could not be asked ({refused}); its error queue says"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""From which size does zero-copy pay? Decides what to measure next, and what is known. Pure.
+"""Finds the size from which zero-copy pays: decides what to measure next, and what the results show. Pure.
 
-A block holds one short run of each variant of one size, made one after the other; its ratios are
-paired. A size is judged after fixed numbers of blocks (LOOKS), each time by itself at so high a level
-that looking some times, at some sizes, for four questions, hardly ever finds what is not there.
+A block has one short run of each variant at one size, made one after the other; its ratios are paired. A
+size is judged after fixed numbers of blocks (LOOKS), each time at a very high confidence level: all looks,
+at all sizes, for four questions together hardly ever find a difference that does not exist.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from analysis.tables.advice import CALLS, METRICS
 SIZES = tuple(1 << n for n in range(10, 21))
 FIRST = (SIZES[-1], 32 << 10)
 LOOKS = (11, 16, 22, 30)
-WRONG = 0.001  # of one look, that an interval misses the ratio
+WRONG = 0.001  # the chance that the interval of one look misses the ratio
 
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """Bits a second, and seconds of both ends' CPU time for each byte."""
+    """The throughput in bit/s, and the CPU time of both ends in seconds per byte."""
     throughput: float
     cpu: float
 
 
 @dataclasses.dataclass(frozen=True)
 class Ratio:
-    """Zero-copy over the other at a size, of n blocks: judge.comparison's object."""
+    """The ratio of zero-copy to another way at a size, from n blocks. The fields are those of judge.comparison()."""
     of: str
     against: str
     metric: str
@@ -47,11 +47,11 @@ class Ratio:
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """kind is one of
+    """How zero-copy compares with one other way by one metric. kind is one of
 
-    from: zero-copy is better from size better on, and worse up to size worse (None: not known);
-    always, never: at every size tried; irregular: better at a size below one where it is worse;
-    alike: no difference was found; unknown: worse up to size worse, and not known above.
+    from: zero-copy is better from size `better` on, and worse up to size `worse` (None: unknown);
+    always, never: better, or worse, at every size tried; irregular: better at a size below one where it is worse;
+    alike: no difference was found; unknown: worse up to size `worse`, and unknown above.
     """
     against: str
     metric: str
@@ -63,21 +63,21 @@ class Answer:
 
 @dataclasses.dataclass(frozen=True)
 class Crossover:
-    """Zero-copy pays from size pays on (None: not known to), against both others, by the metric of
-    best; up to size costs it costs more than one of them (None: not known to)."""
+    """The sizes that decide. From size `pays` on, zero-copy is better than both other ways by the metric of `best`;
+    up to size `costs` it is worse than one of them. None: no such size was found."""
     costs: int | None
     pays: int | None
     best: Answer | None
 
 
 def deciding(answers: list[Answer]) -> list[Answer]:
-    """Those by CPU time; where that shows no difference to any call, those by throughput."""
+    """Returns the answers by CPU time; if that shows no difference to any call, those by throughput."""
     of = [[a for a in answers if a.metric == metric] for metric in METRICS]
     return next((some for some in of if any(a.kind != "alike" for a in some)), [])
 
 
 def crossover(answers: list[Answer]) -> Crossover:
-    """By the metric that decides."""
+    """Returns the Crossover by the metric that decides."""
     of = deciding(answers)
     costs = max((a.worse for a in of if a.worse and a.kind != "irregular"), default=None)
     if of and all(a.kind in ("from", "always") for a in of):
@@ -87,7 +87,7 @@ def crossover(answers: list[Answer]) -> Crossover:
 
 
 class Search:
-    """What was measured so far. add() takes a block: a Run by variant."""
+    """The blocks so far. A block is {variant: Run}."""
 
     def __init__(self):
         self.blocks = {}
@@ -100,7 +100,7 @@ class Search:
                                  for block in self.blocks[size]])
 
     def judged(self, size: int, against: str, metric: str) -> judge.Judgment | None:
-        """At the first look that decides, else at the last one; None before the first."""
+        """Returns the Judgment at the first look that decides, or else at the last one; None before the first."""
         found, logs = None, self._logs(size, against, metric)
         for look in LOOKS:
             if look > len(logs) or found and found.verdict != judge.INCONCLUSIVE:
@@ -130,7 +130,7 @@ class Search:
         return [self.answer(against, metric) for metric in METRICS for against in CALLS]
 
     def next_size(self) -> int | None:
-        """What to measure next; None: all is decided, or cannot be by what is allowed."""
+        """Returns the size to measure next; None: all is decided, or no allowed number of blocks would decide it."""
         for size in FIRST:
             if len(self.blocks.get(size, ())) < LOOKS[0]:
                 return size
@@ -141,20 +141,20 @@ class Search:
         return next(filter(None, wanted), None)
 
     def _undecided(self, answer):
-        """A size where more blocks could tell, the largest first: there zero-copy gains most."""
+        """Returns the largest size at which more blocks could decide: zero-copy gains most there."""
         return max((size for size, one in self._open(answer)
                     if one.n < LOOKS[-1] and size < (answer.better or 2 * SIZES[-1])), default=None)
 
     def _open(self, answer):
-        """The inconclusive sizes above those at which zero-copy is worse."""
+        """Yields the inconclusive sizes above those at which zero-copy is worse, with their Judgments."""
         for r in answer.ratios:
             one = self.judged(r.size, answer.against, answer.metric)
             if one.verdict == judge.INCONCLUSIVE and r.size > (answer.worse or 0):
                 yield r.size, one
 
     def _untried(self, answer):
-        """The size in the middle between where it is better and where it is not, else between where
-        it is worse and where it is not."""
+        """Returns the middle size between the smallest one where zero-copy is better and the tried one below; or else
+        between the largest one where it is worse and the tried one above."""
         if answer.kind not in ("from", "unknown") or not answer.better:
             return None
         tried = [0, *(r.size for r in answer.ratios)]
@@ -167,8 +167,8 @@ class Search:
         return None
 
     def blocks_needed(self, answer: Answer) -> int | None:
-        """How many more at the undecided sizes would tell, if what is seen is so; None: a size would
-        need more than are made."""
+        """Returns how many more blocks at the undecided sizes would decide, if the ratios stay; None: a size would need
+        more than are allowed."""
         if not answer.ratios:  # not one size was judged
             return sum(LOOKS[0] - len(self.blocks.get(size, ())) for size in FIRST)
         more = [one.repeats - one.n if one.repeats and one.repeats <= LOOKS[-1] else None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What `analyze` hands over to Python, one file each.
+"""The commands in Python that need libraries, one file each.
 
-A subcommand is a module with add_arguments(parser) and run(options) -> exit status, and its
-name here. It is imported only when it is asked for.
+A command is a module with add_arguments(parser) and run(options) -> exit status, and its name here. Only
+the requested one is imported.
 """
 
 COMMANDS = ("table", "report", "compare")

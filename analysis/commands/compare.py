@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""analyze compare: two result sets, what changed between them and whether it matters."""
+"""analyze compare: finds the differences between two result sets, and which of them are significant."""
 
 import argparse
 import json
@@ -48,7 +48,7 @@ def run(options):
     for loaded in sets:
         for note in loaded.notes():
             say(note)
-    if options.flame:  # also of disturbed runs, which compare in nothing else
+    if options.flame:  # includes disturbed runs, which all other comparisons leave out
         draw(options.flame, *((loaded.frame, collector.details())
                               for loaded, collector in zip(sets, collectors)))
     metrics = [m for m in result_sets.METRICS if not options.metric or m.column in options.metric]
@@ -74,7 +74,7 @@ def run(options):
 
 
 def draw(path, a, b):
-    """How the kernel functions of B's sends differ from those of A."""
+    """Draws how the kernel functions of B's sends differ from those of A. Raises Fault."""
     from analysis.figures import base, functions, save  # takes half a second
     def drawn(width):
         found = functions.draw_sets(base.Data(*a), base.Data(*b), width)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""analyze report: what run records and advice answer, as one HTML file and Markdown with their figures."""
+"""analyze report: answers questions from run records and advice, in HTML and Markdown with figures."""
 
 import pathlib
 
@@ -25,7 +25,7 @@ def add_arguments(parser):
 
 
 def formats(text: str) -> list[str]:
-    """Of a comma-separated list. Raises Fault for one that is not known."""
+    """Returns the formats in a comma-separated list. Raises Fault for an unknown one."""
     names = [name for name in text.split(",") if name]
     for name in names:
         if name not in FORMATS:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""analyze table: run records as one tidy table."""
+"""analyze table: makes one tidy table of run records."""
 
 import sys
 
@@ -25,7 +25,7 @@ def add_arguments(parser):
 
 
 def check(column):
-    """Raises Fault for what has no median."""
+    """Raises Fault for a column without medians."""
     numbers = [c.name for c in COLUMNS if c.kind in (WHOLE, REAL)]
     if column not in numbers:
         raise Fault(f"--column {column}: not a column of numbers (docs/table.md lists them)", USAGE)
@@ -34,7 +34,7 @@ def check(column):
 
 
 def medians(frame: pl.DataFrame, metric: str) -> str:
-    """A line a cell: median, interval, repeats, level reached, outliers; below it what to know."""
+    """Returns a table: for each configuration the median, interval, level, repeats and outliers; and notes."""
     cells = summary.medians(frame, metric)
     if cells.is_empty():
         return f"no complete run of a load has {metric}\n"

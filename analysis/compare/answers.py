@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What the comparisons of two ways of sending answer, in the sentences of the terminal and of the page."""
+"""Words the comparisons of two ways of sending, for the terminal and the page."""
 
 from analysis import words
 
@@ -11,9 +11,8 @@ RESULTS = {judge.BETTER: "faster", judge.WORSE: "slower", judge.SAME: f"the same
 
 
 def decisive(found):
-    """Returns the comparisons that answer, and the numbers of threads that they pool: () where each configuration
-    is compared by itself. Threads are pooled if some configurations are inconclusive and their pairs together are
-    not.
+    """Returns the comparisons to report, and the numbers of threads that they pool; (): none are pooled. Threads are
+    pooled if some configurations are inconclusive, and their pairs together are not.
     """
     if any(c.verdict == judge.INCONCLUSIVE for c in found):
         pool = pooled(found, "threads")
@@ -23,9 +22,8 @@ def decisive(found):
 
 
 def few_repeats(subject, found, threads=()):
-    """Returns that there are fewer repeats than the rule needs; "" where they suffice. subject: what is compared
-    with the other, as "zero-copy". threads: the numbers of threads that are pooled; without any, it follows which
-    way the pairs point.
+    """Returns the sentence for fewer repeats than the rule needs; "" if they suffice. subject: such as "zero-copy".
+    threads: the numbers of threads that are pooled. Without these, the sentence includes the direction of the pairs.
     """
     if not found or any(c.judgment.reason != judge.FEW for c in found):
         return ""
@@ -49,7 +47,7 @@ def _all(many, unit):
 
 
 def _ends(some, what):
-    """Returns the range of ratios: (0.31 to 0.72 times the throughput); "" without a metric."""
+    """Returns the range of the ratios, such as " (0.31 to 0.72 times the throughput)"; "" without a metric."""
     if what is None:
         return ""
     values = [f"{c.judgment.value:.2f}" for c in sorted(some, key=lambda c: c.judgment.value)]
@@ -57,13 +55,13 @@ def _ends(some, what):
 
 
 def over(threads):
-    """Returns which numbers of threads are pooled, for the end of a sentence; "" of none."""
+    """Returns the numbers of threads that are pooled, for the end of a sentence; "" without any."""
     return f", over {words.listed([f'{number:g}' for number in threads])} threads together" if threads else ""
 
 
 def overview(subject, other, found, threads=(), what=None):
     """Returns how a subject compares with another over several configurations, as a sentence without its end.
-    threads: the numbers of threads that are pooled; what: the metric in words, of which the range follows.
+    threads: the numbers of threads that are pooled. what: the metric in words, to print its range; None: do not.
     """
     together = over(threads)
     verdicts = {c.verdict for c in found}

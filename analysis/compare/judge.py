@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Whether A is better than B: the one rule, described in docs/statistics.md. Pure.
+"""Decides whether A is better than B, by the one rule of docs/statistics.md. Pure.
 
-The effect is the ratio by Hodges and Lehmann: the median of the averages of all two values (pairs), or
-of all differences between two samples, of logarithms. Its interval ends at two of these points, by the
-distribution of the signed-rank sum or of the rank sum. It assumes no distribution, only that noise is
-the same for both. A verdict follows from that interval and the margin.
+The effect is the ratio by Hodges and Lehmann, of logarithms: the median of the averages of every two values
+(pairs), or of all differences between two samples. Its interval ends at two of these points, by the
+distribution of the signed-rank sum or of the rank sum. The rule assumes no distribution, only that noise is
+the same for both. The interval and the margin decide the verdict.
 """
 
 import bisect
@@ -17,27 +17,25 @@ MARGIN = 0.03
 ALPHA = 0.05  # the chance of one wrong verdict or more in a family
 POWER = 0.8
 MOST_REPEATS = 1000
-PRACTICAL = 100  # repeats; nobody is advised to make more
+PRACTICAL = 100  # repeats; a report never recommends more
 BETTER, WORSE, SAME, INCONCLUSIVE = "better", "worse", "same", "inconclusive"
 SIGNS = {BETTER: 1, WORSE: -1, SAME: 0, INCONCLUSIVE: 0}
 NONE, FEW, WIDE = "no repeats", "too few repeats", "the interval is too wide"
-EXACT = 50  # repeats; the sum of more is nearly normal
-LARGEST = 200  # values of a sample; of a larger one so many quantiles stand in for it
-BUCKET = math.log1p(1 / 16)  # the grain of percentiles, which are known to a bucket of their histogram
+EXACT = 50  # repeats; the distribution for more is nearly normal
+LARGEST = 200  # values of a sample; a larger one is reduced to this number of quantiles
+BUCKET = math.log1p(1 / 16)  # the width of a bucket, which is the error of percentiles from a histogram
 
-# points: in order. chances: of so many points or fewer on one side of the truth. fewest: repeats of which
-# an interval reaches 1 - its argument. better: 1 more is, -1 less is. grain: by so much the truth of any
-# value may be off.
-# looks: the Samples that a sequential experiment had at each of its looks.
+# points: sorted. chances[i]: the chance of at most i points on one side of the true effect. fewest(alpha): the fewest
+# repeats whose interval can reach the level 1 - alpha. better: 1 if more is better, -1 if less is. grain: the largest
+# error of a value. looks: the Samples of a sequential experiment at each of its looks.
 Sample = collections.namedtuple("Sample", "points chances n spread fewest better grain is_share looks",
                                 defaults=((),))
 
 
 class Judgment(collections.namedtuple("Judgment", "verdict value low high level n reason resolved repeats")):
-    """low, high and level are None where the widest interval does not reach 1 - alpha. value, low and
-    high are ratios, of shares differences; resolved, less 1, is the smallest effect that so wide an
-    interval shows. repeats: so many might decide, in four cases of five; None: it is decided, or needs
-    more than PRACTICAL.
+    """A verdict. value, low and high are ratios, or differences of shares; low, high and level are None if the widest
+    interval does not reach the level 1 - alpha. resolved, less 1, is the smallest effect that an interval of this width
+    shows. repeats: the number that would decide in four cases of five; None: decided, or more than PRACTICAL.
     """
     __slots__ = ()
 
@@ -47,7 +45,7 @@ class Judgment(collections.namedtuple("Judgment", "verdict value low high level 
 
 
 def comparison(of, against, metric, found, discarded=(), **more):
-    """A Judgment as an object of JSON, with what was compared (docs/run-record.md#comparisons)."""
+    """Returns a Judgment and its subject as an object of JSON (docs/run-record.md#comparisons)."""
     known = found.has_interval and found.high < math.inf
     return {"of": of, "against": against, "metric": metric, **more, "verdict": found.verdict,
             "reason": found.reason or None, "effect": found.value if math.isfinite(found.value) else None,
@@ -58,15 +56,15 @@ def comparison(of, against, metric, found, discarded=(), **more):
 
 
 def looks(first):
-    """After so many repeats a sequential experiment is judged: half as many more each time."""
+    """Yields the numbers of repeats after which a sequential experiment is judged: each is half as many more."""
     while 0 < first <= MOST_REPEATS:
         yield first
         first += (first + 1) // 2
 
 
 def paired(logs, better=1, grain=0.0, repeats=(), first_look=None):
-    """The Sample of logarithms of ratios, each of two runs that were made together. Of a sequential
-    experiment: in which repeats, and after how many it was judged first.
+    """Returns the Sample of logarithms of ratios, one for each pair of runs that were made together. For a sequential
+    experiment, repeats has the repeat of each pair, and first_look the repeats before the first look.
     """
     if first_look:
         whole = [look for look in looks(first_look) if look <= max(repeats, default=0)] or [first_look]
@@ -80,10 +78,10 @@ def paired(logs, better=1, grain=0.0, repeats=(), first_look=None):
 
 
 def unpaired(a, b, better=1, grain=0.0, is_share=False):
-    """The Sample of a / b, of shares a - b, of two independent samples; what has no ratio does not count."""
+    """Returns the Sample of a / b, or of a - b for shares, of independent samples. Drops values without a ratio."""
     if not is_share:
         a, b = ([math.log(value) for value in values if 0 < value < math.inf] for values in (a, b))
-    # Where the chances are exact, they are of all points.
+    # Exact chances need all points.
     some, other = (a, b) if len(a) * len(b) <= EXACT**2 else (_some(a), _some(b))
     points = sorted(x - y for x in some for y in other)
     return Sample(points, _rank_sums(len(a), len(b)), min(len(a), len(b)),
@@ -92,15 +90,15 @@ def unpaired(a, b, better=1, grain=0.0, is_share=False):
 
 
 def ratio_logs(pairs):
-    """Logarithms of a / b, of those pairs that have one."""
+    """Returns the logarithms of a / b, for pairs that have one."""
     return [math.log(a) - math.log(b) for a, b in pairs if 0 < a < math.inf and 0 < b < math.inf]
 
 
 def judge(samples, margin=MARGIN, alpha=ALPHA):
-    """A Judgment of each sample; together they are one family.
+    """Returns a Judgment of each sample; together they are one family.
 
-    Of a sequential experiment look k may be wrong in alpha / (k (k + 1)), which adds up to alpha; a
-    verdict stays, and the family of the next look are the samples that have none.
+    Look k of a sequential experiment may be wrong with the chance alpha / (k (k + 1)); these add up to alpha. A
+    verdict stays, and the samples without one are the family of the next look.
     """
     found, undecided = {}, list(range(len(samples)))
     for k in range(max((len(sample.looks) or 1 for sample in samples), default=0)):
@@ -113,11 +111,11 @@ def judge(samples, margin=MARGIN, alpha=ALPHA):
 
 
 def _judge(samples, margin, alpha):
-    """At one look.
+    """Judges samples at one look, by Holm's procedure.
 
-    By Holm's procedure: the clearest verdict is made at 1 - alpha / their number, the next one at 1 -
-    alpha / the number left, until one is inconclusive; the rest is judged at the level of that step.
-    A sample that could not be decided alone does not count.
+    The clearest of n verdicts is made at the level 1 - alpha / n, the next one at 1 - alpha / (n - 1), until one is
+    inconclusive. The rest is judged at the level of that step. Samples that could not be decided as a family of their
+    own do not count in n.
     """
     edges = [margin if sample.is_share else math.log1p(margin) for sample in samples]
     tested = sorted((_p(sample, edge), i) for i, (sample, edge) in enumerate(zip(samples, edges))
@@ -132,7 +130,7 @@ def _judge(samples, margin, alpha):
 
 # A row of comparisons is along the first of these that varies.
 AXES = ("message_bytes", "threads", "connections", "fields")
-# What follows from the axis: connections are as many as threads, and memory in flight follows from sizes.
+# Keys that change with the axis: a stream has a connection for each thread, and inflight depends on the size.
 FOLLOW = {("threads", "connections"), ("message_bytes", "inflight")}
 
 
@@ -142,8 +140,8 @@ def with_followers(axis):
 
 
 def rows(cells):
-    """Which row each of these cells is in: what it has but for the axis of the row. Cells are objects with
-    equal keys and values that can be hashed. Along sizes either the number of fields or their size follows.
+    """Returns the row of each of these configurations: a tuple of the values that do not change along the row. They are
+    dicts with equal keys and values that can be hashed. Along sizes either the number of fields or their size changes.
     """
     def distinct(key):
         return len({cell.get(key) for cell in cells})
@@ -155,7 +153,7 @@ def rows(cells):
 
 
 def judge_rows(samples, rows):
-    """The same where samples with equal rows, which can be hashed, are a family each."""
+    """Returns a Judgment of each sample. Samples with equal rows, which can be hashed, are one family."""
     families = {}
     for sample, row in zip(samples, rows):
         families.setdefault(row, []).append(sample)
@@ -164,19 +162,19 @@ def judge_rows(samples, rows):
 
 
 def judge_one(sample, alpha=ALPHA):
-    """The Judgment of a sample that is a family of its own."""
+    """Returns the Judgment of a sample that is a family of its own."""
     return judge([sample], alpha=alpha)[0]
 
 
 def _rank(sample, alpha):
-    """The interval ends at this point from below and from above; 0: none reaches 1 - alpha."""
+    """Returns the place of the point, from both ends, at which the interval ends; 0: none reaches 1 - alpha."""
     return bisect.bisect_right(sample.chances, alpha / 2) if sample.points else 0
 
 
 def _p(sample, edge):
-    """The least alpha of which the interval decides: by the points that contradict the verdict."""
+    """Returns the least alpha at which the interval decides, by the number of points that contradict the verdict."""
     def outside(edge):
-        """How many points are below it on the one side, and above it on the other."""
+        """Returns the numbers of points below -edge and above edge."""
         return bisect.bisect_left(points, -edge), len(points) - bisect.bisect_right(points, edge)
     points = sample.points
     return 2 * sample.chances[min(len(points) - max(outside(edge + sample.grain)),
@@ -184,7 +182,7 @@ def _p(sample, edge):
 
 
 def _judged(sample, edge, alpha, step):
-    """alpha: of the family; step: of this sample."""
+    """Returns the Judgment of a sample. alpha: of the family; step: of this sample."""
     points, rank, shown = sample.points, _rank(sample, step), float if sample.is_share else _exp
     if not points:
         return Judgment(INCONCLUSIVE, math.nan, None, None, None, 0, NONE, None, sample.fewest(step))
@@ -202,21 +200,22 @@ def _judged(sample, edge, alpha, step):
 
 
 def _verdict(low, high, edge, better):
-    """Of an interval beside the margin, from -edge to edge."""
+    """Returns the verdict of an interval; the margin is from -edge to edge."""
     if low > edge or high < -edge:
         return BETTER if (low > edge) == (better > 0) else WORSE
     return SAME if -edge <= low and high <= edge else INCONCLUSIVE
 
 
 def _repeats(sample, gap, step):
-    """How many would have the interval end before the margin, which is so far from the effect."""
+    """Returns the repeats whose interval would end before the margin, at the distance gap from the effect; None: more
+    than PRACTICAL."""
     width = (_quantile(1 - step / 2) + _quantile(POWER)) * math.sqrt(math.pi / 3) * sample.spread
     needed = max((width / gap)**2 if gap else math.inf, sample.fewest(step), sample.n + 1)
     return math.ceil(needed) if needed <= PRACTICAL else None
 
 
 def _fewest(arrangements, alpha):
-    """Repeats of which the widest interval reaches 1 - alpha."""
+    """Returns the fewest repeats whose widest interval reaches the level 1 - alpha."""
     return next(n for n in itertools.count(1) if 2 / arrangements(n) <= alpha)
 
 
@@ -227,7 +226,7 @@ def _some(values):
 
 
 def _deviation(values):
-    """The standard deviation; 0 of fewer than two values, which show none."""
+    """Returns the standard deviation; 0 for fewer than two values."""
     if len(values) < 2:
         return 0.0
     mean = math.fsum(values) / len(values)
@@ -236,7 +235,7 @@ def _deviation(values):
 
 @functools.lru_cache(None)
 def _signed_ranks(n):
-    """chances of n pairs: subsets of 1..n by their sums."""
+    """Returns the chances of n pairs, from the number of subsets of 1..n with each sum."""
     most = n * (n + 1) // 2
     if n > EXACT:
         some = min(n, LARGEST)
@@ -250,7 +249,7 @@ def _signed_ranks(n):
 
 @functools.lru_cache(None)
 def _rank_sums(n, m):
-    """chances of n x m differences: the coefficients of the Gaussian binomial, product by quotient."""
+    """Returns the chances of n x m differences: the coefficients of the Gaussian binomial, factor by factor."""
     if n * m > EXACT**2:
         return _normal(min(n, LARGEST) * min(m, LARGEST), n * m, n * m * (n + m + 1) / 12)
     counts = [1] + [0] * (n * m)
@@ -263,14 +262,14 @@ def _rank_sums(n, m):
 
 
 def _normal(points, most, variance):
-    """chances of points, which stand for so many."""
+    """Returns the chances of points by the normal distribution. most, variance: of the statistic of all values."""
     deviation = most / math.sqrt(2 * variance)
     return [math.erfc((0.5 - (count + 0.5) / points) * deviation) / 2 for count in range(points + 1)]
 
 
 @functools.lru_cache(None)
 def _quantile(chance):
-    """Of the normal distribution, in standard deviations."""
+    """Returns a quantile of the normal distribution, in standard deviations."""
     low, high = -40.0, 40.0
     while (middle := (low + high) / 2) not in (low, high):
         low, high = (middle, high) if math.erfc(-middle / math.sqrt(2)) / 2 < chance else (low, middle)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Runs of equal conditions in pairs, and what their ratios show. A pair is made of two runs of the same repeat,
-which interleaving puts close together.
+"""Makes pairs of runs of equal conditions, and judges their ratios. The two runs of a pair have the same repeat: runs
+are interleaved, so they were made shortly after one another.
 """
 
 import collections
@@ -8,16 +8,15 @@ import math
 
 from . import judge
 
-# configuration: the values that must be equal for two runs to be compared. way: what is compared, such as a
+# configuration: the values that must be equal for two runs to be compared. way: the value that differs, such as the
 # variant. session: the seed of the runs' order, or else the file of the record. first_look: the repeats before the
 # first look of a sequential experiment, or None. value: of the metric; None: it was not measured.
 Run = collections.namedtuple("Run", "configuration way repeat session is_disturbed first_look value")
 
 
 def superseded(runs):
-    """Returns for each run whether a later one takes its place. runs: (identity, is_disturbed) in the order in
-    which they were made; the identity is equal for a run that was disturbed and those that repeated it, and None
-    where runs are not planned.
+    """Returns for each run whether a later one replaces it. runs: (identity, is_disturbed) in the order in which they
+    were made. A disturbed run and its repetitions have the same identity; it is None if runs are not planned.
     """
     runs = list(runs)
     last = {identity: place for place, (identity, _) in enumerate(runs)}
@@ -26,8 +25,8 @@ def superseded(runs):
 
 
 def blocks(runs):
-    """Returns the name of the pair that each run belongs to: "repeat.place.session". runs: (key, repeat, session)
-    in the order in which they were made. place: how often the key had that repeat in that session before.
+    """Returns the name of each run's pair: "repeat.place.session". runs: (key, repeat, session) in the order in which
+    they were made. place: the number of earlier runs with the same three values.
     """
     made = collections.Counter()
     names = []
@@ -39,9 +38,9 @@ def blocks(runs):
 
 class Comparison(collections.namedtuple(
         "Comparison", "cell a b judgment logs blocks values_a values_b first_look", defaults=((), (), None))):
-    """The ratios a / b of a metric in one configuration (cell, an object): a and b are ways. logs: logarithms of the
-    pairs' ratios; blocks: the pairs' names; values_a, values_b: the values of their runs, () where several
-    configurations are pooled. first_look: of a sequential experiment.
+    """The ratios of a metric between the ways a and b in one configuration (cell, a dict). logs: logarithms of the
+    pairs' ratios. blocks: the pairs' names. values_a, values_b: the values of their runs; (): several configurations
+    are pooled. first_look: of a sequential experiment.
     """
     __slots__ = ()
 
@@ -59,25 +58,24 @@ def _with_field_size(cell):
 
 
 def _judged(found, better):
-    """The comparisons with their judgments. Those of two ways along a row are a family."""
+    """Returns the comparisons with their judgments. Those of two ways along a row are a family."""
     families = [(c.a, c.b, row) for c, row in zip(found, judge.rows([_with_field_size(c.cell) for c in found]))]
     judged = judge.judge_rows([c.sample(better) for c in found], families)
     return [c._replace(judgment=one) for c, one in zip(found, judged)]
 
 
 def _in_order(values):
-    """A key that sorts tuples whose members may be None."""
+    """Returns a key that sorts tuples whose members may be None."""
     return tuple((value is not None, value) for value in values)
 
 
 def compare(runs, names, pairs, better=1):
     """Compares the pairs (a, b) of ways in each configuration that has both. Returns Comparisons. runs: Runs in the
-    order in which they were made; names: of the members of a configuration; better: 1 if more of the metric is
-    better, -1 if less is.
+    order in which they were made. names: of the members of a configuration. better: 1 if more is better, else -1.
     """
     runs = list(runs)
     known = collections.defaultdict(dict)  # by way and configuration: the runs by block
-    # A disturbed run keeps its block, so that a later run does not take its place in the pair.
+    # A disturbed run keeps its block, so that no later run gets into its pair.
     for run, block in zip(runs, blocks(((run.configuration, run.way), run.repeat, run.session) for run in runs)):
         if not run.is_disturbed and run.value is not None and 0 < run.value < math.inf:
             known[run.way, run.configuration][block] = run
@@ -97,8 +95,8 @@ def compare(runs, names, pairs, better=1):
 
 
 def pooled(found, over):
-    """Makes one Comparison of those that differ in one member of the configuration alone, of all their pairs.
-    Returns [] where there is nothing to pool, or where two of them contradict each other.
+    """Pools the pairs of comparisons that differ only in one member of the configuration. Returns Comparisons; [] if
+    there is nothing to pool, or if two of them contradict each other.
     """
     left_out = judge.with_followers(over)
     groups = {}

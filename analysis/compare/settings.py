@@ -6,8 +6,8 @@ import shlex
 
 from analysis import words
 
-# column: its name in the table. path: where a record has it; None: of() reads it. say: makes words of a value that
-# is not None. axis: figures have it as an axis, a colour or a panel.
+# column: its name in the table. path: its place in a record; None: a function computes it. say: makes words of a value
+# that is not None. axis: figures have it as an axis, a colour or a panel.
 Setting = collections.namedtuple("Setting", "column path say axis", defaults=("{}".format, False))
 
 MACHINE = (
@@ -36,7 +36,7 @@ LOAD = (
     Setting("pinned", None, lambda truth: "pinned apart" if truth else "not pinned"),
     Setting("duration_s", "load/duration_s", "{:g} s".format),
 )
-# Another way to say how a message is divided.
+# The number of fields, in another form.
 FIELD_SIZE = Setting("field_size_bytes", None, "fields of {} bytes".format)
 WAYS = (Setting("variant", "load/variant", axis=True), Setting("server_model", "load/server_model", axis=True))
 
@@ -45,19 +45,19 @@ def columns(settings):
     return [setting.column for setting in settings]
 
 
-# What must be equal where two sets of runs or two hosts are compared, whose machines and devices have
-# names of their own; within a set, all of MACHINE and LOAD.
+# Values that must be equal if two sets of runs or two hosts are compared: their machines and devices have names of
+# their own. Within a set, all of MACHINE and LOAD must be equal.
 ACROSS = [column for column in columns((*LOAD, *WAYS)) if column not in ("device", "peer", "pinned")]
 
 
 def cell(conditions, leave_out=()):
-    """A cell's name in words, without what leave_out names, as it is the same for all."""
+    """Returns a configuration's name in words, without the columns in leave_out, which are the same for all."""
     return ", ".join(one.say(conditions[one.column]) for one in (*WAYS, *LOAD, *MACHINE)
                      if one.column not in leave_out and conditions.get(one.column) is not None)
 
 
 def named(frame, column, prefix=""):
-    """The values of each name, with the prefix, in a column of texts name=value;name=value."""
+    """Returns {prefix + name: values} of a column of texts "name=value;name=value"."""
     found = {}
     for text in frame[column].drop_nulls().unique():
         for name, _, value in (one.partition("=") for one in text.split(";") if one):
@@ -66,12 +66,12 @@ def named(frame, column, prefix=""):
 
 
 def the_same(cells):
-    """The columns that have one value in all cells."""
+    """Returns the columns that have one value in all configurations."""
     return {column for column in (cells[0] if cells else ()) if len({one.get(column) for one in cells}) == 1}
 
 
 def address_family(address):
-    """Returns "IPv4" or "IPv6" of an address that may have a port; None of another text."""
+    """Returns "IPv4" or "IPv6" for an address that may have a port; None for another text."""
     import ipaddress  # imported late: a run without a load needs none
     for candidate in (address, (address or "").rpartition(":")[0].strip("[]")):
         try:
@@ -92,8 +92,8 @@ MEMORY_OPTIONS = (("huge_pages", "--huge-pages"), ("registered", "--registered")
 
 
 def memory_options(get):
-    """Returns the options by which a message's memory was allocated; None: as usual. get: returns the value of a
-    key of the load.
+    """Returns the options by which a message's memory was allocated; None: the defaults. get returns the value of a key
+    of the load.
     """
     said = ["--align", str(get("align_bytes"))] if get("align_bytes") is not None else []
     said += [option for key, option in MEMORY_OPTIONS if get(key)]

@@ -30,12 +30,12 @@ from faults import SYSTEM, USAGE, Fault, printed  # noqa: E402
 
 INITIAL_PID_NAMESPACE = 0xEFFFFFFC
 DEFAULT_LOAD = ["--variant", "twocopy,onecopy,zerocopy", "--messages", "10000", "--size", "64K"]
-# Each program on a hook sees the time the other takes: compare only what is longer.
+# Each program's times include the other program: shorter medians are not compared.
 BUCKET_MIN_NS = 250
-# The middle of the times: of calls that are quick or slow, half each, the median of one
-# side may be quick and the other's slow.
+# The middle of the times. If half of the calls are quick and half are slow, the median of one side may be
+# a quick call, and that of the other side a slow one.
 MIDDLE = (0.4, 0.6)
-NEAR = 2  # the other's program, emulated, takes about half as long as a short call
+NEAR = 2  # the factor by which medians may differ: the other program takes about half the time of a short call
 # Each span contains those after it.
 SPANS = ["syscall", "tcp_sendmsg", "tcp_sendmsg_locked..return"]
 
@@ -51,7 +51,7 @@ BPF_HASH(sums, struct side, struct tally, 65536);
 BPF_HASH(times, struct timeslot, u64, 65536);
 BPF_HASH(under_way, u64, struct open_call, 10240);
 
-/* Sixteenths of powers of two, by arithmetic of its own. */
+/* Sixteenths of powers of two, without code of the analyzer. */
 static inline u32 bucket_of(u64 ns)
 {
 	u32 power = bpf_log2l(ns | 1) - 1;
@@ -109,8 +109,8 @@ int leave(struct pt_regs *ctx)
 }
 """
 
-# MSG_ZEROCOPY is the fourth argument of sendto and the third of sendmsg. A failure
-# before the copy loop has no tcp_sendmsg_locked: ENOBUFS with the flag is one of ours.
+# MSG_ZEROCOPY is the fourth argument of sendto and the third of sendmsg. A send that fails before the
+# copy loop does not pass tcp_sendmsg_locked: ENOBUFS with the flag is counted as such a send.
 RAW = r"""
 RAW_TRACEPOINT_PROBE(sys_enter)
 {
@@ -168,9 +168,9 @@ Sum = collections.namedtuple("Sum", "sends failed bytes timed")
 
 
 def merge_headers(folder):
-    """Debian splits its kernel headers in two packages; bcc wants one folder.
+    """Merges Debian's two packages of kernel headers into one folder, as bcc requires. Raises Fault.
 
-    Only for raw tracepoints, which use no kernel type: any version of headers will do.
+    Any version of the headers will do for raw tracepoints, which use no kernel type.
     """
     for common in sorted(pathlib.Path("/usr/src").glob("linux-headers-*-common"), reverse=True):
         for own in sorted(common.parent.glob(common.name.removesuffix("-common") + "-*")):
@@ -203,7 +203,7 @@ def build_program(bpf_class):
 
 @contextlib.contextmanager
 def output_to_file():
-    """What is written meanwhile by bcc's library, its compiler and what they run: to either."""
+    """Sends both standard streams to a file meanwhile: bcc's library, compiler and their children write to them."""
     with tempfile.TemporaryFile("w+", errors="replace") as file:
         kept = {fd: os.dup(fd) for fd in (1, 2)}
         for fd in kept:
@@ -218,7 +218,7 @@ def output_to_file():
 
 
 def why_not(words, problem):
-    """One line for what bcc's compiler says in many."""
+    """Returns one line for the many of bcc's compiler."""
     if "kernel headers" in words or "file not found" in words:
         return NO_HEADERS
     errors = [line for line in words.splitlines() if "error:" in line]
@@ -226,7 +226,7 @@ def why_not(words, problem):
 
 
 def load_program():
-    """The bcc program, and the span its times cover."""
+    """Returns the loaded bcc program, and the span of its times. Raises Fault."""
     try:
         from bcc import BPF  # pylint: disable=import-outside-toplevel
     except ImportError:
@@ -243,7 +243,7 @@ def load_program():
 
 
 def run_analyzer(analyze, options):
-    """Records of the runs. Without warm-up: bcc has no gate."""
+    """Makes the runs, without warm-up, because bcc has no gate. Returns their records."""
     command = [analyze, *options, "--warmup", "0", "--json", "-"]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False)
     if done.returncode:
@@ -255,7 +255,7 @@ def run_analyzer(analyze, options):
 
 
 def counted(table, tgid, zerocopy):
-    """Keys and values of one of bcc's tables, of a process's sends of a kind."""
+    """Returns the rows of one of bcc's tables for the sends of a process, with or without zero-copy."""
     return [(key, value) for key, value in table.items() if (key.tgid, key.zerocopy) == (tgid, zerocopy)]
 
 
@@ -265,7 +265,7 @@ def bcc_sum(program, tgid, zerocopy):
 
 
 def bounds(bucket):
-    """(low, high) of one of bcc's buckets, in ns."""
+    """Returns (low, high) of one of bcc's buckets, in ns."""
     power, part = divmod(bucket, 16)
     if power < 4:
         return bucket, bucket + 1
@@ -273,7 +273,7 @@ def bounds(bucket):
 
 
 def quantile(counts, share):
-    """Of sorted (bucket, count): the bounds of the bucket below or in which `share` are."""
+    """Returns the bounds of the bucket of a quantile; None without counts. counts: sorted (bucket, count)."""
     rank = max(1, math.ceil(share * sum(n for _, n in counts)))
     for bucket, n in counts:
         rank -= n
@@ -290,9 +290,9 @@ def own_sum(record, zerocopy):
 
 
 def near(ours, counts, own_span, span):
-    """Whether our median is as it must be beside bcc's times of `span`.
+    """Returns whether our median is plausible, given bcc's times of `span`.
 
-    Spans of one name are equal; of others the wider one takes longer.
+    Medians of the same span must be near. Of two spans, the wider one must take longer.
     """
     low = quantile(counts, MIDDLE[0])[0] / NEAR
     high = quantile(counts, MIDDLE[1])[1] * NEAR
@@ -302,7 +302,7 @@ def near(ours, counts, own_span, span):
 
 
 def compare_medians(record, program, zerocopy, span):
-    """Text, what of it goes into the last line, and whether it is as it must be."""
+    """Compares the medians of a run. Returns the text, a short one for the last line, and whether it is plausible."""
     walls = [c["wall_ns"] for c in record["calls"] if c["zerocopy"] == bool(zerocopy) and c["wall_ns"]]
     counts = sorted((key.bucket, value.value) for key, value in
                     counted(program["times"], record["load"]["sender_pid"], zerocopy))
@@ -322,7 +322,8 @@ def compare_medians(record, program, zerocopy, span):
 
 
 def compare(record, program, span):
-    """Prints the lines of one run. Whether the counts are equal, and what is said of medians."""
+    """Compares one run and prints its lines. Returns whether the counts are equal, and (short text, is plausible) of
+    each median."""
     equal, said = True, []
     for zerocopy in (0, 1):
         ours = own_sum(record, zerocopy)
@@ -342,7 +343,7 @@ def compare(record, program, span):
 
 
 def conclude(compared):
-    """The last line on [(counts are equal, [(what is said of a median, it is good)])]; the status."""
+    """Prints the last line. Returns the exit status. compared: the results of compare()."""
     if not compared:
         print("crosscheck: nothing was compared")
         return 1
@@ -366,7 +367,7 @@ def main():
     if os.stat("/proc/self/ns/pid").st_ino != INITIAL_PID_NAMESPACE:
         raise Fault("bcc counts by process ids of the initial PID namespace: run it outside of this container",
                     SYSTEM)
-    # Wrong options are the analyzer's to explain, before bcc takes its time. It reads them in turn.
+    # The analyzer checks the options before bcc, which takes seconds, starts. --help comes last.
     read = subprocess.run([analyze, *options, "--help"], stdout=subprocess.DEVNULL, check=False)
     if read.returncode:
         return read.returncode

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""From the raw line of a run to its record: the one place where figures are derived.
+"""Makes a record of the raw line of a run. All derived values are computed here.
 
-Pure, and the standard library alone. docs/run-record.md has the record's keys.
+Pure; uses only the standard library. docs/run-record.md lists the record's keys.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""calls[]: a row for each syscall and kind of send that occurred, and its stages."""
+"""Makes the block calls: a row for each syscall, with and without MSG_ZEROCOPY, that occurred."""
 
 from analysis.tables.stages import NUMBERS, STAGES
 
@@ -11,13 +11,13 @@ WHOLE, ON_CPU = len(NUMBERS), len(NUMBERS) + 1  # sums of all stages, of those o
 
 
 def sizes(call):
-    """Rows [low, high, sends, bytes], both ends included."""
+    """Returns rows [low, high, sends, bytes] by size; low and high are inclusive."""
     return [[(1 << index) >> 1, (1 << index) - 1, size["sends"], size["bytes"]]
             for index, size in sorted(call.sizes.items())]
 
 
 def counters(run, call):
-    """What the counters said of the sends that stayed on their CPU."""
+    """Returns the counters' sums over the sends that stayed on their CPU; None without --call-counters."""
     events = run["setup"]["call_counters"]
     if not events:
         return None
@@ -31,7 +31,7 @@ def entry_hook(call):
 
 
 def unseen(run, call, name, hook):
-    """Why no hook sees a stage; None: one does, or none is needed."""
+    """Returns why no hook sees a stage; None: one does, or none is needed."""
     if name == "entry":
         hook = entry_hook(call)
         if not hook:
@@ -57,7 +57,7 @@ def part(run, call, stage):
 
 
 def stages(run, call):
-    """cpu_ns and stages."""
+    """Returns cpu_ns and stages; (None, None): the time was not divided."""
     raw = run.stage_slot(call.slot)
     whole = run.stage(call.slot, 0, WHOLE)
     if not raw or not whole.count:

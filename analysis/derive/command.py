@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""analyze derive: run records and a report of raw lines."""
+"""Executes analyze derive: makes run records, and a report, of raw lines."""
 
 import json
 import sys

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Containers and pods, read from the paths of control groups.
+"""Finds containers and pods in the paths of control groups.
 
-Whoever may create a control group chooses its name, so a name is used only if all of it has a known
-form. The innermost container of a path counts.
+A process that may create control groups can choose any name, so a name is used only if all of it has a
+known form. The innermost container of a path counts.
 """
 
 import re
@@ -14,9 +14,9 @@ RUNTIMES = {"docker": "docker", "libpod": "podman", "cri-containerd": "container
 
 _ID = r"(?P<id>[0-9a-f]{64})"
 _UID = r"(?P<pod>[0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})"
-# By the driver systemd: docker-ID.scope; by cgroupfs: crio-ID.
+# The driver systemd makes docker-ID.scope, cgroupfs crio-ID.
 _NAMED = re.compile(rf"(?P<runtime>{'|'.join(RUNTIMES)})-{_ID}(?:\.scope)?")
-# The driver cgroupfs of containerd creates this from a name that is meant for systemd.
+# containerd's driver cgroupfs creates this from a name in systemd's form.
 _COLONS = re.compile(rf"(?P<outer>[^:]+):(?P<runtime>{'|'.join(RUNTIMES)}):{_ID}")
 _BARE = re.compile(_ID)
 _POD_SLICE = re.compile(rf"(?:[a-z0-9_-]+-)?kubepods(?:-besteffort|-burstable)?-pod{_UID}\.slice")
@@ -25,20 +25,20 @@ _PODMAN_POD = re.compile(r"machine-libpod_pod_(?P<pod>[0-9a-f]{64})\.slice")
 
 
 class Place(NamedTuple):
-    """None: not in a container or pod of a known form. Without a runtime, the path does not name it."""
+    """A container and pod. None: no container or pod of a known form, or no runtime in the path."""
     runtime: Optional[str] = None
     container: Optional[str] = None
     pod: Optional[str] = None  # its UID; of podman, its id
 
 
 def _split(name):
-    """The names that one with colons consists of."""
+    """Returns the parts of a name with colons, or the name."""
     found = _COLONS.fullmatch(name)
     return (found["outer"], f"{found['runtime']}-{found['id']}") if found else (name,)
 
 
 def _pod_of(names):
-    """The UID of the innermost pod of a path, and the number of names down to it; None and 0 without one."""
+    """Returns the UID of the innermost pod of a path, and the number of names down to it; None and 0 without one."""
     for depth in range(len(names), 0, -1):
         name = names[depth - 1]
         found = _POD_SLICE.fullmatch(name) or _PODMAN_POD.fullmatch(name)
@@ -50,7 +50,7 @@ def _pod_of(names):
 
 
 def of_path(path):
-    """Returns the Place that a path such as /system.slice/docker-ID.scope names."""
+    """Returns the Place of a path such as /system.slice/docker-ID.scope."""
     names = [name for outer in path.split("/") for name in _split(outer) if name]
     pod, depth = _pod_of(names)
     for i in range(len(names) - 1, depth - 1, -1):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""counters and lost: what was counted beside the calls, and what escaped."""
+"""Makes the blocks counters (perf events) and lost (what was not counted)."""
 
 from .groups import SUMS
 from .run import sum_of
@@ -26,27 +26,27 @@ def block(run):
 
 
 def lost_calls(run):
-    """An upper bound: the kernel may have skipped a program for a process that is not measured."""
+    """Returns the most sends that were missed: the kernel may have skipped a program for an unmeasured process."""
     totals, send = run.totals, run.hooks["send"]
     lost = totals["lost_threads"] + totals["lost_processes"]
     if send["counts_at_end"]:
-        # The return counts a send without its start, but takes a thread's first for an older one.
+        # The return counts a send without its start, unless it is the thread's first: that may be older.
         return lost + run["missed_ends"] + min(run["missed_begins"], totals["returned_first"])
-    # Of the sends that were not seen to return, those whose return was skipped.
+    # The kernel skipped some of the returns that were not seen.
     skipped = run.under_way if send["reason"] else 0
     return lost + run["missed_begins"] + (skipped if send["missed_unknown"] else
                                           min(run["missed_ends"], run.under_way))
 
 
 def lost_completions(run):
-    """A completion that no program saw counts as lost when its socket ends, which may be after the
-    window. Of kprobes' programs older kernels do not tell which were skipped: the window of a load
-    closes with all sends completed, so what is outstanding was missed.
+    """Returns the missed completions. A completion that no program saw counts as lost when its socket ends, which may
+    be after the window. Older kernels do not count skipped kprobes; but the window of a load closes when all sends have
+    completed, so outstanding ones were missed.
     """
     totals, completion = run.totals, run.hooks["completion"]
     lost = totals["lost_completions"] + totals["untracked"]
     skipped = (completion["missed"] or 0) > run["missed_coalesced"]
-    drained = not run["observed_s"]  # a load's window closes so; a program's does not
+    drained = not run["observed_s"]  # only a load's window closes like this
     if run.hooked("completion") and drained and (skipped or completion["mechanism"] == "kprobe"):
         lost = max(lost, run.outstanding)
     return lost + totals["lost_notifications"]

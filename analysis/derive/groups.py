@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""by, the groups asked for, and zerocopy.peers, whom zero-copy sends were for."""
+"""Makes the block by (groups of sends) and zerocopy.peers (receivers of zero-copy sends)."""
 
 import socket
 import struct
@@ -16,12 +16,12 @@ SUMS = {"sends": 0, "failed": 0, "interrupted": 0, "bytes": 0, "timed": 0, "ns":
 
 
 def text(name):
-    """A name of the kernel's, whose bytes the raw line has as characters; None where it is empty."""
+    """Returns a name in the kernel as text; the raw line has a character for each byte. None: empty."""
     return name.encode("latin-1").decode("utf-8", "backslashreplace") or None
 
 
 def address(family, words):
-    """words: of 32 bits in network order, as {"index": word} without those that are 0."""
+    """Returns an IP address as text; None: another family. words: {"index": 32 bits in network order}, without 0."""
     version = FAMILIES.get(family)
     if not version:
         return None
@@ -36,7 +36,7 @@ def device(key, group):
 
 
 def zerocopy(run, group):
-    """The last two are known only from completions: null where no hook sees any."""
+    """Returns the zero-copy counts of a group. completions and copied are None if no hook sees completions."""
     completions = run.hooked("completion")
     uring = run.hooks["io_uring completion"]
     unknown = run.hooked("io_uring completion") and not uring["by_report"]
@@ -49,14 +49,14 @@ def zerocopy(run, group):
 
 
 def cgroup_path(found):
-    """found: the value of group_paths, whose names are innermost first; None where it is not whole."""
+    """Returns a path; None: a part is unknown. found: the value of group_paths, whose innermost name is the first."""
     if not found or not found["whole"]:
         return None
     return "/" + "/".join(reversed(found["names"].split("/")[:-1]))
 
 
 def cgroup(run, key):
-    """The control group of a group's sender, and the container and pod that its path names."""
+    """Returns the control group of a group's sender, and the container and pod in its path."""
     path = cgroup_path(run.paths.get(str(key)))
     if not run["setup"]["cgroup2"]:
         path = None
@@ -72,7 +72,7 @@ def sums(run, group):
 
 
 def ordered(rows, member):
-    """Largest first; the key decides between equals, as its bytes in memory do."""
+    """Returns the rows, largest first; equal ones by their key's bytes in memory."""
     def by_key(key):
         words = [key["address"].get(str(i), 0) for i in range(4)]
         return struct.pack("<Q3I2H4I", key.get("cgroup", 0), key["tgid"], key["netns"], key["ifindex"], key["port"],

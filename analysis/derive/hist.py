@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Histograms as the kernel programs keep them (bpf/hist.h), and as a record has them."""
+"""Reads histograms of the kernel programs (bpf/hist.h), and writes those of a record."""
 
 MAX_BITS = 40
 FINE, COARSE = 4, 2  # bits of a bucket's place within a power of two
@@ -7,7 +7,7 @@ POINTS = (("p50", 500), ("p90", 900), ("p99", 990), ("p999", 999))
 
 
 def low(bucket, sub_bits):
-    """The least value of a bucket."""
+    """Returns the least value of a bucket."""
     if bucket < 2 << sub_bits:
         return bucket
     shift = (bucket >> sub_bits) - 1
@@ -22,12 +22,12 @@ def bucket_of(value, sub_bits):
 
 
 class Percentiles:
-    """Of count values in buckets, pairs of a number and how many, in order; max: the largest."""
+    """Percentiles of a histogram. buckets: sorted pairs (bucket, count); count: of all values; max: the largest."""
 
     sub_bits = FINE
 
     def high(self, bucket):
-        """The largest value of a bucket; the last one has no end but the largest value of all."""
+        """Returns the largest value of a bucket; the last bucket ends at the largest value of all."""
         above = low(bucket + 1, self.sub_bits)
         return self.max if above == 1 << MAX_BITS and self.max > above - 1 else above - 1
 
@@ -41,8 +41,8 @@ class Percentiles:
 
 
 class Hist(Percentiles):
-    """raw: its members, buckets as {"index": count}. Programs that count at once can leave min and
-    max behind the buckets, which settle them.
+    """A histogram of the kernel. raw: its members, with buckets as {"index": count}. Programs that count at the same
+    time can leave min and max wrong; the buckets correct them.
     """
 
     def __init__(self, raw=None, sub_bits=FINE):

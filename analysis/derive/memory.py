@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""memory: from what perf wrote of the uncore's events to bytes, or why there are none."""
+"""Makes the block memory: converts uncore events that perf counted to bytes, or gives the reason for null."""
 
 import math
 import re
@@ -17,26 +17,26 @@ UNITS = {"Bytes": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "KB
 
 
 class Count:
-    """An event that was asked for, by its name in perf's -e; what its boxes counted together."""
+    """A requested event, by its name for perf's -e, and the sums over its boxes."""
 
     def __init__(self, asked):
         self.asked, self.event = asked, EVENTS[asked]
         self.status, self.unit = None, ""
         self.value = self.bytes = 0.0
-        self.running = 1.0  # least share of the time
-        # "uncore_imc_3/cas_count_read/u" is of uncore_imc: some versions of perf have a line for each
-        # box, and add letters. A name of perf's own stands by itself, or as "amd_umc_0/NAME/".
+        self.running = 1.0  # the least share of the time in which a box counted
+        # "uncore_imc_3/cas_count_read/u" belongs to uncore_imc: some versions of perf have a line for each
+        # box, and add letters. A name of perf's own has no box, or is "amd_umc_0/NAME/".
         name = re.escape(self.event.name)
         self.pattern = (re.compile(rf"{self.event.pmu}(_[0-9]+)?/{name}/") if self.event.pmu
                         else re.compile(rf"([^/]*/)?{name}(/|$)", re.IGNORECASE))
 
     def _worsen(self, status):
-        """Of several boxes all must have been counted."""
+        """Sets a status of failure: an event is counted only if all its boxes are."""
         if self.status in (None, "counted"):
             self.status = status
 
     def add(self, value, unit, running):
-        """A line of perf's: texts."""
+        """Adds a line of perf: the value, unit and share of the time in percent, as texts."""
         if value == "<not supported>":
             self._worsen("not supported")
             return
@@ -68,7 +68,7 @@ def _number(text):
 
 
 def counts(asked, text):
-    """What "perf stat -x;" wrote of these events. Lines of others are passed over."""
+    """Returns the Counts of the requested events, from the output of "perf stat -x;"."""
     found = [Count(name) for name in asked]
     for line in text.splitlines():
         fields = line.split(";")
@@ -79,13 +79,13 @@ def counts(asked, text):
 
 
 def source_of(asked):
-    """The source of memory traffic, of which these events are; None: there is none."""
+    """Returns the source of memory traffic to which these events belong; None: there is none."""
     return next((source for source in SOURCES
                  if source.kind == "memory" and source.events[0].asked in asked), None)
 
 
 class Amount:
-    """What of a quantity was counted, or why it is not known."""
+    """The value of a quantity, or the reason why it is unknown."""
 
     def __init__(self, memory, found, quantity):
         events = [count for count in found if count.event.quantity == quantity]
@@ -100,8 +100,8 @@ class Amount:
 
 
 def traffic(run, memory, read, write, both):
-    """The source of these Amounts, and whether it is an estimate; None where there is none. Adds both up, or
-    estimates what nothing counts.
+    """Adds read and write up, or estimates them from cache misses if no event counts them. Returns the source of these
+    Amounts, and whether it is an estimate; None and None without a source.
     """
     source = source_of(memory["asked"])
     if None not in (read.value, write.value):
@@ -112,7 +112,7 @@ def traffic(run, memory, read, write, both):
         return source.name, source.estimate
     misses = [c for c in run["counters"] if c["event"] == ESTIMATED]
     if memory["line"] and misses and all(c["status"] == "counted" for c in misses):
-        # A lower bound: prefetches, write-backs and everybody else are not in it.
+        # A lower bound, without prefetches, write-backs and other programs.
         read.value = both.value = sum(c["value"] for c in misses) * memory["line"]
         return ESTIMATE, True
     if not source:
@@ -123,7 +123,7 @@ def traffic(run, memory, read, write, both):
 
 
 def block(run):
-    """None where --memory does not ask for it."""
+    """Returns the block; None without --memory."""
     raw = run["memory"]
     if raw is None:
         return None

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What else the machine did in the window: from where on it makes figures doubtful, and from where
-on a run must not be compared with others.
-"""
+"""Makes the block noise: the other work of the machine in the window, and whether it forbids comparing the run."""
 
 import re
 
@@ -19,12 +17,12 @@ def at(block, path):
 
 
 def receives_elsewhere(load):
-    """Does the receiver use another machine's CPUs?"""
+    """Returns whether the receiver uses another machine's CPUs."""
     return bool(load and load["peer"] and load["device"] != "lo")
 
 
 def busy_threads(load):
-    """How many the load keeps busy at once; 0: none of ours."""
+    """Returns the number of threads that the load keeps busy at once; 0 for an observation."""
     if not load or load["variant"] == "null":
         return 0
     ends = 1 if receives_elsewhere(load) else 2
@@ -32,7 +30,7 @@ def busy_threads(load):
 
 
 def values(record):
-    """Yields each value that has a limit, with the limits, code and words."""
+    """Yields each value that has limits, with these limits, the code and the words."""
     for path, per, doubtful, much, code, words in LIMITS:
         value, by = at(record, path), at(record, per) if per else 1
         if value is not None and by and by > 0:
@@ -40,12 +38,12 @@ def values(record):
 
 
 def disturbed(run, record):
-    """Why the run must not be compared, in words; None: it may. The load's softirqs keep its threads
-    waiting, too: their waits, or where these are not known the pressure on all CPUs, count where other
-    programs used so much of a CPU.
+    """Returns why the run must not be compared, in words; None: it may. The load's own softirqs also make its threads
+    wait. Their waits, or if these are unknown the pressure on all CPUs, therefore count only if other programs used at
+    least OTHERS_CPUS of a CPU.
     """
     noise = record["noise"]
-    # The share of the time in which the load's own threads wait for each other.
+    # The share of the time in which the load's own threads wait for one another.
     own = max(0.0, 1 - run["host"]["nproc"] / max(busy_threads(run["load"]), 1))
     others = (noise["others_share"] or 0) * run["host"]["nproc"] >= OTHERS_CPUS
     known = noise["sender_waited_share"] is not None or noise["receiver_waited_share"] is not None
@@ -58,7 +56,7 @@ def disturbed(run, record):
     return None
 
 
-TICKS = 10  # of all CPUs, what a window must have: shares are known in steps of ticks
+TICKS = 10  # the fewest, over all CPUs, for shares of a window: the kernel counts in ticks
 
 
 def _share(part, whole):
@@ -66,7 +64,7 @@ def _share(part, whole):
 
 
 def _cpu(opened, closed, hz):
-    """All time of the CPUs, and its parts. Some kernels' counts run backwards a little."""
+    """Returns the CPU time of all CPUs and its parts; {}: unknown. Some kernels' counts fall a little."""
     kinds = [[int(word) for word in (said["stat"] or "").split()[1:9]] for said in (opened, closed)]
     if len(kinds[0]) < 8 or len(kinds[1]) < 8:
         return {}
@@ -78,8 +76,8 @@ def _cpu(opened, closed, hz):
 
 
 def _waited(opened, closed):
-    """Of the time in which a process's threads could have run, what they waited for a CPU. Threads
-    that ended meanwhile took their times with them.
+    """Returns the share of the time in which a process's threads were runnable but waited for a CPU. None: unknown, for
+    example because a thread ended and its times are missing.
     """
     if not opened or not closed:
         return None
@@ -88,7 +86,7 @@ def _waited(opened, closed):
 
 
 def between(opened, closed, hz):
-    """What came of two readings of what the kernel counts; None is not known."""
+    """Returns the differences between two readings of the kernel's counts; None: unknown."""
     found = dict.fromkeys(("all_s", "busy_s", "irq_share", "steal_share", "pressure_share", "throttled",
                            "slowdown", "sender_waited_share", "receiver_waited_share"))
     if not opened or not closed:
@@ -109,7 +107,7 @@ def between(opened, closed, hz):
 
 
 def others_share(run):
-    """What the load's own processes did not use of the time that was spent."""
+    """Returns the share of all CPU time that other processes than the load's used; None: unknown."""
     raw = run["noise"]
     others = raw["busy_s"] or 0.0
     for path in OWN[:2] if receives_elsewhere(run["load"]) else OWN:

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""profile: the sampled stacks of kernel functions, by the send, the context and the stage in which they
-were met.
-"""
+"""Makes the block profile: sampled stacks of kernel functions by syscall, context and stage."""
 
 import re
 
@@ -14,7 +12,7 @@ KEPT = {context.name for context in CONTEXTS if context.functions}
 
 
 class Stages:
-    """The stage of the innermost function that begins one, as the hooks have it."""
+    """Finds the stage of a stack: that of the innermost function which begins a stage in the table of hooks."""
 
     def __init__(self, hooks):
         self.of = {**dict.fromkeys(LOCK, "lock"), **dict.fromkeys(RELEASE, "release")}
@@ -23,7 +21,7 @@ class Stages:
                 self.of.update(dict.fromkeys(hooks.get(stage.hook, {}).get("functions", ()), stage.name))
 
     def stage(self, functions, zerocopy):
-        """functions: innermost first."""
+        """Returns the stage of a stack, whose innermost function is the first."""
         network = False
         for name in functions:
             found = self.of.get(name)
@@ -36,7 +34,7 @@ class Stages:
 
 
 def context_of(in_send, names, completing):
-    """The name of a context. names, completing: sets of functions."""
+    """Returns the name of a context. names, completing: sets of functions."""
     if in_send or names & SEND:
         return "softirq" if names & SOFTIRQ else "send"
     if not names:
@@ -48,7 +46,7 @@ def context_of(in_send, names, completing):
 
 
 def block(run):
-    """None where --profile does not ask for it, or nothing was measured."""
+    """Returns the block; None without --profile, or if nothing was measured."""
     raw = run.raw.get("profile")
     if not raw:
         return None
@@ -60,7 +58,7 @@ def block(run):
         slot, functions = stack["slot"], [names[i] for i in stack["frames"]]
         syscall, zerocopy = (CALLS[(slot - 1) // 2].name, bool((slot - 1) & 1)) if slot else (None, None)
         if stack["role"] & (WAITED | PREEMPTED):
-            while functions and functions[0].startswith(MEASURING):  # which saw it leave
+            while functions and functions[0].startswith(MEASURING):  # the programs that saw the thread leave
                 functions.pop(0)
             why = "preempted" if stack["role"] & PREEMPTED else "lock_wait" if LOCK & set(functions) else "blocked"
             key = syscall, zerocopy, why, tuple(functions[::-1])

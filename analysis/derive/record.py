@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The blocks of a record, in its order."""
+"""Makes a record of a raw line, block by block."""
 
 import re
 import struct
@@ -22,7 +22,7 @@ def started(run):
 
 
 def command_line(words):
-    """As a shell takes it. words: a zero is after each; or what a kept raw line already has."""
+    """Returns a command line for a shell. words: the arguments, each ended by a zero; a command line stays as it is."""
     if not words or "\0" not in words:
         return words
     _, *rest = words[:-1].split("\0")
@@ -59,13 +59,13 @@ def load(run):
 
 
 def others(run):
-    """Sends that were not measured, because they are not TCP's."""
+    """Returns the counts of sends by other protocols than TCP, which are not measured; None: unknown."""
     if not run.hooked("kTLS send") and not run.hooks["send"].get("counts_at_end"):
         run.missing("observed.others", "sends by MPTCP, UDP and Unix sockets were not looked "
                     "at: no hook here is at tracepoint sock_send_length")
         return None
     totals = run.totals
-    # Raw lines that were kept before lack some of them.
+    # Older raw lines lack some of these.
     counts = {f"{name}_{what}": totals.get(f"{name}_{what}", 0)
               for name in ("mptcp", "udp", "unix") for what in ("sends", "bytes")}
     return {**counts, "zerocopy_requests": totals["other_requests"]}
@@ -126,14 +126,14 @@ def overhead(run):
 
 
 def host(raw):
-    """Without the front the engine has said less of it."""
+    """Returns the block host. A raw line that did not pass the front has fewer of its keys."""
     return {key: raw["host"].get(key) for key in (
         "name", "kernel", "arch", "cpu", "nproc", "virtualized", "debug_kernel", "governor", "pmu",
         "settings", "devices")}
 
 
 def failure_of(raw):
-    """A record of schema sendpath.failure/1: of a run of a load that came to nothing."""
+    """Returns a record of schema sendpath.failure/1, for a run of a load without a result."""
     return {"schema": FAILURE_SCHEMA, "tool": {"version": raw["version"]},
             "started": started(raw), "run": {**raw["run"], "command": command_line(raw["run"]["command"]), "steal_share": None},
             "host": raw["host"], "load": raw["load"], "complete": False, "outcome": raw["outcome"],
@@ -141,11 +141,11 @@ def failure_of(raw):
 
 
 class BadRaw(ValueError):
-    """The message says what is wrong with a raw line."""
+    """A raw line is invalid; the message has the reason."""
 
 
 def record_of(raw):
-    """A record of schema SCHEMA; of a run that came to nothing, of sendpath.failure/1.
+    """Returns a record of schema SCHEMA, or of sendpath.failure/1 for a run without a result.
 
     raw: a line of schema sendpath.raw/3, as json.loads returns it. Raises BadRaw.
     """

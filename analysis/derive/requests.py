@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""io_uring: requests to send, counted as they end. The unit is a request of the program. If the socket accepts it in
+"""Makes the block io_uring: requests to send, which are counted when they end. If the socket accepts a request in
 parts, each part is a send; a request that fails early makes no send.
 """
 

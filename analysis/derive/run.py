@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A raw line under names, with the sums that more than one block of a record needs."""
+"""Gives names to the parts of a raw line, and computes the sums that several blocks of a record need."""
 
 import collections
 import errno
@@ -10,7 +10,7 @@ from analysis.tables.sums import SUMS
 
 from .hist import COARSE, Hist
 
-URING_SLOT = 2 * len(CALLS) - 1  # io_uring's own zero-copy operations, with MSG_ZEROCOPY
+URING_SLOT = 2 * len(CALLS) - 1  # the slot of io_uring's zero-copy operations
 SPANS = ("completion", "read", "read_empty", "wake_up", "copy_out", "notification")
 ERRNO_RESTART = 134
 _PARTS = {name: parts for name, *parts in SUMS}
@@ -25,12 +25,12 @@ def error_name(error):
 
 
 def difference(whole, part):
-    """0 where it would be below: what two programs count is not read at once."""
+    """Returns whole - part; 0 if part is greater, because counts are not read at the same time."""
     return max(whole - part, 0)
 
 
 def sum_of(name, counts):
-    """A sum of analysis/tables/sums.py."""
+    """Returns a sum of analysis/tables/sums.py."""
     return difference(*(sum(counts[member] for member in part) for part in _PARTS[name]))
 
 
@@ -39,7 +39,7 @@ def ratio(top, bottom):
 
 
 class Call:
-    """The sends of a slot: of one syscall, with MSG_ZEROCOPY or without."""
+    """The sends of a slot: by one syscall, with or without MSG_ZEROCOPY."""
 
     def __init__(self, slot, raw):
         self.slot, self.zerocopy = slot, bool(slot & 1)
@@ -53,7 +53,7 @@ class Call:
 
 
 class Asked:
-    """What sends that asked for zero-copy add up to."""
+    """Sums of the sends that requested zero-copy."""
 
     def __init__(self, calls):
         self.requests = sum(call.sends for call in calls)
@@ -86,18 +86,18 @@ class Run:
         return self.raw[key]
 
     def missing(self, key, reason):
-        """Says why a key is null."""
+        """Notes why a key is null."""
         self.unmeasured.append({"key": key, "reason": reason})
 
     def hooked(self, name, key=None):
-        """Is the hook there? If not, its reason is why the key is not measured."""
+        """Returns whether the hook is attached. If it is not, notes its reason for the key."""
         attached = self.hooks[name]["status"] == "attached"
         if key and not attached:
             self.missing(key, self.hooks[name]["reason"])
         return attached
 
     def known(self, block, key, value, reason):
-        """The value; where it is None, the reason is noted."""
+        """Returns the value; if it is None, notes the reason."""
         if value is None:
             self.missing(f"{block}.{key}", reason)
         return value
@@ -109,8 +109,8 @@ class Run:
 
     @functools.cached_property
     def asked(self):
-        """Sends with MSG_ZEROCOPY. One whose completion was counted was accepted, though the
-        window closed before its return was seen.
+        """Sums of sends with MSG_ZEROCOPY. A send whose completion was counted was accepted, even if the window closed
+        before its return was seen.
         """
         sums = Asked([c for c in self.calls if c.zerocopy and c.slot != URING_SLOT])
         sums.requests += min(difference(self.totals["completions"], sums.accepted), self.under_way)
@@ -122,12 +122,12 @@ class Run:
 
     @functools.cached_property
     def paths(self):
-        """The values of group_paths by the text of their key, which is that of a group."""
+        """The values of group_paths by the text of their key, which is the key of a group."""
         return {str(key): found for key, found in self.maps.get("group_paths", [])}
 
     @property
     def under_way(self):
-        """Sends whose start was seen, and not their return."""
+        """Sends whose start was seen, but not their return."""
         return self.totals["unreturned"] + self.maps.get("in_sends", 0)
 
     @property
@@ -146,7 +146,7 @@ class Run:
 
     @property
     def blind(self):
-        """Why copies without a flag are not seen; None: they are."""
+        """Why copies without a flag are not seen; None: they are seen."""
         if not self.hooked("skb copy"):
             return self.hooks["skb copy"]["reason"]
         if self.hooks["skb copy"]["by_path"]:

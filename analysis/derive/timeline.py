@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""timeline: the events of single sends, which the kernel says one by one, put together again."""
+"""Makes the block timeline: assigns the events that the kernel programs reported to single sends."""
 
 from bisect import bisect_right
 from collections import Counter, namedtuple
@@ -11,7 +11,7 @@ from analysis.tables.timeline import EVENTS, SENDER, SOFTIRQ
 
 from . import groups
 
-# As write_events() of user/trace/timeline.c has them. missed: events of the CPU without room, so far.
+# The fields that write_events() of user/trace/timeline.c writes. missed: the CPU's lost events so far.
 Event = namedtuple("Event", "time kind sock cpu tid id of bytes extra missed")
 KINDS = {event.name: event for event in EVENTS}
 BEGINS = {event.name for event in EVENTS if event.ends}
@@ -19,20 +19,20 @@ ENDS = {event.ends for event in EVENTS if event.ends}
 SOFTIRQS = "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"
 OF_IDS = {"copied", "completed", "notified", "read"}
 OF_PLACE = {"queued", "handed", "received"}
-IDS_MOST = 1 << 16  # of a range
-TURN = 1 << 32  # ids and places in a connection's bytes begin again
+IDS_MOST = 1 << 16  # in a range
+TURN = 1 << 32  # ids and positions in a connection's bytes wrap around
 
-# What has a place in a lane. took: None: it takes no time.
+# A part of a send, in a lane. took: ns; None: an event without duration.
 Part = namedtuple("Part", ("lane", "what", "at", "took", "cpu", "tid", "bytes"))
 
 
 def beyond(place, base):
-    """How far; below 0: before it."""
+    """Returns the distance of place from base, below 0 if it is before base."""
     return (place - base + TURN // 2) % TURN - TURN // 2
 
 
 class Send:
-    """From its two own events on: all that happened to it."""
+    """A send and its events, first its begin and end."""
 
     def __init__(self, begin):
         self.begin, self.end, self.events = begin, None, [begin]
@@ -50,17 +50,17 @@ class Send:
         return self.end.time - self.begin.time
 
     def first(self, kind):
-        """The first event of a kind, or None."""
+        """Returns the first event of a kind, or None."""
         return next((event for event in self.events if event.kind == kind), None)
 
     def after(self, kind):
-        """ns from its beginning on; None: it was not seen."""
+        """Returns the ns from the send's beginning to the first event of a kind; None: it was not seen."""
         found = self.first(kind)
         return found and found.time - self.begin.time
 
     @property
     def copied(self):
-        """None: it did not complete, or as one of several of which some were copied."""
+        """Whether it was copied. None: it did not complete, or it completed with others and only some were copied."""
         done = self.first("completed")
         return None if done is None or 0 < done.extra < done.of else done.extra > 0
 
@@ -78,7 +78,7 @@ class Timeline:
         self.sends = self._found()
         self._begun = self._connections()
         self._give_out()
-        self.together = {}  # sends by the event that says that they completed
+        self.together = {}  # sends by the event that reports their completion
         for send in self.sends:
             self.together.setdefault(id(send.first("completed")), []).append(send)
         self.gaps = self._gaps()
@@ -100,7 +100,7 @@ class Timeline:
         return [send for send in found if send.end and send.call_ns > least][:self.raw["sends"]]
 
     def _connections(self):
-        """Of each socket, when its connections first sent, and their ports: memory is used again."""
+        """Returns (time of the first send, ports) of each connection by socket: the kernel reuses sockets' memory."""
         begun = {}
         for send in self.sends:
             of = begun.setdefault(send.begin.sock, [])
@@ -109,17 +109,17 @@ class Timeline:
         return begun
 
     def connection(self, event):
-        """The event's socket, with the ports that it had then."""
+        """Returns the event's socket, with the ports that it had at that time."""
         of = self._begun.get(event.sock)
         return event.sock, of and of[max(bisect_right(of, (event.time, TURN)) - 1, 0)][1]
 
     @staticmethod
     def _copied_by(send, event):
-        """Were data copied within the send? The id is that of the first whose data are in the same ubuf."""
+        """Returns whether data were copied within the send. The event has the id of the first send in the same ubuf."""
         return event.kind == "copied" and event.sock == send.begin.sock
 
     def _give_out(self):
-        """What happens elsewhere, by the ids of sends and by their places in the connection's bytes."""
+        """Assigns the events outside of sends' threads, by sends' ids and positions in the connection's bytes."""
         ids, places, bases = {}, {}, {}
         for send in self.sends:
             if send.end.of:
@@ -147,7 +147,7 @@ class Timeline:
 
     @staticmethod
     def _place(places, event, begin, end):
-        """To the sends that have bytes from begin to end."""
+        """Assigns an event to the sends that have bytes from begin to end."""
         for at, send in places:
             if at >= end:
                 break
@@ -155,7 +155,7 @@ class Timeline:
                 send.events.append(event)
 
     def _gaps(self):
-        """(CPU, from, to, events): between what was seen of a CPU. Those after the last: of none."""
+        """Returns (CPU, from, to, events) for lost events between two of a CPU; CPU None: lost after the last event."""
         before, found = {}, []
         for event in self.events:
             last = before.get(event.cpu)
@@ -170,8 +170,8 @@ class Timeline:
         return found
 
     def causes_of(self, send):
-        """Why its data were copied. Where that is inferred, the kernel says that they were. Sends whose data
-        are one ubuf complete together, and a copy is noted for the first.
+        """Returns the causes of its copies. Inferred ones count only if the kernel flagged the send. Sends in one ubuf
+        complete together, and the first one has the events of copies.
         """
         found, done = Counter(), send.first("completed")
         for event in (event for one in (self.together[id(done)] if done else [send]) for event in one.events):
@@ -182,7 +182,7 @@ class Timeline:
         return sorted(cause for cause, copies in found.items() if copies > 0)
 
     def what(self, event):
-        """In words."""
+        """Returns an event in words."""
         if event.kind == "stage_begin":
             name = NUMBERS[event.extra] if event.extra < len(NUMBERS) else "unaccounted"
             return OF_NAME[name].words
@@ -200,7 +200,7 @@ class Timeline:
         return KINDS[event.kind].words
 
     def parts(self, send):
-        """What lanes have of a send, in the order of their beginnings."""
+        """Returns the Parts of a send, in the order of their beginnings."""
         found, begun = [], []
         for event in send.events:
             if event.kind in ENDS:
@@ -222,7 +222,7 @@ class Timeline:
         return found
 
     def row(self, send):
-        """As the record has it."""
+        """Returns a send as the record has it."""
         return {"number": self.sends.index(send) + 1, "syscall": send.syscall, "zerocopy": send.zerocopy,
                 "bytes": send.begin.bytes, "returned": send.end.bytes, "call_ns": send.call_ns,
                 "completion_ns": send.after("completed"), "copied": send.copied, "causes": self.causes_of(send),
@@ -234,7 +234,7 @@ class Timeline:
 
 
 def block(run):
-    """The sends as a whole; of the median and the slowest all events."""
+    """Returns the block: numbers of all sends, and all events of the median and the slowest send."""
     made = Timeline(run)
     by_time = sorted(made.sends, key=lambda send: send.call_ns)
     return {"slower_than_ns": made.raw["slower_than_ns"], "sends": len(made.sends), "events": len(made.events),

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What a reader must know of a run before its figures are believed."""
+"""Makes the block warnings: reasons to doubt the figures of a run."""
 
 from .noise import at, busy_threads, values
 
 
 def machine(run):
-    """What about the machine makes figures doubtful."""
+    """Yields warnings about the machine."""
     host, busy = run["host"], busy_threads(run["load"])
     if host["governor"] and host["governor"] != "performance":
         yield "governor", (f'CPU frequency governor is "{host["governor"]}": times vary with the '
@@ -23,7 +23,7 @@ def machine(run):
 
 
 def unsent(run):
-    """Latencies of an open loop know nothing of messages that were never begun."""
+    """Yields a warning if an open loop did not begin all messages: latencies do not include the others."""
     rate = at(run.app, ("rate",)) or {}
     if rate.get("unsent"):
         yield "rate_not_kept", (f"--rate: of {rate['due']} messages that were due, {rate['unsent']} "
@@ -31,7 +31,7 @@ def unsent(run):
 
 
 def paced(record):
-    """bbr, and its later versions, pace by themselves; others only below a qdisc that does."""
+    """Yields a warning about pacing: bbr and its later versions pace, others only below a qdisc that paces."""
     name = at(record, ("tcp", "sending", "congestion")) or ""
     usual = at(record, ("host", "settings", "tcp_congestion_control")) or ""
     if name.startswith("bbr"):
@@ -52,7 +52,7 @@ def estimated(record):
 
 
 def unseen(run):
-    """Figures are of the other sends alone. A load's own are seen, or it fails."""
+    """Yields a warning about sends that no hook sees. A load whose sends are not seen fails instead."""
     send = run.hooks["send"]
     if run.observed and send.get("unseen"):
         yield "sends_unseen", (f"sends by {send['unseen']} are not seen: this kernel has no hook "
@@ -60,7 +60,7 @@ def unseen(run):
 
 
 def was_of_use(run, hook):
-    """Were there sends that this hook is for? Those that the send hook misses it cannot tell of."""
+    """Returns whether sends were seen for which the hook is used."""
     if not hook["zerocopy_only"]:
         return True
     return (run.uring if hook["name"] == "io_uring completion" else run.asked).requests > 0

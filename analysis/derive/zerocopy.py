@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""zerocopy: the unit is one send id.
+"""Makes the block zerocopy. The unit is a send id:
 
 requests = completions + ignored + refused + outstanding
-copied = flagged + unflagged, where the latter is known
+copied = flagged + unflagged, if the latter is known
 
-zerocopy.io_uring: sends by io_uring's own zero-copy operations have no send id, so they stand
-apart, with the same arithmetic.
+zerocopy.io_uring counts sends by io_uring's zero-copy operations separately, because they have no send
+id. The same equations hold.
 """
 
 import errno
@@ -29,7 +29,7 @@ COMPLETED = ("completions", "completions_before", "outstanding", "copied", "flag
 
 
 def refusal_of(error):
-    """For an errno that needs no further look: neither limit's own."""
+    """Returns the cause of an errno, except for the two limits, which share one."""
     return next(refusal.name for refusal in REFUSALS[2:]
                 if refusal.error is None or getattr(errno, refusal.error) == error)
 
@@ -50,9 +50,9 @@ def requests(asked, why):
 
 
 def segments(run, key, index):
-    """What the sends consisted of. index: SHAPES_MSG_ZEROCOPY or SHAPES_URING of bpf/abi.h."""
+    """Returns the parts of the sends. index: SHAPES_MSG_ZEROCOPY or SHAPES_URING of bpf/abi.h."""
     shapes = run.maps.get("send_shapes")
-    if shapes is None:  # a raw line that was kept before
+    if shapes is None:  # an older raw line
         return None
     if run.hooks["send"].get("span") == "syscall":
         run.missing(key, "the parts of a message are not read where only syscalls are traced")
@@ -64,14 +64,14 @@ def segments(run, key, index):
 
 
 def beside(run):
-    """Plain sends beside zero-copy sends in flight; these are known where completions are."""
+    """Returns the plain sends while zero-copy sends were in flight; None if completions are not seen."""
     if "plain_beside" not in run.totals or not run.hooked("completion"):
         return None
     return run.totals["plain_beside"]
 
 
 def uring(run, causes):
-    """None where there were no such sends."""
+    """Returns zerocopy.io_uring; None without such sends."""
     totals, asked = run.totals, run.uring
     if not asked.requests:
         return None
@@ -92,8 +92,8 @@ def uring(run, causes):
 
 
 def copied_bytes(run, copied, known):
-    """Bytes of copied sends are known to the hook that sees the bookkeeping. Without it they follow
-    where all or none were copied.
+    """Returns the bytes of copied sends; None: unknown. Only a hook at the zero-copy request sees the bytes of each
+    send. Without it they are known only if all or no sends were copied.
     """
     asked, totals = run.asked, run.totals
     if not run.hooks["completion"]["by_queue"] and not totals["unsized_completions"]:
@@ -104,7 +104,7 @@ def copied_bytes(run, copied, known):
 
 
 def unexplained(run):
-    """Of the data of sends that no hook saw copied, those that did not leave the machine either."""
+    """Returns the sends that no hook saw copied, and whose data no hook saw leave the machine; None: unknown."""
     leaves = run.hooked("device exit")
     if leaves and run.hooked("skb copy") and not run.totals["lost_cause_bits"]:
         return run.totals["unexplained"]
@@ -141,7 +141,7 @@ def counter(run, index):
 
 
 def move(causes, key, member, to):
-    """Sends that were not delivered here after all; of their skbs, if all of them were not."""
+    """Moves sends that were not delivered on this machine to the cause `to`; also skbs if no sends remain."""
     cause = causes[key]
     if not cause[member]:
         return
@@ -155,8 +155,8 @@ def move(causes, key, member, to):
 
 
 def all_causes(run):
-    """By (cause, netns, ifindex, stack), the device's name and what was copied. Two CPUs at once may have
-    claimed a counter each for one of them, of which one is used.
+    """Returns the device's name and the counts by (cause, netns, ifindex, stack). Two CPUs may have claimed a counter
+    each for the same key at the same time; these are added.
     """
     causes = {}
     for index, info in sorted(run.maps.get("cause_infos", []), key=lambda row: row[0]):
@@ -170,7 +170,7 @@ def all_causes(run):
 
 
 def stack(run, cause, number):
-    """From the copier on; None where the cause is known."""
+    """Returns the functions of a stack, from the copying one on; None if the cause is known."""
     if cause:
         return None
     names = run["stacks"].get(str(number), [])
@@ -191,7 +191,7 @@ def cause_row(run, key, found):
 
 
 def cause_rows(run, causes, row_of):
-    """The caller knows that completions are seen: what was copied is counted then."""
+    """Returns the rows of causes; None: no hook sees copies. Only for a run whose completions are seen."""
     if not run.hooked("skb copy", "zerocopy.causes"):
         return None
     other = {"device": None, **counter(run, FULL_COUNTER)}
@@ -202,7 +202,7 @@ def cause_rows(run, causes, row_of):
 
 
 def skb_copies(run, causes):
-    """The copying functions show how much was copied; a packet's path shows only that it was."""
+    """Returns the numbers of copied skbs and bytes. They are null if copies are inferred from the packets' path."""
     hook = run.hooks["skb copy"]
     if not run.hooked("skb copy") or hook["by_path"]:
         return {key: run.known("zerocopy", key, None, hook["reason"])
@@ -253,7 +253,7 @@ def pinned(run):
 def queues(run):
     """Returns the number of sockets with completed sends, and of those whose error queue was never read."""
     existing = run.maps.get("open_queues")
-    if not existing:  # a raw line that was kept before
+    if not existing:  # an older raw line
         return None, None
     if not existing["counted"]:
         run.missing("zerocopy.notifications.sockets", "this kernel cannot run a program for each socket (Linux 5.13)")
@@ -263,7 +263,7 @@ def queues(run):
 
 
 def notifications(run):
-    """The completion hook counts ranges of sends, the error queue's what is read about them."""
+    """Returns zerocopy.notifications. The completion hook counts ranges of sends; the error queue's, reads."""
     totals, counted = run.totals, run.hooked("completion")
     read = run.hooked("error queue", "zerocopy.notifications.read")
 
@@ -292,7 +292,7 @@ def error_queue(run):
 
 
 def limits(run):
-    """Returns the limits that refused sends, and what these sends needed."""
+    """Returns the limits that refused sends, and the amounts that these sends needed."""
     met = run.maps.get("refusal_limits") or {}
     return {"memlock": {"pages": met["pages"], "pages_locked": met["pages_locked"],
                         "pages_limit": met["pages_limit"]} if met.get("pages") else None,
@@ -300,7 +300,7 @@ def limits(run):
 
 
 def told(run):
-    """Sends that the error queue reported to the application as copied."""
+    """Returns the sends that the error queue reported to the application as copied; None: unknown."""
     reason = "the load generator ended without a result"
     if run.observed:
         value = run.totals["errqueue_copied"] if run.hooked("error queue") else None

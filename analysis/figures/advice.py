@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What advise measured of a path: zero-copy over each of the others, by message size."""
+"""Draws the measurements of advise: the ratio of zero-copy to each other way, by message size."""
 
 import altair as alt
 import polars as pl
@@ -16,7 +16,7 @@ NAMES = {name: f"{name} ({call})" for name, call in CALLS.items()}
 
 
 def copied(advice: Advice) -> str:
-    """Of the path's zero-copy sends: no figure of them stands without it."""
+    """Returns the share of the path's zero-copy sends that were copied. Each figure about them includes it."""
     if advice.path is None or advice.path.copied is None:
         return "zero-copy sends: it is not known how many were copied"
     return f"zero-copy sends: {words.percent(advice.path.copied)} copied"
@@ -30,7 +30,7 @@ def _cells(answers: list[Answer]) -> pl.DataFrame:
 
 
 def _changes(answers: list[Answer]) -> list[tuple[int, int]]:
-    """The sizes between which zero-copy becomes better."""
+    """Returns the pairs of sizes between which zero-copy becomes better."""
     return sorted({(a.worse, a.better) for a in answers if a.kind == "from" and a.worse})
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What a figure is: a function from the data and a width to a chart, or to a reason why there is none."""
+"""Defines a figure: a function from the data and a width to a chart, or to the reason why there is none."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,16 +18,16 @@ WIDE, BESIDE, NARROW = 1300, 600, 350
 
 @dataclass(frozen=True)
 class Data:
-    """What figures are drawn from.
+    """The data of all figures.
 
-    runs: the tidy table, one row a run. details: what it has no column for (stages); empty where only a
-    table was read. streamed: sums of runs that are too many to be had at once; runs is empty then.
+    runs: the tidy table, one row per run. details: data without a column (stages and others); empty if only tables
+    were read. streamed: sums of more runs than fit into memory; runs is then empty.
     """
     runs: pl.DataFrame
     details: Details = field(default_factory=Details)
     streamed: hosts.Fleet | None = None
 
-    # Worked out once: most figures and answers begin with one of them.
+    # Computed once, because most figures and answers need one of these.
     @cached_property
     def sending(self) -> pl.DataFrame:
         return cells.sending(self.runs)
@@ -43,7 +43,7 @@ class Data:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A chart with its title and alt text; notes are what a reader of it must be told."""
+    """A chart with its title, alt text and notes for its reader."""
     chart: alt.TopLevelMixin
     title: str
     description: str
@@ -52,14 +52,14 @@ class Drawn:
 
 @dataclass(frozen=True)
 class NotDrawn:
-    """These data are not enough for the figure, and why."""
+    """A figure that these data are not enough for, and the reason."""
     title: str
     reason: str
 
 
 @dataclass(frozen=True)
 class Figure:
-    """width: of the picture on a page that is wide."""
+    """A figure. width: in pixels, on a wide page."""
     name: str
     draw: Callable[[Data, int], Drawn | NotDrawn]
     width: int = WIDE

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Runs put together: which belong to one figure, and a median with its interval for each cell."""
+"""Selects the runs of a figure, and computes a median with its interval for each configuration."""
 
 import polars as pl
 
@@ -8,16 +8,16 @@ from analysis.compare.settings import FIELD_SIZE, LOAD, MACHINE
 from analysis.stats.interval import Estimate
 from analysis.summary import inflight_follows_size, per_cell
 
-# What must be equal for two runs to be compared, beside what a figure has on its axes.
+# The settings that must be equal for two runs to be compared, in addition to those on a figure's axes.
 SETTINGS = {one.column: one.say for one in (*MACHINE, *LOAD, FIELD_SIZE) if not one.axis}
-# Those of them that a picture says below its title.
+# Those of them that a picture shows below its title.
 SAID = ("host", "kernel", "workload", "link", "address_family", "fields")
 
 
 def with_setting(runs: pl.DataFrame, beside: tuple[str, ...] = ()) -> pl.DataFrame:
-    """The runs with a column setting: what varies among SETTINGS, but for those beside, as text;
-    "" if nothing does."""
-    # Messages that are divided differently are told apart by fields, or by their size.
+    """Returns the runs with a column setting: those of SETTINGS that vary, except those in beside, as text; "" if
+    none varies."""
+    # The number of fields or the size of a field distinguishes messages that are divided differently.
     divides = max("field_size_bytes", "fields", key=lambda name: runs[name].n_unique())
     skipped = {divides, *beside, *(["inflight"] if inflight_follows_size(runs) else [])}
     varying = [name for name in SETTINGS if name not in skipped and runs[name].n_unique() > 1]
@@ -31,7 +31,7 @@ def with_setting(runs: pl.DataFrame, beside: tuple[str, ...] = ()) -> pl.DataFra
 
 
 def shared_setting(runs: pl.DataFrame) -> str:
-    """What all these runs have in common of SETTINGS, as text for below a title."""
+    """Returns those of SETTINGS that all these runs have in common, as text for below a title."""
     if runs.is_empty():
         return ""
     first = runs.row(0, named=True)
@@ -40,31 +40,31 @@ def shared_setting(runs: pl.DataFrame) -> str:
 
 
 def complete(runs: pl.DataFrame) -> pl.DataFrame:
-    """Without runs that were interrupted or failed."""
+    """Returns the runs that were neither interrupted nor failed."""
     return runs.filter(pl.col("complete").fill_null(True))
 
 
 def sending(runs: pl.DataFrame) -> pl.DataFrame:
-    """The runs that sent messages of a size by a variant, whole ones only, with their setting."""
+    """Returns the complete runs that sent messages of a size by a variant, with their setting."""
     return with_setting(complete(runs).filter(
         pl.col("variant").is_not_null() & pl.col("message_bytes").is_not_null()
         & pl.col("threads").is_not_null()))
 
 
 def serving(runs: pl.DataFrame) -> pl.DataFrame:
-    """The runs that answered many connections, whole ones only, with their setting."""
+    """Returns the complete runs that answered many connections, with their setting."""
     return with_setting(complete(runs).filter(
         (pl.col("workload") == "procinfo") & pl.col("server_model").is_not_null()
         & pl.col("connections").is_not_null()))
 
 
 def spans(runs: pl.DataFrame, column: str) -> list[str]:
-    """The spans of times, the most frequent first. Only times with the same span are compared."""
+    """Returns the spans of times, the most frequent first. Only times with the same span are compared."""
     return runs[column].drop_nulls().value_counts(sort=True)[column].to_list()
 
 
 def spread(values: list[int], most: int) -> list[int]:
-    """At most that many of the values, the least and the greatest among them, evenly apart."""
+    """Returns at most `most` of the values, evenly spaced, with the least and the greatest."""
     ordered = sorted(set(values))
     if len(ordered) <= most:
         return ordered
@@ -72,10 +72,10 @@ def spread(values: list[int], most: int) -> list[int]:
 
 
 def cells(runs: pl.DataFrame, keys: list[str], metric: str, scale: float = 1.0) -> pl.DataFrame:
-    """A row a cell: keys, n, and median, low, high of metric x scale; level of the interval;
+    """Returns a row per configuration: keys, n, median, low and high of metric x scale, level of the interval, and
     said: median and interval as text.
 
-    Runs where metric is null are left out. low, high and level are null without an interval.
+    Leaves out runs whose metric is null. low, high and level are null without an interval.
     """
     found = per_cell(runs.filter(pl.col(metric).is_not_null()), keys, metric, scale).drop(metric)
     said = [words.interval(Estimate(*row)) for row in found.select("median", "n", "low", "high", "level").iter_rows()]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Flame graphs: the kernel functions of sends, as wide as their share of the samples; and where two
-variants differ.
+"""Draws flame graphs: kernel functions of sends, as wide as their share of the samples; and the differences
+between two variants.
 """
 
 import collections
@@ -19,16 +19,16 @@ from analysis.tables.variants import in_order
 TITLE = "Kernel functions of sends"
 COMPARED = "Kernel functions of sends, compared"
 ROW, ASIDE = 16, 60
-SMALL = 0.002  # of the samples: narrower functions are left out
-LETTERS = "#111111"  # on a dark page, too: the rectangles stay light
-# What passed off the CPU has colours of its own here: those of stages are too pale for towers.
+SMALL = 0.002  # functions with a smaller share of the samples are left out
+LETTERS = "#111111"  # also on a dark page, where the rectangles stay light
+# Colours of time off the CPU: those of the stages are too pale for flame graphs.
 OFF = {"blocked": "#5e81c8", "lock_wait": "#3f4f9e", "preempted": "#8fd0e8"}
 SEVERAL, SEVERAL_COLOR = "several stages", "#ececec"
 KEYS = ["setting", "threads", "message_bytes"]
 
 
 class Node:
-    """Of a function below those that called it: its samples, also by stage."""
+    """A function with one chain of callers: its samples, in all and by stage, and its callees."""
 
     def __init__(self):
         self.samples, self.stages, self.callees = 0, collections.Counter(), {}
@@ -42,17 +42,17 @@ class Node:
 
     @property
     def stage(self):
-        """In words; below a few samples of others, it is still one."""
+        """The stage in words, if it has more than 90 % of the samples."""
         (name, samples), *_ = self.stages.most_common(1)
         return stages.words(name) if samples > 0.9 * self.samples else SEVERAL
 
     @property
     def off(self):
-        """Of its samples, those that stand for time off the CPU."""
+        """The samples that represent time off the CPU."""
         return sum(self.stages[stage] for stage in OFF)
 
     def rows(self, whole, begin=0.0, depth=0, path=()):
-        """Rectangles: path, function, stage, depth, and shares of the whole where one begins and ends."""
+        """Yields a rectangle for each function: path, stage, depth, begin and end as shares of the whole, and more."""
         for name, node in sorted(self.callees.items()):
             share = node.samples / whole
             if share >= SMALL:
@@ -65,12 +65,12 @@ class Node:
 
 
 def below(functions: list[str], first: str | None) -> list[str]:
-    """From a function on, where it is there: variants differ in how they come to it."""
+    """Returns the stack from a function on, if it has it: variants differ in the callers of tcp_sendmsg."""
     return functions[functions.index(first):] if first in functions else functions
 
 
 def trees(data: Data, first: str | None = None) -> tuple[pl.DataFrame, dict[str, Node]]:
-    """The runs of the configuration with most samples, and a tree a variant, of those with samples enough."""
+    """Returns the runs of the configuration with most samples, and a tree for each variant with enough samples."""
     stacks = data.details.stacks.join(data.sending.select("run_id", "variant", *KEYS), on="run_id")
     stacks = stacks.with_columns(pl.col("variant").fill_null("observed"))
     if stacks.is_empty():
@@ -87,13 +87,13 @@ def trees(data: Data, first: str | None = None) -> tuple[pl.DataFrame, dict[str,
                   if found[name].samples >= SAMPLES_LEAST}
 
 
-# One field, below all graphs.
+# The search field below all graphs.
 SEARCH = alt.param(name="search", value="", bind=alt.binding(input="search", name="function: "))
 
 
 def flames(rows: list[dict], title: str, number: int, color: alt.Color, tooltips: list[alt.Tooltip],
            width: int) -> alt.TopLevelMixin:
-    """A click on a function gives it the whole width, a double click gives back the first view."""
+    """Returns a flame graph. A click on a function shows it at full width, a double click restores the graph."""
     pick = alt.selection_point(name=f"pick{number}", fields=["begin", "end"], on="click", clear="dblclick")
     low = f"(isValid({pick.name}.begin) ? {pick.name}.begin[0] : 0)"
     high = f"(isValid({pick.name}.end) ? {pick.name}.end[0] : 1)"
@@ -108,7 +108,7 @@ def flames(rows: list[dict], title: str, number: int, color: alt.Color, tooltips
                                                                                            scale=up),
         y2="top:Q", tooltip=tooltips,
         color=alt.condition(found, alt.value("#ff00ff"), color)).add_params(pick)
-    # Inside of what is seen of a rectangle, as many letters as there is room for.
+    # Each text has the letters that fit into the visible part of its rectangle.
     seen = f"(min(datum.end, {high}) - max(datum.begin, {low}))"
     texts = base.transform_calculate(left=f"max(datum.begin, {low})", middle="datum.depth + 0.5").transform_filter(
         f"{seen} / ({high} - {low}) > 0.03").mark_text(
@@ -133,7 +133,7 @@ _TOOLTIPS = [alt.Tooltip("function:N"), alt.Tooltip("stage:N", title="stage"),
 
 def _drawn(graphs: list[alt.TopLevelMixin], title: str, runs: pl.DataFrame, how: str, description: str,
            width: int) -> Drawn:
-    """One below the other, with one search in all."""
+    """Returns the graphs one below the other, with one search field."""
     chart = alt.vconcat(*graphs).add_params(SEARCH).resolve_scale(x="independent", y="independent")
     return Drawn(style.themed(chart, title, [shared_setting(runs), f"{how}; {_HOW}"], description, width),
                  title, description)
@@ -160,7 +160,7 @@ def draw(data: Data, width: int) -> Drawn | NotDrawn:
 
 
 def differences(tree: Node, reference: Node) -> list[dict]:
-    """Rectangles of a tree, with the share that each path has in the reference."""
+    """Returns the rectangles of a tree, with the share of each path in the reference."""
     def share(path):
         node = reference
         for name in path:
@@ -174,7 +174,8 @@ def differences(tree: Node, reference: Node) -> list[dict]:
 
 def _draw_differences(pairs: dict[str, tuple[Node, Node]], titles: dict[str, str], first: str,
                       runs: pl.DataFrame, width: int) -> Drawn:
-    """pairs: by name what is drawn and what that is compared with, which is called first."""
+    """Draws each tree, coloured by its differences from a reference. pairs: (tree, reference) by name. first: the name
+    of the references."""
     color = alt.Color("difference:Q", title=f"points more than {first}", scale=alt.Scale(
         domain=[-20, 0, 20], range=["#5e9bd1", "#eeeeee", "#e0604c"], clamp=True))
     tooltips = [*_TOOLTIPS, alt.Tooltip("before:Q", title=f"% in {first}", format=".1f")]
@@ -196,7 +197,7 @@ def draw_compared(data: Data, width: int) -> Drawn | NotDrawn:
 
 
 def draw_sets(a: Data, b: Data, width: int) -> Drawn | NotDrawn:
-    """The variants of B beside those of A, of the same sizes and threads: those with most samples in A."""
+    """Draws the variants of B, compared with A, for the sizes and threads with most samples in A."""
     runs, before = trees(a, "tcp_sendmsg")
     same = ["threads", "message_bytes"]
     _, after = trees(replace(b, runs=b.runs.join(runs, on=same, how="semi", nulls_equal=True)), "tcp_sendmsg")

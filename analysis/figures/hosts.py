@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A matrix of hosts, sender by receiver: copied zero-copy sends, kernel time, throughput."""
+"""Draws matrices of hosts, sender by receiver: copied zero-copy sends, kernel time, throughput."""
 
 import altair as alt
 import polars as pl
@@ -10,22 +10,23 @@ from analysis.figures.base import Data, Drawn, Figure, NotDrawn
 
 TITLE = "Hosts beside one another"
 MOST_HOSTS = 24
-# Light in print and on a dark page, and so with dark words on it.
+# Light on paper and on a dark page, so that dark words are readable on it.
 LIGHT, DEEP, WORDS, EDGE = "#eef6fb", style.SKY.color, "#111111", style.ORANGE.color
 PANELS = {metric: f"{said} ({'%' if metric == hosts.COPIED else 'ratio'})" for metric, said in hosts.WORDS.items()}
 CELL = 34
 
 
 def shown(names: list[str], outliers: set[str]) -> list[str]:
-    """The hosts of the picture, outliers before others where there are too many for it."""
+    """Returns the hosts of the picture. If there are too many, outliers are preferred."""
     return sorted(sorted(names, key=lambda name: name not in outliers)[:MOST_HOSTS])
 
 
 def _rows(found: pl.DataFrame, panel: str) -> pl.DataFrame:
-    """sender, receiver, what a field says, how deep it is (0 to 1), and whether its sender is an outlier."""
+    """Returns a row per field: sender, receiver, runs, said (its text), deep (its shade, 0 to 1), and apart: whether
+    its sender is an outlier."""
     value = pl.col(panel)
     share = panel == hosts.COPIED
-    # 100 is what all have; of ratios twice and half are as deep as it gets.
+    # The deepest shade is a share of 100 %, or a ratio of 2 or 1/2 and beyond.
     deep = value if share else value.log(2).abs().clip(0, 1)
     return found.filter(value.is_not_null()).select(
         pl.col("host").alias("sender"), "receiver", "runs", "apart", deep.alias("deep"),

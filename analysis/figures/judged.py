@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What a report compares, cell by cell: variants or server models against the first."""
+"""Compares variants or server models with the first one, for each configuration of a report."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -20,7 +20,8 @@ MARGIN = f"{100 * judge.MARGIN:g} %"
 
 @dataclass(frozen=True)
 class Kind:
-    """What a grid compares: the names of over, in each cell; what: the metric in words."""
+    """A comparison of a grid: the names of `over`, by `metric`, which is `what` in words. say: words a place on the
+    axis, whose unit is `unit`."""
     name: str
     over: over.Over
     metric: str
@@ -29,18 +30,18 @@ class Kind:
     unit: str
 
     def x(self, cell: dict[str, object]) -> float:
-        """Where it is along the axis."""
+        """Returns the place of a configuration on the axis."""
         return cell[self.over.x] / cell.get("field_size_bytes", 1)
 
     def about(self, value: float) -> str:
-        """A place between those tried, two digits of it: 9.8K."""
+        """Returns a place between tried ones with two digits, such as 9.8K."""
         if self.name != "sizes":
             return f"{value:.2g}"
         unit = 1 << 20 if value >= 1 << 20 else 1024 if value >= 1024 else 1
         return style.size_text(unit * float(f"{value / unit:.2g}"))
 
     def compare(self, data: Data) -> list[Comparison]:
-        """All against the first, in the order of tables/variants.py."""
+        """Compares all names with the first, in the order of tables/variants.py."""
         runs = self.over.runs(data)
         names = in_order(runs[self.over.name].drop_nulls().unique().to_list()) if runs.height else []
         return compare(runs, self.over.cell, self.over.name, [(name, names[0]) for name in names[1:]], self.metric)
@@ -59,13 +60,13 @@ KINDS = (
 
 
 def log_table(found: list[Comparison]) -> np.ndarray:
-    """A row a block, a column a comparison: log(a / b), NaN where a block lacks it."""
+    """Returns log(a / b), blocks x comparisons; NaN if a block lacks a comparison."""
     by_block = [dict(zip(one.blocks, one.logs)) for one in found]
     return np.array([[logs.get(block, np.nan) for logs in by_block] for block in sorted(set().union(*by_block))])
 
 
 def crossovers(kind: Kind, found: list[Comparison]) -> list[tuple[str, dict, crossover.Crossing]]:
-    """(a, the rest of the configuration, where along the axis it overtakes the other), of all crossings."""
+    """Returns all crossings, as (a, the configuration without the axis, Crossing)."""
     groups: dict[tuple, list[Comparison]] = {}
     for one in found:
         groups.setdefault((one.a, *(one.cell.get(key) for key in kind.over.panel_keys)), []).append(one)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Kernel time of a send, divided into its stages where the record divides it."""
+"""Draws the kernel time of a send, divided into stages if the record has them."""
 
 import altair as alt
 import polars as pl
@@ -19,8 +19,8 @@ KEYS = ["setting", "threads", "message_bytes", "variant"]
 
 
 def times(runs: pl.DataFrame, data: Data) -> pl.DataFrame:
-    """run_id, stage, ns, bytes: mean of each run. Reading completions happens outside of the send, and is
-    a stage of its own where measured.
+    """Returns run_id, stage, ns and bytes: the means of each run. Reading completions, which happens outside of sends,
+    is a stage of its own if it was measured.
     """
     divided = stages.per_send(data.details.stages.join(runs.select("run_id"), on="run_id", how="semi"))
     queue = runs.filter(pl.col("error_queue_ns_per_send").is_not_null()).select(
@@ -30,7 +30,7 @@ def times(runs: pl.DataFrame, data: Data) -> pl.DataFrame:
 
 
 def _without_small(found: pl.DataFrame) -> pl.DataFrame:
-    """Stages that are small in every bar are one."""
+    """Joins the stages that are small in every bar."""
     share = found.select("stage", pl.col("median") / pl.col("median").sum().over(KEYS))
     large = share.group_by("stage").agg(pl.col("median").max()).filter(pl.col("median") >= SMALL)["stage"]
     small = found.filter(~pl.col("stage").is_in(large.implode()))
@@ -42,7 +42,7 @@ def _without_small(found: pl.DataFrame) -> pl.DataFrame:
 
 
 def _order(names: list[str]) -> list[str]:
-    """As they follow in a send, from below; what is no stage of it comes last."""
+    """Returns the stages in the order of a send, from below; other names come last."""
     known = [stage.name for stage in stages.STAGES]
     known.insert(known.index("blocked"), OTHER)
     return sorted(names, key=lambda s: (known.index(s) if s in known else len(known), s))
@@ -57,7 +57,7 @@ def _word(name: str) -> str:
 
 
 def _stacked(found: pl.DataFrame) -> pl.DataFrame:
-    """Where each stage's part of its bar begins and ends; whether a letter fits into it."""
+    """Adds where each stage's part of its bar begins and ends, and its letter if that fits into it."""
     found = found.sort("rank").with_columns(pl.col("median").cum_sum().over(KEYS).alias("top")).with_columns(
         (pl.col("top") - pl.col("median")).alias("bottom"))
     highest = found.group_by("panel").agg(pl.col("top").max().alias("highest"))

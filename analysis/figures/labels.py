@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Words that figures and the report share. A zero-copy figure never stands without its fallback."""
+"""Words that figures and the report share. Each name of zero-copy sends includes the share that was copied."""
 
 import polars as pl
 
@@ -12,15 +12,15 @@ _COPIED = ((pl.col("zc_requests").fill_null(0) > 0).any().alias("asked"),
 
 
 def copied(runs: pl.DataFrame) -> str:
-    """What of these runs' zero-copy sends was copied, as words; "" where none was, or none asked.
+    """Returns the share of these runs' zero-copy sends that was copied, in words; "" if none was, or without any.
 
-    Least and greatest rate of the runs whose rate was measured.
+    It is the range of the measured rates of the runs.
     """
     return _copied(*runs.select(_COPIED).row(0))
 
 
 def copied_by(runs: pl.DataFrame, keys: list[str]) -> dict[tuple, str]:
-    """The same of each group of runs, by its values of keys."""
+    """Returns the words of copied() for each group of runs, by its values of keys."""
     return {tuple(row[:-3]): _copied(*row[-3:]) for row in runs.group_by(keys).agg(_COPIED).iter_rows()}
 
 
@@ -37,13 +37,13 @@ def _copied(asked: bool, low: float | None, high: float | None) -> str:
 
 
 def variants(runs: pl.DataFrame, column: str = "variant") -> dict[str, str]:
-    """Each variant's label: its name, with what was copied of its sends in these runs."""
+    """Returns each variant's label: its name, and the share of its sends that was copied in these runs."""
     return {name: f"{name} ({what})" if (what := copied(runs.filter(pl.col(column) == name))) else name
             for name in in_order(runs[column].unique().to_list())}
 
 
 def intervals(cells: pl.DataFrame) -> str:
-    """What the bars of these cells are: level and repeats, as reached."""
+    """Returns the caption of these configurations' bars: their confidence level and repeats."""
     bars = cells.filter(pl.col("level").is_not_null())
     few = cells["n"].min()
     if bars.is_empty():
@@ -58,5 +58,5 @@ def intervals(cells: pl.DataFrame) -> str:
 
 
 def counted(values: list[int], unit: str) -> str:
-    """1 thread; 1, 2 and 4 threads."""
+    """Returns "1 thread" or "1, 2 and 4 threads"."""
     return f"{words.listed([str(value) for value in values])} {unit}" + ("" if values == [1] else "s")

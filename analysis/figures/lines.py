@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The one kind of chart that most figures are: medians over an axis, a line a name, in panels."""
+"""Draws the kind of chart that most figures have: medians over an axis, a line per name, in panels."""
 
 import math
 import re
@@ -10,47 +10,42 @@ import polars as pl
 from analysis.figures import labels, style
 from analysis.tables.variants import in_order
 
-# More panels than this nobody compares by eye.
+# People cannot compare more panels by eye.
 MOST_PANELS = 12
-# Pixels across of a panel that can be read, with its axis, which takes so many of them.
-PANEL, AXIS = 240, 62
-# And for a letter of a panel's title.
-LETTER = 7
-# Names that share a size stand side by side, by this many powers of two.
+# The least width of a readable panel in pixels, the part of it for the axis, and the width of a letter of its title.
+PANEL, AXIS, LETTER = 240, 62, 7
+# The distance between names at the same size, in powers of two.
 APART = 0.055
 
 
 def in_panels(layers: alt.LayerChart, data: pl.DataFrame, panels: list[str], width: int,
               least: int = PANEL) -> alt.TopLevelMixin:
-    """The layers, which are changed, once for each panel of data's column panel, in this order, as wide as there is
-    room.
-    """
-    # As many as are wide enough to be read, in rows that are equally long.
+    """Draws the layers, which it changes, for each panel of data's column panel, in this order, as wide as possible."""
+    # The most columns of readable width, in rows of about the same length.
     columns = max(1, min(len(panels), width // least))
     columns = math.ceil(len(panels) / math.ceil(len(panels) / columns))
     layers.width = (width - AXIS) // columns - (columns > 1) * 22
     if len(panels) == 1:
         layers.data = data
         return layers
-    # Titles that are longer than their panel is wide get a line for each part.
+    # A title that is wider than its panel gets a line for each part.
     header = alt.Header(labelOrient="top")
     if LETTER * max(map(len, panels)) > layers.width:
         header.labelExpr = "split(datum.label, /[,;] /)"
     drawn = layers.facet(data=data, columns=columns, facet=alt.Facet(
         "panel:N", title=None, sort=panels, header=header))
-    # A row with room left would have axes below panels that are not there.
+    # An incomplete row would get axes below missing panels.
     return drawn.resolve_axis(x="independent") if len(panels) % columns else drawn
 
 
 def draw(cells: pl.DataFrame, names: dict[str, str], legend: str, x_axis: alt.X, y_title: str,
          panels: list[str], width: int, height: int = 200, apart: float = APART,
          level: float | None = None) -> alt.TopLevelMixin:
-    """Lines through the medians, points, and bars for the intervals that there are.
+    """Draws lines through the medians, points, and bars for the intervals.
 
-    cells: columns x, name, panel and those of cells(), and perhaps dip, whether to mark one; names:
-    what each name is called. x_axis is made of what was measured; panels: in which order, each a
-    text. width: of all panels of a row together. apart: of names that share an x, in powers of two.
-    level: a value to draw a horizontal line at.
+    cells: columns x, name, panel and those of cells(), and perhaps dip: whether to mark one. names: the label of each
+    name. panels: their titles in order. width: of a row of panels. apart: the distance between names at the same x, in
+    powers of two. level: the place of a horizontal line, or None.
     """
     places = {name: 2 ** (apart * (i - (len(names) - 1) / 2)) for i, name in enumerate(names)}
     cells = cells.with_columns(
@@ -70,11 +65,11 @@ def draw(cells: pl.DataFrame, names: dict[str, str], legend: str, x_axis: alt.X,
     line = base.mark_line(strokeWidth=1.6).encode(y=y_axis(), color=by["color"], strokeDash=by["strokeDash"])
     bars = base.transform_filter("isValid(datum.low)").mark_errorbar(
         ticks={"width": 5}, rule={"strokeWidth": 1.4}).encode(
-        # Its own tooltip would have the ends of the bar, and x as it was moved aside.
+        # The default tooltip would have the ends of the bar, and x with its offset.
         y=y_axis("low"), y2="high:Q", color=by["color"], tooltip=tooltip)
     points = base.mark_point(size=46, filled=True, opacity=1).encode(
         y=y_axis(), color=by["color"], shape=by["shape"], tooltip=tooltip)
-    # Bars of no interval at all have no extent, which a browser's console would tell.
+    # Bars without any interval would cause a warning in the browser's console.
     shown = [line, bars, points] if cells["low"].count() else [line, points]
     if "dip" in cells.columns and cells["dip"].any():
         at_dips = base.transform_filter("datum.dip").encode(y=y_axis())
@@ -88,13 +83,13 @@ def draw(cells: pl.DataFrame, names: dict[str, str], legend: str, x_axis: alt.X,
 
 
 def _natural(row: tuple) -> list:
-    """As people sort: numbers within texts by their value."""
+    """Returns a key that sorts numbers within texts by their value."""
     return [[(not part.isdigit(), int(part) if part.isdigit() else 0, part)
              for part in re.split(r"(\d+)", str(value))] for value in row]
 
 
 def _titles(runs: pl.DataFrame) -> dict[str, str]:
-    """Each panel's title: with what was copied in it, where that differs between panels."""
+    """Returns each panel's title, with the copied shares if these differ between panels."""
     titles = {panel: panel for panel in runs["panel"].unique()}
     for variant in in_order(runs["variant"].drop_nulls().unique().to_list()):
         mine = runs.filter((pl.col("variant") == variant) & (pl.col("zc_requests") > 0))
@@ -107,10 +102,9 @@ def _titles(runs: pl.DataFrame) -> dict[str, str]:
 
 def panels_of(cells: pl.DataFrame, texts: list[pl.Expr], by: list[str],
               runs: pl.DataFrame) -> tuple[pl.DataFrame, list[str], tuple[str, ...]]:
-    """The cells with a column panel, the panels in order of the columns by, and notes.
+    """Returns the cells with a column panel, the panels in the order of the columns `by`, and notes.
 
-    texts: expressions whose values, those that are not empty, make a panel's title. runs: those
-    that the cells are of.
+    texts: expressions whose non-empty values make a panel's title. runs: the runs of the cells.
     """
     title = pl.concat_str([pl.when(text == "").then(None).otherwise(text) for text in texts],
                           separator=", ", ignore_nulls=True).alias("panel")

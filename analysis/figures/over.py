@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Figures of metrics over one axis: a line a name, panels of what else differs; a row of FIGURES each."""
+"""Draws metrics over one axis: a line per name, a panel per other setting. FIGURES has a row for each figure."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ from analysis.figures.cells import cells, shared_setting, spans, with_setting
 
 LEVELS = {"l1d": "L1 data cache", "llc": "last-level cache"}
 MEMORY = "memory_bytes_per_byte"
-# Fewer numbers of records make no course.
+# A curve over records needs at least this many points.
 FEWEST_RECORDS = 3
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A column of the table, what its axis is called (unit in brackets), and the unit's factor."""
+    """A column of the table, the title of its axis with the unit, and the unit's factor."""
     column: str
     title: str
     scale: float = 1.0
@@ -28,7 +28,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class Over:
-    """What lies along the axis (a column), what lines are named by, what divides the panels."""
+    """The column of the axis (x), the column that names the lines (name), and the columns that divide the panels."""
     x: str
     axis: Callable[[list[int]], alt.X]
     values: Callable[[list[int]], str]
@@ -41,7 +41,7 @@ class Over:
 
     @property
     def cell(self) -> list[str]:
-        """What is equal where names are compared."""
+        """The columns that must be equal for names to be compared."""
         return [*self.panel_keys, self.x]
 
     @property
@@ -50,46 +50,46 @@ class Over:
 
 
 def threads_text() -> pl.Expr:
-    """1 thread, 2 threads."""
+    """Returns an expression for "1 thread", "2 threads"."""
     return pl.format("{} thread{}", pl.col("threads"),
                      pl.when(pl.col("threads") == 1).then(pl.lit("")).otherwise(pl.lit("s")))
 
 
 def size_text() -> pl.Expr:
-    """1K a message."""
+    """Returns an expression for "1K a message"."""
     return pl.col("message_bytes").map_elements(lambda size: f"{style.size_text(size)} a message",
                                                 return_dtype=pl.String)
 
 
 def with_misses_per_kib(runs: pl.DataFrame) -> pl.DataFrame:
-    """The runs with sender_LEVEL_misses_per_kib: load misses for each KiB of payload."""
+    """Returns the runs with columns sender_LEVEL_misses_per_kib: load misses per KiB of payload."""
     kib = pl.when(pl.col("bytes") > 0).then(pl.col("bytes") / 1024)
     return runs.with_columns((pl.col(f"sender_{level}_misses").cast(pl.Float64) / kib)
                              .alias(f"sender_{level}_misses_per_kib") for level in LEVELS)
 
 
 def with_cpu_per_answer(runs: pl.DataFrame) -> pl.DataFrame:
-    """The runs with server_cpu_ms_per_answer: the sender's CPU time over answers."""
+    """Returns the runs with a column server_cpu_ms_per_answer: the sender's CPU time per answer."""
     return runs.with_columns(
         (pl.when(pl.col("messages") > 0).then(pl.col("sender_cpu_s") * 1e3 / pl.col("messages")))
         .alias("server_cpu_ms_per_answer"))
 
 
 def of_one_source(runs: pl.DataFrame) -> pl.DataFrame:
-    """Memory traffic that was counted; where all of it is an estimate, that."""
+    """Returns the runs with counted memory traffic only, or with estimates if all of it is estimated."""
     estimated = pl.col("memory_is_estimate").fill_null(False)
     counted = runs.filter(pl.col(MEMORY).is_not_null() & ~estimated).height
     return runs.with_columns(pl.when(~estimated).then(MEMORY).alias(MEMORY)) if counted else runs
 
 
 def of_records(data: Data) -> pl.DataFrame:
-    """The runs whose messages are of several numbers of records of one size.
+    """Returns the runs whose messages have several numbers of records of one size.
 
-    With the columns record, its size in words, and sent_by, the variant with what was copied.
+    Adds the columns record, its size in words, and sent_by, the variant with its copied share.
     """
     runs = data.sending.filter(pl.col("field_size_bytes").is_not_null()).filter(pl.col("fields").n_unique().over(
         "field_size_bytes", "variant", "threads", "workload", "link") >= FEWEST_RECORDS)
-    # The size of a record is a line here, and the number of them lies along the axis.
+    # Here the size of a record names a line, and the number of records is the axis.
     runs = with_setting(runs.drop("setting"), beside=("fields", "field_size_bytes"))
     named = labels.variants(runs) if runs.height else {}
     return of_one_source(runs).with_columns(
@@ -99,7 +99,7 @@ def of_records(data: Data) -> pl.DataFrame:
 
 
 def by_size(data: Data) -> pl.DataFrame:
-    """The runs that are of no more than two numbers of fields: others go by their records."""
+    """Returns the runs that of_records() leaves out."""
     records = of_records(data)["run_id"].implode()
     return with_misses_per_kib(of_one_source(data.sending.filter(~pl.col("run_id").is_in(records))))
 
@@ -122,7 +122,7 @@ RECORDS = Over("fields", lambda counts: style.linear_axis(counts, "records of a 
 
 
 def _dips(over: Over, found: pl.DataFrame, runs: pl.DataFrame, metric: str) -> pl.Series:
-    """Of each cell of found, whether throughput dips there."""
+    """Returns for each row of found whether throughput dips there."""
     bottoms = set()
     for course in sweeps.courses(runs, metric, "fields", counters=()) if over is RECORDS else ():
         mine = runs.filter(pl.all_horizontal([
@@ -134,7 +134,7 @@ def _dips(over: Over, found: pl.DataFrame, runs: pl.DataFrame, metric: str) -> p
 
 def _chart(over: Over, found: pl.DataFrame, named: dict[str, str], metric: Metric,
            runs: pl.DataFrame, width: int) -> tuple[alt.TopLevelMixin, tuple[str, ...]]:
-    # The axis's column stays: the panels may be sorted by it.
+    # The column of the axis stays, because panels may be sorted by it.
     found = found.with_columns(pl.col(over.x).alias("x"), pl.col(over.name).alias("name"))
     if metric.column == "throughput_bps":
         found = found.with_columns(_dips(over, found, runs, metric.column))
@@ -147,7 +147,7 @@ def _chart(over: Over, found: pl.DataFrame, named: dict[str, str], metric: Metri
 
 def draw_over(data: Data, over: Over, title: str, metrics: list[Metric], why_not: str,
               width: int, told: tuple[str, ...] = ()) -> Drawn | NotDrawn:
-    """Metrics below each other, those that were measured; why_not where none was."""
+    """Draws the measured ones of some metrics; if there are none, why_not is the reason."""
     runs = over.runs(data)
     measured = {m: cells(runs, over.keys, m.column, m.scale) for m in metrics}
     measured = {m: found for m, found in measured.items() if not found.is_empty()}
@@ -171,7 +171,7 @@ def draw_over(data: Data, over: Over, title: str, metrics: list[Metric], why_not
 
 
 def draw_latency(data: Data, width: int) -> Drawn | NotDrawn:
-    """By threads; where there is one number of them, by size."""
+    """Draws latencies over threads, or over sizes if all runs have the same number of threads."""
     metrics = [Metric("message_p50_ns", "p50 of a message (µs)", 1e-3),
                Metric("message_p99_ns", "p99 of a message (µs)", 1e-3)]
     timed = by_size(data).filter(pl.col("message_p50_ns").is_not_null())

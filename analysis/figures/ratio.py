@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What is compared, as ratios to the first: over the axis with a line at 1, and as a map of verdicts."""
+"""Draws comparisons as ratios to the first way: over the axis with a line at 1, and as a map of verdicts."""
 
 import altair as alt
 import polars as pl
@@ -12,12 +12,12 @@ from analysis.figures.base import BESIDE, NARROW, Data, Drawn, Figure, NotDrawn
 from analysis.figures.cells import shared_setting
 from analysis.figures.judged import Kind
 
-# Light in print and on a dark page, and so with dark words on them. A sign, too: not by colour alone.
+# Light on paper and on a dark page, so that dark words are readable. Signs repeat what colours show.
 COLORS = {judge.BETTER: "#88ccee", judge.WORSE: "#e69f00", judge.SAME: "#44aa99",
           judge.INCONCLUSIVE: "#aaaaaa"}
 SIGNS = {judge.BETTER: "+", judge.WORSE: "−", judge.SAME: "=", judge.INCONCLUSIVE: "?"}
 WORDS = "#111111"
-LEAST = 30  # pixels that a ratio takes
+LEAST = 30  # the least pixels for a ratio
 JUDGED = alt.Tooltip("said:N", title="ratio"), alt.Tooltip("verdict:N"), alt.Tooltip("n:Q", title="pairs")
 NO_PAIRS = "no runs of two variants or server models in one repeat"
 
@@ -39,7 +39,7 @@ def _crossings(kind: Kind, found: list[Comparison], named: dict[str, str]) -> pl
 
 
 def _scale(points: pl.DataFrame) -> tuple[list[float], list[float]]:
-    """The ends of the axis and its ticks."""
+    """Returns the ends of the axis, and its ticks."""
     ends = pl.concat([points[column].drop_nulls() for column in ("median", "low", "high")])
     low, high = min(ends.min(), 0.8) / 1.1, max(ends.max(), 1.25) * 1.1
     ticks = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50]
@@ -113,7 +113,7 @@ def draw_heat(kind: Kind, data: Data, width: int) -> Drawn | NotDrawn:
             lambda one: f"{SIGNS[one['verdict']]}{words.number(one['median'])}", return_dtype=pl.String).alias("text"))
     panels = [named[name] for name in named if name in set(points["name"])]
     along = cells.sort("x")["at"].unique(maintain_order=True).to_list()
-    # Where a row does not fit, it is a column.
+    # A row that does not fit becomes a column.
     room = (width - 130) // max(1, min(len(panels), width // (LEAST * len(along) + 60) or 1))
     turned = width == NARROW and room // len(along) < LEAST + 6
     x, y = (("row", rows_), ("at", along)) if turned else (("at", along), ("row", rows_))

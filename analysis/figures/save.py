@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A chart as a picture, from its one description, and what a page needs to draw it itself.
-
-Nothing is fetched: the libraries that a page needs are written into it.
-"""
+"""Saves a chart as a picture, or as a page that draws it. A page contains all libraries and fetches nothing."""
 
 import functools
 import json
@@ -18,11 +15,11 @@ import vl_convert
 from analysis.figures import style
 
 LIBRARY = pathlib.Path(sys.prefix) / "vega.js"
-# Pixels of the picture for each of the chart: sharp in print.
+# The picture has this many pixels for each one of the chart, to be sharp in print.
 PNG_SCALE = 2.0
 
 
-# What XML has no character for: vl-convert ends the whole program over one in a text.
+# Characters that XML lacks: vl-convert ends the program if a text has one.
 _NO_TEXT = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -35,10 +32,10 @@ def _texts_cleaned(value: object) -> object:
 
 
 def spec(chart: alt.TopLevelMixin) -> dict:
-    """The chart as Vega-Lite, without the address of its schema, which is no part of it. Tests check each figure
-    against the schema, which takes as long as drawing it.
+    """Returns the chart as Vega-Lite, without the address of the schema. It is not checked, which would take as long as
+    drawing: tests check each figure against the schema.
     """
-    # A run's table is put into the description whole, however long it is.
+    # The description includes the data, without altair's limit of rows.
     with alt.data_transformers.enable("default", max_rows=None):
         described = chart.to_dict(validate=False)
     described.pop("$schema", None)
@@ -46,7 +43,7 @@ def spec(chart: alt.TopLevelMixin) -> dict:
 
 
 def script_json(value: object) -> str:
-    """JSON that can stand in a script element: no text in it can end the element."""
+    """Returns JSON for a script element: no text in it can end the element."""
     return json.dumps(value, ensure_ascii=False).replace("<", "\\u003c").replace(
         "\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
@@ -57,8 +54,8 @@ def _bundle() -> str:
 
 @functools.lru_cache(maxsize=1)
 def library() -> str:
-    """The JavaScript that draws, as one script; it cannot end its element early. Making it takes longer
-    than the rest of a page: the environment keeps it (python3 -m analysis.figures.save makes that file).
+    """Returns the JavaScript that draws, as one script; it cannot end its element early. Making it takes longer than
+    the rest of a page, so the environment has it in a file, which python3 -m analysis.figures.save makes.
     """
     try:
         return LIBRARY.read_text(encoding="utf-8")
@@ -74,18 +71,17 @@ def svg(described: dict) -> bytes:
     return vl_convert.vegalite_to_svg(described).encode()
 
 
-# The page may run what stands in it and nothing else, and ask no server for anything.
+# The page may run only its own scripts, and send no requests.
 POLICY = ("default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; "
           "style-src 'unsafe-inline'; img-src data: blob:")
-# How vegaEmbed draws a description. The mode is said: from one without its schema's address it
-# is guessed, and one of several charts below each other (concat) taken for Vega, and not drawn.
-# Links below a picture save it, and none opens an editor on the network; vegaEmbed's own style
-# would lay a menu over the title.
+# Options of vegaEmbed. Without a mode it would guess from a description without a schema, and take charts
+# below each other (concat) for Vega. Links below a picture save it; none opens an editor on the network.
+# vegaEmbed's own style would cover the title by a menu.
 EMBED = {"mode": "vega-lite", "renderer": "svg", "defaultStyle": False,
          "actions": {"export": True, "source": False, "compiled": False, "editor": False}}
 
 
-# Of a page with one figure; light or dark as the browser is.
+# The style of a page with one figure, light or dark as the browser prefers.
 STYLE = (":root { color-scheme: light dark; } body { font-family: %s; margin: 1rem; } "
          ".vega-actions a { margin-right: 1rem; } "
          "@media screen and (prefers-color-scheme: dark) { body { background: %s; color: #e4e4e4; } } %s"
@@ -93,7 +89,7 @@ STYLE = (":root { color-scheme: light dark; } body { font-family: %s; margin: 1r
 
 
 def html(title: str, wide: dict, narrow: dict) -> bytes:
-    """A page that draws the one that fits its window, and asks no server for anything."""
+    """Returns a page that draws the wide or the narrow chart, whichever fits its window, and fetches nothing."""
     return ('<!DOCTYPE html><html lang="en"><meta charset="utf-8">'
             f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'

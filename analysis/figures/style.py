@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""How figures look: one colour, one shape and one dash for each name, in every figure.
+"""Styles figures: each name has one colour, one shape and one dash in every figure.
 
-No name depends on colour alone. The colours differ in lightness too, so that they part in
-grey print and for the colour-blind; tests/analysis/test_palette.py measures it.
+No name depends on colour alone. The colours also differ in lightness, for grey print and colour-blind
+readers; tests/analysis/test_palette.py measures it.
 
-Figures are drawn for white paper. A dark page replaces colours of the drawn SVG (dark_css), so
-that one drawing serves both.
+Figures are drawn for white paper. A dark page replaces the colours of the drawn SVG (dark_css).
 """
 
 import itertools
@@ -28,7 +27,7 @@ FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 
 @dataclass(frozen=True)
 class Look:
-    """Of one name: its colour (#rrggbb), its point's shape and its line's dash in pixels."""
+    """The colour (#rrggbb) of a name, the shape of its points, and the dash of its line in pixels."""
     color: str
     shape: str
     dash: tuple[int, ...]
@@ -54,17 +53,17 @@ BLUE, ORANGE, WINE, GREEN, PINK, BLACK, SKY, OLIVE, VIOLET, GREY = PALETTE.value
 LOOKS = {row.name: PALETTE[row.look] for row in (*VARIANTS, *SERVER_MODELS)} | {
     "reading completions": ORANGE,  # a part of a bar
 }
-# Light beside dark, for what is stacked.
+# Light and dark colours alternate, for stacked bars.
 _OTHERS = (SKY, VIOLET, PINK, BLACK, OLIVE, GREY)
 
-# What stands for a colour on a dark page; the others are seen on both.
+# Replacements of colours on a dark page; the others are visible on both.
 DARK = {PAPER: "#1b1b1b", INK: "#e4e4e4", ASIDE: "#bdbdbd", GRID: "#3c3c3c", FRAME: "#5c5c5c",
         BLUE.color: "#2a86c8", WINE.color: "#ffd2c8", BLACK.color: "#f5f5f5",
         VIOLET.color: "#a79bf5"}
 
 
 def dark_css() -> str:
-    """Rules that make drawn SVG dark. A live figure has its background as a style of its own."""
+    """Returns rules that make drawn SVG dark. The background of a live figure is a style, not an attribute."""
     rules = [f"svg.marks {{ background-color: {DARK[PAPER]} !important; }}"]
     rules += [f'svg.marks [{paint}="{color}"] {{ {paint}: {dark}; }}'
               for color, dark in DARK.items() for paint in ("fill", "stroke")]
@@ -72,13 +71,13 @@ def dark_css() -> str:
 
 
 def looks(names: list[str]) -> list[Look]:
-    """The look of each name; those that have none of their own take what is left over."""
+    """Returns the look of each name; names without their own get spare ones."""
     spare = itertools.cycle(_OTHERS)
     return [LOOKS[name] if name in LOOKS else next(spare) for name in names]
 
 
 def encodings(field: str, title: str, labels: dict[str, str]) -> dict[str, object]:
-    """Colour, shape and dash by one field, whose values are labels[name]; one legend."""
+    """Returns the encodings of colour, shape and dash by a field whose values are labels[name], with one legend."""
     drawn = looks(list(labels))
     legend = alt.Legend(title=title, symbolSize=90, symbolStrokeWidth=0, symbolOpacity=1)
 
@@ -89,7 +88,7 @@ def encodings(field: str, title: str, labels: dict[str, str]) -> dict[str, objec
     return {
         "color": channel(alt.Color, [look.color for look in drawn]),
         "shape": channel(alt.Shape, [look.shape for look in drawn]),
-        # In the one legend, whose symbols have no outline to be dashed: the shape tells there.
+        # Symbols in the legend have no outline that could be dashed; their shapes differ.
         "strokeDash": channel(alt.StrokeDash, [list(look.dash) for look in drawn]),
     }
 
@@ -101,7 +100,7 @@ _SIZE_LABEL = ("datum.value >= 1073741824 ? format(datum.value / 1073741824, '~g
 
 
 def size_text(size: float) -> str:
-    """64, 1.5K, 1M; bytes, those that three digits of a unit do not say as they are."""
+    """Returns a size such as 64, 1.5K or 1M; in bytes if three digits of a unit would not be exact."""
     for unit, name in ((1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")):
         text = f"{size / unit:.3g}"
         if size >= unit and float(text) * unit == size:
@@ -113,7 +112,7 @@ MOST_TICKS = 8
 
 
 def _ticks(values: list[int]) -> list[int]:
-    """The values themselves; of many, the powers of two among which they lie."""
+    """Returns the values, or if these are many, the powers of two in their range."""
     ordered = sorted(set(values))
     if len(ordered) <= MOST_TICKS:
         return ordered
@@ -121,7 +120,7 @@ def _ticks(values: list[int]) -> list[int]:
 
 
 def _powers_axis(values: list[int], field: str, title: str, **axis) -> alt.X:
-    """A scale of powers of two, with ticks at what was measured."""
+    """Returns a logarithmic axis with ticks at the measured values."""
     return alt.X(f"{field}:Q", title=title,
                  scale=alt.Scale(type="log", base=2, domain=[min(values) / 1.3, max(values) * 1.3],
                                  nice=False),
@@ -129,17 +128,17 @@ def _powers_axis(values: list[int], field: str, title: str, **axis) -> alt.X:
 
 
 def size_axis(sizes: list[int], field: str = "x") -> alt.X:
-    """Sizes, labelled 1K, 4K."""
+    """Returns an axis of sizes, with labels such as 4K."""
     return _powers_axis(sizes, field, "message size (bytes)", labelExpr=_SIZE_LABEL)
 
 
 def count_axis(counts: list[int], title: str) -> alt.X:
-    """Threads or connections."""
+    """Returns an axis of threads or connections."""
     return _powers_axis(counts, "x", title, format="~g")
 
 
 def linear_axis(counts: list[int], title: str) -> alt.X:
-    """Counts of things, evenly apart."""
+    """Returns a linear axis of counts."""
     return alt.X("x:Q", title=title, axis=alt.Axis(grid=False, format="d", tickMinStep=1),
                  scale=alt.Scale(domain=[min(counts) - 0.5, max(counts) + 0.5], nice=False))
 
@@ -148,7 +147,7 @@ LOG_ABOVE = 20
 
 
 def _log_ticks(low: float, high: float) -> list[float]:
-    """1, 2, 5, 10 and so on between the ends; only powers of ten where these are many."""
+    """Returns 1, 2, 5, 10 and so on between the ends; only powers of ten if these would be many."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     steps = (1, 2, 5) if high / low < 1e3 else (1,)
     return [float(f"{step}e{power}") for power in powers for step in steps
@@ -156,7 +155,7 @@ def _log_ticks(low: float, high: float) -> list[float]:
 
 
 def value_axis(title: str, low: float, high: float, field: str = "median") -> alt.Y:
-    """A measured value; logarithmic, and said so, where the values span a factor of 20."""
+    """Returns the axis of a measured value, logarithmic (as the title then shows) if high / low is above LOG_ABOVE."""
     if low > 0 and high / low > LOG_ABOVE:
         low, high = low / 1.2, high * 1.2
         return alt.Y(f"{field}:Q", title=f"{title}, log scale",
@@ -166,14 +165,13 @@ def value_axis(title: str, low: float, high: float, field: str = "median") -> al
                  axis=alt.Axis(format=",.6~g"))
 
 
-# A reader without these fonts has wider ones: what stands at the right must not be cut off.
+# Readers without these fonts may have wider ones, which must not be cut off at the right.
 _PADDING = {"left": 4, "top": 4, "right": 16, "bottom": 4}
 
 
 def themed(chart: alt.TopLevelMixin, title: str, subtitle: list[str], description: str, width: int):
-    """Returns the chart itself, with its title, broken to a width, what stands below it, its alt text, and the
-    house's style. The chart is changed in place: each method that sets a property copies all of it, and to copy a
-    chart of charts takes longer than to draw it.
+    """Returns the chart with its style, alt text, title and subtitle, which are wrapped to the width. Changes the chart
+    in place: altair's methods copy the whole chart, which takes longer than drawing a chart of charts.
     """
     room = max(30, int(width / 5.9))
     lines = [line for text in subtitle for line in textwrap.wrap(text, room)]

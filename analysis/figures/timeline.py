@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The life of a send: what happened to the median one and to the slowest, in lanes over time."""
+"""Draws the events of the median and the slowest send, in lanes over time."""
 
 import altair as alt
 import polars as pl
@@ -12,9 +12,9 @@ from analysis.tables.timeline import LANES
 
 TITLE = "The life of a send"
 LANE, ASIDE = 46, 110
-INSET = 0.11  # of a lane: what stands in something is so much lower, at both ends
+INSET = 0.11  # of a lane: an inner bar is lower by this share at both sides
 DEEPEST = 3
-POINTS = "#d1495b"  # seen on both pages, and on bars
+POINTS = "#d1495b"  # visible on light and dark pages, and on bars
 OTHERS = {"softirq NET_RX": "softirq", "softirq NET_TX": "softirq", "waiting for a CPU": "preempted"}
 SEND = "#ececec"
 SHAPES = list(dict.fromkeys(look.shape for look in style.LOOKS.values()))
@@ -22,7 +22,7 @@ MOST = 3  # runs
 
 
 def _color(name: str) -> str:
-    """Of what took time: that of a stage, or of sends."""
+    """Returns the colour of an event with a duration: that of its stage, or of sends."""
     of = {stage.name: stage.color for stage in stages.STAGES}
     by_words = {stages.words(stage.name): stage.color for stage in stages.STAGES}
     softirq = of["interrupt"] if name.startswith("softirq") else SEND
@@ -30,7 +30,7 @@ def _color(name: str) -> str:
 
 
 def _scales(events: pl.DataFrame) -> tuple[alt.Color, alt.Shape]:
-    """The same in all panels."""
+    """Returns the scales of colours and shapes, for all panels."""
     took, met = (events.filter(pl.col("took_ns").is_null() == moment)["what"].unique(maintain_order=True).to_list()
                  for moment in (False, True))
     return (alt.Color("what:N", title="what took time", sort=took, scale=alt.Scale(
@@ -40,7 +40,7 @@ def _scales(events: pl.DataFrame) -> tuple[alt.Color, alt.Shape]:
 
 
 def _placed(events: pl.DataFrame) -> pl.DataFrame:
-    """With the time in microseconds and the heights in the picture, by how deep an event stands in others."""
+    """Returns the events with their times in microseconds, and with their heights, by how deeply they are nested."""
     rows, open_ends = [], {}
     for row in events.sort("at_ns", maintain_order=True).iter_rows(named=True):
         ends = [end for end in open_ends.get(row["lane"], ()) if end > row["at_ns"]]
@@ -77,7 +77,7 @@ def _lanes(events: pl.DataFrame, title: str, color: alt.Color, shape: alt.Shape,
 
 def draw(data: Data, width: int) -> Drawn | NotDrawn:
     events = data.details.timelines.join(data.runs.select("run_id", "variant"), on="run_id", maintain_order="left")
-    # Of how many sends a notification is differs from send to send.
+    # Sends differ in the number of sends of their notification.
     events = events.with_columns(pl.col("what").str.replace(", of .* sends$", ""))
     if events.is_empty():
         return NotDrawn(TITLE, "no run has the events of single sends: analyze timeline takes them")

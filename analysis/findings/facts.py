@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The figures on which findings rest, summed over the records of a configuration's repeats."""
+"""Sums the numbers that findings need over the records of a configuration's repeats."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from analysis.text.spread import total
 
 BY_NAME = {cause.name: cause for cause in CAUSES}
 UNCLASSIFIED = CAUSES[0]
-# In the place of unclassified, where no stack was counted with it.
+# Replaces unclassified for copies that were counted without a stack.
 UNSEEN = Cause(
     "", "unclassified", "a copy that was not seen being made",
     "No stack says what copied the data. The device, where one is named, is the last that was seen to "
@@ -27,8 +27,8 @@ PROTOCOLS = {"mptcp": "MPTCP", "udp": "UDP", "unix": "Unix sockets"}
 
 
 class Row:
-    """The copied sends of one cause on one device. stack: the functions of an unclassified copy, innermost first;
-    "" for other causes.
+    """The sends that one cause copied on one device. stack: the functions of an unclassified copy, innermost first; ""
+    for other causes.
     """
 
     def __init__(self, cause, device="", netns=0.0, stack="", sends=0.0):
@@ -37,7 +37,7 @@ class Row:
 
     @property
     def words(self):
-        """A Cause, in the words for what was counted with a stack, or without one."""
+        """The Cause for texts, which depends on whether an unclassified copy has a stack."""
         return UNSEEN if self.cause is UNCLASSIFIED and not self.stack else self.cause
 
 
@@ -49,18 +49,18 @@ def device(all_rows, row):
 
 
 class Results(NamedTuple):
-    """How requests of io_uring's zero-copy operations ended. refused: (cause, errno, requests). attempts: these and the
-    successful ones.
+    """The results of requests by io_uring's zero-copy operations. refused: (cause, errno, requests). attempts: these
+    and the successful ones.
     """
     refused: tuple
     attempts: float
 
 
 class Facts:
-    """Numbers of sends by one interface. None means that a number is not known."""
+    """Numbers of sends by one interface. None: unknown."""
 
     interface = MSG_ZEROCOPY
-    requests = ignored = empty = 0.0  # empty: for lack of data, part of the ignored
+    requests = ignored = empty = 0.0  # empty: the ignored sends without data
     refused = ()  # (cause, errno, sends)
     results = None  # Results: of io_uring
     limits = {}  # numbers of zerocopy.limits, by the name of the refusal
@@ -68,16 +68,16 @@ class Facts:
     unexplained = 0.0  # completed without a flag, but no hook saw their data leave the machine
     reported = None  # as copied, to the program
     causes = ()  # Rows, most sends first
-    # Sends that an observed program has read of in its error queue, and sends that it has not. None for a load.
+    # Sends whose notifications an observed program has read, or not read, in its error queue. None for a load.
     queue_reported = queue_unread = None
     # Sockets with completed sends, and those of them whose error queue was never read. None: they are not counted.
     sockets = sockets_unread = None
     ended = False  # a command was observed, and has ended since
     lost = 0.0  # sends that were not followed
     lost_else = 0.0  # calls that were not counted, and flags that were not seen
-    unseen_flags = 0.0  # of copied sends: they have no cause
-    skipped_looks = 0.0  # runs of the programs that see copies, which the kernel skipped
-    lost_copies = 0.0  # seen, but there was no room for what was seen of them
+    unseen_flags = 0.0  # copied sends without a cause
+    skipped_looks = 0.0  # runs of the programs that see copies that the kernel skipped
+    lost_copies = 0.0  # copies that were seen, but without room for their cause
     shaped = headed = header_bytes = 0.0  # sends whose segments were read, and sums of zerocopy.segments
     others = 0.0  # sends by protocols that are not analysed
 
@@ -86,7 +86,7 @@ class Facts:
 
     @property
     def attempts(self):
-        """Requests, without those for which the send buffer had no room, or whose connection broke."""
+        """Requests, except those that found the send buffer full or the connection broken."""
         return self.requests - sum(sends for cause, _, sends in self.refused if cause in NOT_REFUSED)
 
     @property
@@ -99,12 +99,12 @@ class Facts:
 
     @property
     def is_used(self):
-        """Did TCP receive zero-copy sends by this interface, or was a request refused?"""
+        """Whether TCP received zero-copy sends by this interface, or a request was refused."""
         return self.requests > 0 or any(sends > 0 for _, _, sends in self.refusals.refused)
 
     @property
     def accepted(self):
-        """Sends for which the kernel took the request."""
+        """Sends whose zero-copy request the kernel accepted."""
         return max(self.requests - self.ignored - sum(sends for _, _, sends in self.refused), 0.0)
 
 
@@ -123,7 +123,7 @@ def causes(records, block="zerocopy"):
     found = {}
     for record in records:
         for met in rows(record, f"{block}/causes"):
-            # Functions as a reader follows them: what was called, from what.
+            # Each function is followed by its caller.
             stack = " < ".join(map(string, rows(met, "stack")))
             cause = BY_NAME.get(string(met, "cause"), UNCLASSIFIED)
             key = cause.name, value(met, "netns"), value(met, "ifindex"), stack
@@ -146,7 +146,7 @@ def refused(records, block):
 
 
 def results(records):
-    """Returns the Results of these records; None if they are not known of one of them."""
+    """Returns the Results of these records; None if one of them lacks these."""
     if any(at(record, "io_uring") is None for record in records):
         return None
     found = [row for record in records for row in rows(record, "io_uring")
@@ -220,10 +220,10 @@ class Others(NamedTuple):
     """Sends without MSG_ZEROCOPY, and sends by protocols that are not analysed. sends, bytes: by such a protocol."""
     sends: dict
     bytes: dict
-    zerocopy: float  # of these sends
+    zerocopy: float  # such sends with a zero-copy request
     tcp_sends: float
     tcp_bytes: float
-    unused: float = 0.0  # sends by TCP that were seen not to use the SO_ZEROCOPY of their socket
+    unused: float = 0.0  # TCP sends without MSG_ZEROCOPY on sockets with SO_ZEROCOPY
 
 
 def others(records):
@@ -233,6 +233,6 @@ def others(records):
     calls = [call for record in records for call in rows(record, "calls")]
     return Others(sends, sent, summed(records, "observed/others/zerocopy_requests", 0.0),
                   total(value(call, "sends") for call in calls), total(value(call, "bytes") for call in calls),
-                  # With --all, the sends of one process would decide for all processes.
+                  # With --all, the sends of one process would lead to a finding about all processes.
                   total(value(record, "observed/so_zerocopy_unused") for record in records
                         if string(record, "observed/by") != "all"))

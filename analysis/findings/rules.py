@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The rules. Each is a pure function from the Facts of one interface to the findings of some codes."""
+"""Makes findings. Each rule is a pure function from the Facts of one interface to the findings of some codes."""
 
 from typing import NamedTuple, Optional
 
@@ -15,20 +15,19 @@ from .facts import IO_URING, MSG_ZEROCOPY
 NO_VERDICT = {"copies_unknown", "lost", "pending"}
 _REFUSED = set(REFUSAL_BY_NAME) - NOT_REFUSED
 _RANK = {name: rank for rank, name in enumerate(SEVERITIES)}
-# The remedy where no setting prevents the copies.
+# The remedy if no setting prevents the copies.
 WITHOUT = {MSG_ZEROCOPY: "Send without MSG_ZEROCOPY on this path.",
            IO_URING: "Send by IORING_OP_SEND (SENDMSG for SENDMSG_ZC) on this path."}
 
 
-# Remedies of limits that a single send exceeds: of pages that its process may pin, and of optmem.
+# Remedies if a single send exceeds a limit: optmem, or the pages that its process may pin.
 TOO_SMALL = "Raise net.core.optmem_max."
 NEVER_FITS = "Raise the limit (ulimit -l), or send so much at once without MSG_ZEROCOPY."
 
 
 class Finding(NamedTuple):
-    """It concerns `count` of `total` sends; of queue_never_read, sockets where these are counted. evidence: numbers
-    by name; None: not known. removable: a setting, or a change of the program, ends it; None if that is not known, or
-    if there is nothing to end.
+    """A finding about `count` of `total` sends (queue_never_read: sockets, if they are counted). evidence: numbers by
+    name; None: unknown. removable: a setting or a change of the program ends it; None: unknown, or nothing to end.
     """
     code: str
     severity: str
@@ -48,13 +47,13 @@ def _found(code, f, count, total, remedy=None, severity=None, **more):
     own = row.uring_remedy if f.interface == IO_URING else ""
     remedy = remedy or own or row.remedy or None
     more.setdefault("removable", True if remedy else None)
-    # Counts of a record that anybody wrote may contradict each other.
+    # Any program may have written the record, so its counts may contradict each other.
     count, total = max(round(count), 0), max(round(total), round(count), 0)
     return Finding(code, severity or row.severity, f.interface, count, total, remedy=remedy, **more)
 
 
 def _refusals(f):
-    """A full send buffer is no finding: it is normal for a non-blocking socket, and io_uring repeats such sends."""
+    """Yields refusals, except by a full send buffer: that is normal without blocking, and io_uring sends again."""
     for cause, errno, sends in sorted(f.refusals.refused, key=lambda row: -row[2]):
         if cause in _REFUSED and sends > 0:
             met = f.limits.get(cause, {})
@@ -76,7 +75,7 @@ def _is_pending(f):
 
 
 def _never_read(f, refused):
-    """Returns (count, total, evidence). They count sockets; if these are not known, all sends or none."""
+    """Returns (count, total, evidence) of sockets whose error queue was never read; if these are unknown, of sends."""
     never = not f.queue_reported and (refused or f.completions >= UNREAD_SENDS)
     if f.sockets is None:
         return f.completions if never else 0, f.completions, {}
@@ -86,7 +85,8 @@ def _never_read(f, refused):
 
 
 def _queue(f):
-    """A program may wait before it reads while sends are pending, unless optmem refuses sends meanwhile."""
+    """Yields findings about unread error queues. A program may wait while sends are pending, unless optmem refuses
+    sends."""
     refused = any(cause == "optmem" for cause, _, _ in f.refused)
     if f.queue_reported is None or not f.completions or (_is_pending(f) and not refused):
         return
@@ -99,7 +99,7 @@ def _queue(f):
 
 
 def _no_verdict(f):
-    """The findings that keep copies from being judged."""
+    """Yields the findings that prevent a verdict on copies."""
     if not f.accepted:
         return
     if f.completions is None or f.copied is None:
@@ -111,14 +111,14 @@ def _no_verdict(f):
 
 
 def is_all_seen(f):
-    """Would copies of the other sends have been seen?"""
+    """Returns whether copies of the other sends would have been seen."""
     return (f.unflagged is not None and f.skipped_looks == 0 and f.lost_copies <= 0 and
             f.unseen_flags <= LOST_SHARE * f.completions)
 
 
 def _ordered(f):
-    """Returns the causes, and whether the first one copies every send and cannot be ended. If there is such a
-    cause, it comes first, because to end another one would change nothing.
+    """Returns the causes, and whether the first one copies every send and cannot be removed. Such a cause is the first,
+    because removing another one would change nothing.
     """
     final = [row for row in f.causes if row.sends >= f.copied - f.unseen_flags and row.cause.final]
     return [*final[:1], *(row for row in f.causes if row not in final[:1])], bool(final)
@@ -142,7 +142,7 @@ def _copied(f):
 
 
 def _uncopied(f):
-    """The findings about sends that no program saw copied."""
+    """Yields the findings about sends that no program saw copied."""
     if f.unexplained and f.unexplained > 0:
         yield _found("unexplained", f, f.unexplained, f.completions)
     if f.copied < f.completions and not is_all_seen(f):
@@ -183,7 +183,7 @@ RULES = (_refusals, _ignored, _copies, _queue, _headers)
 
 
 def _other_protocols(others):
-    """A few bytes, such as those of a log, are no finding."""
+    """Yields a finding about other protocols, unless they send only a few bytes, such as a log."""
     sends, sent = sum(others.sends.values()), sum(others.bytes.values())
     if others.zerocopy > 0 or sent > OTHERS_SHARE * (sent + others.tcp_bytes):
         counts = {f"{name}_bytes": round(count) for name, count in others.bytes.items() if others.sends[name] > 0}
@@ -195,7 +195,7 @@ def _other_protocols(others):
 
 
 def _never_passed(all_facts, others):
-    """A program that passes the flag to one send has not forgotten it, and may send small data without."""
+    """Yields a finding if no send passes MSG_ZEROCOPY. A program that passes it to some may send small data without."""
     if others.unused > 0 and not all_facts:
         yield _found("flag_never_passed", facts.Facts(), others.tcp_sends, others.tcp_sends,
                      evidence={"large_sends": round(others.unused)})
@@ -210,7 +210,7 @@ def of_facts(all_facts, others=None):
 
 
 def has_verdict(findings):
-    """Can copies be judged?"""
+    """Returns whether copies can be judged."""
     return not any(one.code in NO_VERDICT and one.severity != "caveat" for one in findings)
 
 

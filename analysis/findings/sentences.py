@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Findings in sentences, which begin with a small letter and end without a point."""
+"""Words findings in sentences, which begin with a small letter and end without a point."""
 
 from analysis import words
 from analysis.tables.causes import REFUSAL_BY_NAME
@@ -55,7 +55,7 @@ def _of_all(found):
 
 
 def is_final(found):
-    """Does a cause copy every copied send that no setting ends? found: findings of copies by one interface."""
+    """Returns whether a cause that no setting removes copied every copied send. found: copies by one interface."""
     return any(one.removable is False for one in _of_all(found))
 
 

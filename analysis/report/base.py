@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What an answer is: a row of the report's first table. All is plain text: who writes HTML or Markdown
-escapes it."""
+"""Defines an answer, a row of the report's first table. Its plain texts are escaped when HTML or Markdown is
+written."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Table:
-    """Texts only. The first columns say what a row is of."""
+    """A table of texts. The first columns name the row."""
     caption: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
     def without_empty(self) -> "Table":
-        """Without columns in which no row says anything."""
+        """Returns the table without columns that are empty in all rows."""
         kept = [i for i in range(len(self.header)) if any(row[i] for row in self.rows)]
         return Table(self.caption, tuple(self.header[i] for i in kept),
                      tuple(tuple(row[i] for i in kept) for row in self.rows))
@@ -21,9 +21,9 @@ class Table:
 
 @dataclass(frozen=True)
 class Answer:
-    """verdict: as judge.py has it, "" where the answer is none; None: these data have none. number: with
-    its interval. why: by the counters of these data. next: what would tell more, a command or where to
-    run it. caveats: what casts doubt on it. details: further sentences.
+    """An answer. verdict: one of judge.py; "": the answer is no verdict; None: these data have no answer. number: with
+    its interval. why: the cause, by counters of these data. next: a command that would show more, or where to run it.
+    caveats: reasons for doubt. details: further sentences.
     """
     question: str
     answer: str

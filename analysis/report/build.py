@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The report as data: every question answered, every figure drawn once for each width."""
+"""Builds the report as data: answers every question, and draws every figure once for each width."""
 
 import shlex
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ MARKS = "abcdefghijklmnopqrstuvwxyz"
 
 @dataclass(frozen=True)
 class Picture:
-    """specs and svgs: as Vega-Lite and drawn, for a wide page and for a narrow one."""
+    """A drawn figure. specs, svgs: as Vega-Lite and as SVG, for a wide and a narrow page."""
     name: str
     number: int
     title: str
@@ -35,7 +35,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Row:
-    """An answer with the marks of its caveats, and its next step, said once."""
+    """An answer with the marks of its caveats, and its next step, "as above" if an earlier row has it."""
     answer: Answer
     marks: str
     next: str
@@ -43,9 +43,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Report:
-    """asked: what was run. lost: dropped events, a line; "" where there were none. rows: answers; open: what
-    these data do not answer, with the way to answer it. caveats: (mark, words). first: the picture beside the
-    answers. folded: stages as folded stacks."""
+    """A report. asked: what was run. lost: a line about dropped events; "": none. rows: the answers. open: questions
+    that these data do not answer, and how to answer these. caveats: (mark, words). first: the picture beside the answers.
+    folded: stages as folded stacks."""
     title: str
     asked: tuple[str, ...]
     lost: str
@@ -85,7 +85,7 @@ def _pictures(figures: Sequence[Figure], data: Data) -> list[Picture]:
 
 
 def _rows(answers: list[Answer], every: tuple[str, ...]) -> tuple[tuple[Row, ...], tuple[tuple[str, str], ...]]:
-    """Answers with marks, and the words of each mark once."""
+    """Returns the answers with their marks, and the words of each mark."""
     marks: dict[str, str] = {}
     rows, steps = [], set()
     for answer in answers:
@@ -96,7 +96,7 @@ def _rows(answers: list[Answer], every: tuple[str, ...]) -> tuple[tuple[Row, ...
 
 
 def _commands(runs: pl.DataFrame, sources: list[str]) -> tuple[str, ...]:
-    """The command lines that made the runs, as the records have them, and the report's."""
+    """Returns the command lines of the runs, from the records, and that of the report."""
     made = runs["command"].drop_nulls().unique(maintain_order=True).to_list()
     left = [f"# and {len(made) - COMMANDS} more"] if len(made) > COMMANDS else []
     return (*(f"sudo ./{command}" for command in made[:COMMANDS]), *left,
@@ -105,8 +105,8 @@ def _commands(runs: pl.DataFrame, sources: list[str]) -> tuple[str, ...]:
 
 def build(data: Data, title: str | None, problems: list[str], sources: list[str],
           advices: Sequence[Read] = (), draws: bool = True) -> Report:
-    """data: at least one run, or none where there are advices. title: None for what was compared.
-    problems: what of the files could not be used, a line a file. draws: false for the words alone."""
+    """Builds the report. data: at least one run, unless there are advices. title: None: the compared ways. problems: a
+    line for each file with unusable lines. draws: false: without figures."""
     figures = [advice_figure.figure(f"advice-{n}", read.advice) for n, read in enumerate(advices, 1)]
     answers = [advised.answer(read) for read in advices]
     none = data.runs.is_empty() and not data.streamed

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What was asked and under which conditions: title, dropped events, machines, hooks, warnings, what was not
-measured."""
+"""Describes the runs of a report and their conditions: title, dropped events, machines, hooks, warnings, and
+unmeasured values."""
 
 import polars as pl
 
@@ -17,14 +17,14 @@ MACHINE = {"host": "host", "cpu_model": "processor", "arch": "machine type", "cp
            "virtual": "virtual machine", "kernel": "Linux", "debug_kernel": "debug kernel",
            "governor": "frequency governor", "pmu": "hardware counters", "tier": "sends timed by"}
 SETTINGS_MOST = 8
-# Warnings that have a number in each run, by code: the column, and words.
+# Warnings with a number in each run: the column of the number, and the words, by code.
 FOLDED = {code: (path[-1], said) for path, per, _, _, code, said in LIMITS if not per}
-# What would measure what these data lack, by the begin of its key.
+# The option or machine that measures a missing value, by the beginning of its key.
 WAYS = (("calls.stages", "--stages"), ("calls.counters", "--call-counters EVENTS"), ("tcp.skb", "--packets"),
         ("tcp.frags", "--packets"), ("overhead", "--cost"),
         ("memory", "--memory, where docs/memory.md lists the machine"),
         ("counters", "a machine with a PMU"), ("zerocopy", "fentry or kprobes (analyze doctor)"))
-# column -> what was lost, one and several; what follows for the numbers
+# column -> words for one and for several lost events; the consequence for the numbers
 LOST = {
     "lost_calls": ("call could not be followed", "calls could not be followed",
                    "counts and times leave them out"),
@@ -48,7 +48,7 @@ def _said(value: object) -> str:
 
 
 def machines(runs: pl.DataFrame) -> Table:
-    """A row a machine and kernel, with how sends were timed there."""
+    """Returns a table with a row per machine and kernel, and how sends were timed there."""
     rows = []
     for row in runs.group_by(*MACHINE, maintain_order=True).len().iter_rows(named=True):
         row["pmu"], row["tier"] = row["pmu"] or "none", row["tier"] or "not timed"
@@ -57,7 +57,7 @@ def machines(runs: pl.DataFrame) -> Table:
 
 
 def settings(runs: pl.DataFrame) -> Table:
-    """Of machines and their devices, name and value."""
+    """Returns a table of the settings of machines and devices."""
     found = named(runs, "settings") | named(runs, "devices", "device ")
     return Table("Settings", ("setting", "value"), tuple(
         (key, ", ".join(sorted(values)[:SETTINGS_MOST])) for key, values in sorted(found.items())))
@@ -72,7 +72,7 @@ def _over(runs: pl.DataFrame) -> str:
 
 
 def title(data: Data) -> str:
-    """What was compared."""
+    """Returns the title: the compared ways."""
     said = []
     if data.sending.height:
         names = [in_words(one) for one in in_order(data.sending["variant"].unique().to_list())][::-1]
@@ -88,7 +88,7 @@ def title(data: Data) -> str:
 
 
 def asked(runs: pl.DataFrame) -> list[str]:
-    """What was run: how often, how long, when, and where."""
+    """Returns the numbers of runs and repeats, and their duration, time and machine, in words."""
     whole = runs.filter(pl.col("complete").fill_null(True))
     cells = whole.group_by("cell", "host", "kernel", "link").len()["len"]
     said = [f"{words.counted(runs.height, 'run')} of {words.counted(len(cells), 'configuration')}"]
@@ -113,7 +113,7 @@ def asked(runs: pl.DataFrame) -> list[str]:
 
 
 def of_many(data: Data) -> list[str]:
-    """What the runs of many hosts were."""
+    """Returns the numbers of runs and hosts, in words."""
     total = data.fleet.totals.row(0, named=True)
     said = [f"{words.counted(total['runs'], 'run')} of {words.counted(len(data.fleet.hosts), 'host')}"]
     if total["complete"] < total["runs"]:
@@ -122,12 +122,12 @@ def of_many(data: Data) -> list[str]:
 
 
 def _warned(code: str) -> pl.Expr:
-    """Has a run's record a warning of this code?"""
+    """Returns an expression: whether a run's record has a warning of this code."""
     return pl.col("warnings").fill_null("").str.split(";").list.contains(code)
 
 
 def caveats(runs: pl.DataFrame) -> tuple[str, ...]:
-    """What limits all answers: dropped events, pacing, and messages that were due at a rate."""
+    """Returns the limits of all answers: dropped events, pacing, and messages that were due at a rate."""
     every = words.counted(runs.height, "run")
     lossy = runs.filter(pl.any_horizontal([pl.col(name).fill_null(0) > 0 for name in LOST])).height
     said = [f"{words.whole(lossy)} of {every} had dropped events (above)"] if lossy else []
@@ -141,7 +141,7 @@ def caveats(runs: pl.DataFrame) -> tuple[str, ...]:
 
 
 def lost(totals: pl.DataFrame) -> str:
-    """What was lost in how many runs, with the numbers; "" where nothing was. totals: of hosts.Fleet."""
+    """Returns the numbers of lost events and of their runs, in words; "": none. totals: of hosts.Fleet."""
     total, parts = totals.row(0, named=True), []
     for column, (one, several, follows) in LOST.items():
         if total[f"{column}_runs"]:
@@ -151,7 +151,7 @@ def lost(totals: pl.DataFrame) -> str:
 
 
 def hooks(data: Data) -> Table:
-    """What the kernel was asked by, and what it refused."""
+    """Returns a table of the hooks, with the reasons why some were not attached."""
     found = data.details.hooks.sort("name", "runs", descending=[False, True])
     return Table("Hooks", ("hook", "mechanism", "status", "reason", "runs"), tuple(
         (row["name"] or "", row["mechanism"] or "-", row["status"] or "", row["reason"] or "",
@@ -159,7 +159,7 @@ def hooks(data: Data) -> Table:
 
 
 def warnings(data: Data) -> Table:
-    """A row a kind of warning, with the range of its numbers and in how many runs."""
+    """Returns a table with a row per kind of warning, the range of its numbers, and the number of runs."""
     codes = data.runs.select(pl.col("warnings").drop_nulls().str.split(";").list.unique()).explode("warnings").filter(
         pl.col("warnings") != "")["warnings"].value_counts(sort=True)
     known, rows = data.details.warnings, []
@@ -178,7 +178,7 @@ def warnings(data: Data) -> Table:
 
 
 def unmeasured(data: Data) -> Table:
-    """A row a reason, with the keys of the record and what would measure them."""
+    """Returns a table with a row per reason, the keys of the record, and what would measure these."""
     found: dict[tuple[str, str], list] = {}
     for row in data.details.unmeasured.sort("key").iter_rows(named=True):
         way = next((way for begin, way in WAYS if (row["key"] or "").startswith(begin)), "")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The report as HTML and Markdown. Texts of records are not trusted: all is escaped here."""
+"""Writes the report as HTML and Markdown, and escapes all texts, because those of records are not trusted."""
 
 import base64
 import pathlib
@@ -18,31 +18,31 @@ from analysis.words import starting
 
 _PAGES = pathlib.Path(__file__).parent
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|!~&$])")
-# Where a line begins, these make a list or a heading of a text.
+# At the beginning of a line, these make a list or a heading.
 _BEGINNING = re.compile(r"^(\d*)([-+=.)])(?=\s|$)")
 
 
 def markdown_text(value: object) -> str:
-    """Any text as itself in Markdown: one line, no markup, no HTML."""
+    """Returns a text as one line of Markdown, without markup or HTML."""
     line = clean(" ".join(str(value).split()))
     line = _MARKDOWN.sub(r"\\\1", line)
     return _BEGINNING.sub(r"\1\\\2", line)
 
 
 def _code(value: str) -> str:
-    """A line of a fenced block: nothing in it can end the fence."""
+    """Returns a line for a fenced block: nothing in it can end the fence."""
     return clean(value).replace("```", "'''")
 
 
 def _data_uri(drawn: bytes) -> str:
-    """The picture with the colours of a dark page, which apply where a browser asks for them."""
+    """Returns the picture with the colours of a dark page, for browsers that prefer these."""
     root, rest = drawn.decode().split(">", 1)
     both = f"{root}><style>{style.dark_css()}</style>{rest}"
     return "data:image/svg+xml;base64," + base64.b64encode(both.encode()).decode()
 
 
 def command(said: str) -> jinja2.utils.markupsafe.Markup:
-    """What to do next: words, and a command whose words are not broken."""
+    """Returns the next step as HTML: words, and a command whose words are not broken."""
     markup = jinja2.utils.markupsafe.Markup
     begin, found, rest = said.partition("sudo ")
     if not found:
@@ -60,7 +60,7 @@ def _environment(**options) -> jinja2.Environment:
 
 
 def html(report: Report) -> str:
-    """One file with everything in it; a browser that shows it asks no server for anything."""
+    """Returns the report as HTML, complete in one file: a browser fetches nothing for it."""
     environment = _environment(autoescape=True, finalize=lambda value: clean(value) if isinstance(
         value, str) and not hasattr(value, "__html__") else value)
     specs = {picture.name: picture.specs for picture in report.all_pictures}
@@ -72,7 +72,7 @@ def html(report: Report) -> str:
 
 
 def markdown(report: Report) -> str:
-    """The same in Markdown; pictures are the SVG files in the folder figures beside it."""
+    """Returns the report as Markdown; its pictures are the SVG files in the folder figures."""
     environment = _environment(autoescape=False, finalize=lambda value: value if isinstance(
         value, _Plain) else markdown_text(value))
     environment.filters["plain"] = _Plain
@@ -80,7 +80,7 @@ def markdown(report: Report) -> str:
 
 
 class _Plain(str):
-    """Text that Markdown takes as it is: what a fence holds, and names of our own files."""
+    """Text that is not escaped in Markdown: lines of a fence, and names of our own files."""
 
 
 def _put(path: pathlib.Path, content: bytes) -> None:
@@ -88,10 +88,10 @@ def _put(path: pathlib.Path, content: bytes) -> None:
 
 
 def write(report: Report, folder: pathlib.Path, formats: list[str]) -> list[pathlib.Path]:
-    """report.html, report.md, figures/NAME.FORMAT and, where sends were divided, stages.folded, in
-    a folder. Raises Fault where it cannot.
+    """Writes report.html, report.md, figures/NAME.FORMAT and, if sends were divided, stages.folded into a folder.
+    Returns the pages. Raises Fault.
 
-    formats: of FORMATS; SVG comes in any case, for the Markdown.
+    formats: of FORMATS; SVG is always written, for the Markdown.
     """
     figures = folder / "figures"
     try:

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""At which sizes does one way overtake another? All crossings, each with its direction.
+"""Finds the sizes at which one way overtakes another: all crossings, each with its direction.
 
-A crossing is asserted between two sizes tried at which one way is worse and better (judge.py says
-what that means), with neither in between. Where between them it is follows from the pairs, taken as
-straight between two sizes on logarithmic axes: the interval holds every size at which the interval of
-the ratio holds 1, so it reaches the same level.
+A crossing is asserted between two tried sizes if one way is worse at one and better at the other (see
+judge.py), and neither in between. Its place is found by linear interpolation of the pairs on logarithmic
+axes. Its interval has every size at which the interval of the ratio includes 1, so it has the same level.
 """
 
 import dataclasses
@@ -19,9 +18,9 @@ STEPS = 64
 
 @dataclasses.dataclass(frozen=True)
 class Crossing:
-    """a overtakes b (direction +1) or falls behind it (-1) as sizes grow: at about size, within
-    low..high at the level (None: too few blocks have all these sizes, and low..high are before
-    and after); between the sizes tried before and after."""
+    """a overtakes b (direction +1) or falls behind it (-1) as sizes grow: at about `size`, within low..high at the
+    level, between the tried sizes `before` and `after`. level None: too few blocks have all these sizes, and low and
+    high are before and after."""
     direction: int
     size: float
     low: float
@@ -32,9 +31,8 @@ class Crossing:
 
 
 def find(sizes, logs, judged=None) -> list[Crossing]:
-    """sizes: k rising numbers. logs: a row a block, a column a size: log(a / b), NaN where a
-    block lacks a size. judged: Judgments of these sizes, as of a larger family; without them these
-    sizes are the family.
+    """Returns the crossings. sizes: k rising numbers. logs (blocks x k): log(a / b), NaN if a block lacks a size.
+    judged: Judgments of these sizes in a larger family; without it, these sizes are the family.
     """
     sizes, logs = np.asarray(sizes, dtype=float), np.asarray(logs, dtype=float)
     if judged is None:
@@ -45,12 +43,12 @@ def find(sizes, logs, judged=None) -> list[Crossing]:
 
 
 def _locate(sizes, logs, first, last, direction):
-    """The crossing between columns first and last, by complete blocks only."""
+    """Returns the crossing between columns first and last, by complete blocks only."""
     part = logs[:, first:last + 1]
     part = part[~np.isnan(part).any(axis=1)]
     ends = float(sizes[first]), float(sizes[last])
     if not judge.judge_one(judge.paired(part[:, 0])).has_interval:
-        # Too few blocks have all: what is known is between which sizes it is.
+        # Too few complete blocks: only the two sizes around the crossing are known.
         return Crossing(direction, float(np.sqrt(ends[0] * ends[1])), *ends, None, *ends)
     at = np.log(sizes[first:last + 1])
     grid = np.unique(np.concatenate(
@@ -67,7 +65,7 @@ def _locate(sizes, logs, first, last, direction):
 
 
 def _zero(grid, rising):
-    """Where a curve that begins below 0 and ends above it first stays above, by its grid."""
+    """Returns where a curve that begins below 0 and ends above it is above 0 for good; linear between grid points."""
     below = np.flatnonzero(rising <= 0)
     if not len(below) or below[-1] + 1 >= len(grid):
         return grid[np.argmin(np.abs(rising))]

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Intervals of a median.
+"""Computes intervals of a median.
 
-The interval of a median lies between ordered values: how often the true median is among
-them follows from the binomial distribution, whatever the values' own is. Ends are placed
-between two ordered values so that the level that was asked for is reached (Hettmansperger and
-Sheather 1986). Plain and BCa bootstrap intervals of a median reach 87 to 94 % with 5 to 20
-values where 95 % are asked for: tests/analysis/test_interval.py measures all three.
+The binomial distribution gives the chance that the true median is between two ordered values, whatever
+their distribution is. The ends are interpolated between ordered values so that the interval has the
+requested level (Hettmansperger and Sheather 1986). Plain and BCa bootstrap intervals of 5 to 20 values
+have levels of 87 to 94 % if 95 % are requested: tests/analysis/test_interval.py measures all three.
 """
 
 import dataclasses
@@ -22,7 +21,7 @@ FEWEST = 5
 class Estimate:
     """A value of n observations; low and high are None without an interval.
 
-    level is what the interval reaches, which with few observations is below what was asked for.
+    level: the confidence level of the interval, which is below LEVEL if there are few observations.
     """
     value: float
     n: int
@@ -37,11 +36,10 @@ class Estimate:
 
 @functools.cache
 def ranks(n: int) -> tuple[int, float, float]:
-    """Where the interval of a median of n values ends: k, weight, level reached.
+    """Returns the ends of the interval of a median of n values, as k, weight, and its level.
 
-    Its lower end is (1 - weight) x the k-th value + weight x the next, from below, its upper
-    end likewise from above. Level reached: of the n >= 5 values the outermost hold the median
-    with 1 - 2^(1-n), 93.75 % of five.
+    The lower end is (1 - weight) x the k-th smallest value + weight x the next; the upper end is the same from
+    the largest. The widest interval, from the least to the largest value, has the level 1 - 2^(1-n): 93.75 % for 5.
     """
     def reached(k):
         return 1 - 2 * float(scipy.special.bdtr(k - 1, n, 0.5))
@@ -54,13 +52,13 @@ def ranks(n: int) -> tuple[int, float, float]:
 
 
 def median(values) -> Estimate:
-    """The median of one value or more (any unit), with an interval where there are five."""
+    """Returns the median of one or more values (any unit), with an interval from five on."""
     ordered, n = np.sort(np.asarray(values, dtype=float)), len(values)
     middle = float((ordered[(n - 1) // 2] + ordered[n // 2]) / 2)
     if n < FEWEST:
         return Estimate(middle, n)
     k, weight, reached = ranks(n)
-    # Equal values must not be rounded apart.
+    # This form gives equal ends for equal values.
     low = ordered[k - 1] + weight * (ordered[k] - ordered[k - 1])
     high = ordered[n - k] + weight * (ordered[n - k - 1] - ordered[n - k])
     return Estimate(middle, n, float(low), float(high), reached)

@@ -1,22 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What stands apart: repeats from the others of their cell, hosts from the other hosts. They are
-flagged, never removed."""
+"""Flags outliers among the repeats of a configuration, and among hosts. They are never removed."""
 
 import numpy as np
 import scipy.special
 
-# The chance that one is flagged among repeats of which none stands apart.
+# The chance that one of several repeats is flagged although none is an outlier.
 ALPHA = 0.01
 FEWEST = 5
 
 
 def flags(rows) -> np.ndarray:
-    """Which of these values (of any unit; of a matrix, of each row) stand apart from the others,
-    on a logarithmic scale where all are positive. Fewer than five do not show that.
+    """Returns which values of each row (any unit) are outliers, on a logarithmic scale if all are positive. A row of
+    fewer than five has none.
 
-    Each is compared with the mean and the spread of the others, by the t-distribution that
-    such a comparison has among equals (the externally studentised residual), ALPHA divided by
-    their number because the oddest of them is looked for.
+    Each value is compared with the mean and the spread of the others by the t-distribution (the externally
+    studentised residual), at ALPHA divided by their number, because the most extreme one is tested.
     """
     rows = np.asarray(rows, dtype=float)
     n = rows.shape[-1]
@@ -25,32 +23,32 @@ def flags(rows) -> np.ndarray:
     positive = (rows > 0).all(axis=-1, keepdims=True)
     rows = np.where(positive, np.log(np.where(positive, rows, 1)), rows)
     mean, squares = rows.mean(axis=-1, keepdims=True), rows.var(axis=-1, keepdims=True) * n
-    # Of the others, without each in turn.
+    # The distance from the mean of the others, and the variance of the others.
     off = (rows - mean) * n / (n - 1)
     left = np.maximum(squares - off * (rows - mean), 0) / (n - 2)
-    # What is equal to the last digits but for rounding does not stand apart.
+    # Differences that rounding can explain make no outlier.
     spread = np.maximum(np.sqrt(left), 1e-9 * np.maximum(np.abs(mean), 1e-9))
     critical = scipy.special.stdtrit(n - 2, 1 - ALPHA / n / 2)
     return np.abs(off) > critical * spread * np.sqrt(n / (n - 1))
 
 
-# Fewer hosts have no middle to be apart from.
+# Fewer hosts have no meaningful median.
 FEWEST_HOSTS = 4
-# Among so many equals, the largest distance from their median in robust standard deviations passes
-# this in less than one of a hundred draws (normal noise; tests/analysis/test_hosts.py).
+# (n below, limit): among n equal hosts with normal noise, the largest distance from the median, in robust standard
+# deviations, exceeds the limit in less than 1 % of draws (tests/analysis/test_hosts.py).
 LIMITS = ((6, 20.0), (16, 10.0), (1 << 62, 6.0))
 NORMAL_MAD = 1.4826
 
 
 def limit(n: int) -> float:
-    """In robust standard deviations, among n."""
+    """Returns the limit among n hosts, in robust standard deviations."""
     return next(distance for below, distance in LIMITS if n < below)
 
 
 def apart(values: dict[str, float], least: float, as_ratios: bool = False) -> list[str]:
-    """The names whose value is away from the median of all: by more than limit() times the median
-    absolute deviation, as a standard deviation of normal noise, and by more than least (of ratios, a
-    factor). Few among many do not move these medians, so that they cannot hide each other.
+    """Returns the names whose value differs from the median by more than limit() robust standard deviations
+    (NORMAL_MAD times the median absolute deviation) and by more than `least`, for ratios a factor. A few outliers do
+    not move these medians, so they cannot hide each other.
     """
     if len(values) < FEWEST_HOSTS:
         return []

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What changes from one value of an axis to the next, in the same blocks: falls, rises, dips, and the
-counters that moved with them. judge.py decides; a series is one family. What moved together is
-correlation, which shows no cause.
+"""Finds changes from one value of an axis to the next, in the same blocks: falls, rises, dips, and the
+counters that changed with them. judge.py decides; a series is one family. A correlation shows no cause.
 """
 
 import dataclasses
@@ -15,7 +14,7 @@ from analysis.compare.judge import Judgment
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """From x to the next: value there / value here. direction: +1 up, -1 down, 0 neither is shown."""
+    """The ratio of the value at `after` to that at `before`. direction: +1 up, -1 down, 0 neither is shown."""
     before: float
     after: float
     ratio: Judgment
@@ -27,7 +26,7 @@ class Step:
 
 @dataclasses.dataclass(frozen=True)
 class Dip:
-    """Lower between two values of the axis than at both. depth: at bottom / at before."""
+    """A value that is lower between two places of the axis than at both. depth: the ratio of bottom to before."""
     before: float
     bottom: float
     after: float
@@ -36,8 +35,8 @@ class Dip:
 
 @dataclasses.dataclass(frozen=True)
 class Moved:
-    """A counter that changed between the same two values, by ratio a message, and likewise a second.
-    correlation: of its steps a message with those of what is explained, by ranks, over so many steps."""
+    """A counter that changed between the same two values: by `ratio` per message, and in the same direction per second.
+    correlation: Spearman's, of its steps per message with those of the explained metric, over `steps` steps."""
     name: str
     ratio: Judgment
     correlation: float | None
@@ -45,20 +44,20 @@ class Moved:
 
 
 def between(logs, i: int, j: int) -> judge.Sample:
-    """logs: a row a block, a column a value of the axis. value at j / at i of each block that has both."""
+    """Returns the Sample of value at j / value at i, of each block that has both. logs: blocks x values of the axis."""
     logs = np.asarray(logs, dtype=float)
     found = logs[:, j] - logs[:, i]
     return judge.paired(found[~np.isnan(found)])
 
 
 def along(axis, logs) -> list[Step]:
-    """axis: k rising values; logs as above."""
+    """Returns the k - 1 Steps along an axis of k rising values. logs: blocks x k."""
     judged = judge.judge([between(logs, j, j + 1) for j in range(len(axis) - 1)])
     return [Step(float(before), float(after), one) for before, after, one in zip(axis, axis[1:], judged)]
 
 
 def dips(axis, logs, steps: list[Step]) -> list[Dip]:
-    """Falls that a rise follows before the axis ends. Slow bends are none."""
+    """Returns the falls that a rise follows before the axis ends; not slow bends."""
     found, top = [], None
     for j, step in enumerate(steps):
         if step.direction < 0 and top is None:
@@ -73,18 +72,18 @@ def dips(axis, logs, steps: list[Step]) -> list[Dip]:
 
 
 def resolved(steps: list[Step]) -> tuple[float, float] | None:
-    """The smallest dips that these data would have shown, where they are clearest and where they are least
-    so: shares; None where no step has an interval."""
+    """Returns the smallest dips, as shares, that the clearest and the least clear step would have shown; None if a step
+    has no interval."""
     found = [1 - 1 / (1 + step.ratio.resolved) for step in steps if step.ratio.resolved is not None]
     return (min(found), max(found)) if found and len(found) == len(steps) else None
 
 
 def moved_with(logs, counters: dict, i: int, j: int) -> list[Moved]:
-    """Which counters moved between columns i and j, the most correlated first.
+    """Returns the counters that changed between columns i and j, the most correlated first.
 
-    logs, and of each of counters two, a message and a second: a row a block, a column a value of the
-    axis. One that goes on at its own pace falls a message where throughput rises, and one that belongs
-    to each message rises a second: only what moves in the same direction in both has moved by more.
+    logs: blocks x values of the axis, as are the two arrays of each counter, per message and per second. If
+    throughput rises, a counter with a constant rate falls per message, and one that belongs to messages rises per
+    second. A counter is returned only if both change in the same direction.
     """
     judged = judge.judge([between(rate, i, j) for rates in counters.values() for rate in rates])
     found = [Moved(name, both[0], *_correlation(logs, counters[name][0]))
@@ -94,10 +93,10 @@ def moved_with(logs, counters: dict, i: int, j: int) -> list[Moved]:
 
 
 def _correlation(logs, counter):
-    """Of ranks (Spearman's), of the steps of medians."""
+    """Returns Spearman's correlation of the steps of medians, and their number; None: too few, or constant."""
     steps = [np.diff(np.nanmedian(np.asarray(values, dtype=float), axis=0)) for values in (logs, counter)]
     a, b = (one[~np.isnan(steps[0]) & ~np.isnan(steps[1])] for one in steps)
     if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
         return None, len(a)
-    # The rank of equal values is their mean.
+    # Equal values have the mean of their ranks.
     return float(np.corrcoef(*(pl.Series(values).rank() for values in (a, b)))[0, 1]), len(a)

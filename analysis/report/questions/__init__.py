@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The questions, functions from data to an Answer, in the order of the report."""
+"""Lists the questions, which are functions from data to an Answer, in the order of the report."""
 
 from analysis.figures.base import Data
 from analysis.report.base import Answer
@@ -9,12 +9,12 @@ SENDING = (sending.one_copy, sending.zero_copy, sending.why_not, sending.caches,
 RECORDS = (sending.zero_copy, sending.memory, unexpected.answer, sending.why_not)
 SERVERS = (servers.models, servers.why, servers.slow)
 
-# Of more hosts each answer would say everything of each: the hosts themselves are the question.
+# With more hosts, each answer would list all of these: then only the hosts are compared.
 MOST_HOSTS = 8
 
 
 def answered(data: Data) -> list[Answer]:
-    """Those that these data are for."""
+    """Returns the answers to the questions for which these data are made."""
     count = len(data.fleet.hosts)
     if data.streamed or count > MOST_HOSTS:
         return [hosts.answer(data)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What answers share: names, ratios in words, what would decide more."""
+"""Words that answers share: names, ratios, and commands that would decide more."""
 
 import shlex
 from collections import Counter
@@ -16,7 +16,7 @@ from analysis.stats import interval
 from analysis.tables.variants import in_order
 
 WAYS = ["variant", "server_model"]
-# What deciding in the same folder replaces, and what sweep has not; for another sweep, the folder's own, too.
+# Options that are removed from a command: for deciding in the same folder, and for another sweep.
 _DECIDES = "retry", "decide", "json", "details", "folded"
 _REPLACED = "out", "order-seed", *_DECIDES
 NO_PAIRS = "Undecided: no two runs of a repeat on one machine are undisturbed."
@@ -24,21 +24,21 @@ NO_PMU = "On a machine with a PMU (see analyze doctor): {}"
 
 
 def ratio(one: judge.Judgment) -> str:
-    """1.31 times (1.12 to 1.52)"""
+    """Returns a ratio, such as "1.31 times (1.12 to 1.52)"."""
     bounds = (f" ({words.number(one.low)} to {words.number(one.high)})" if one.has_interval
                 else f" ({words.counted(one.n, 'pair')}, no interval)")
     return f"{words.number(one.value)} times{bounds}"
 
 
 def extremes(found: list[Comparison], where) -> str:
-    """The least and the greatest ratio, those with an interval before others; "" of none."""
+    """Returns the least and the greatest ratio, if possible of those with an interval; "" without any."""
     known = [c for c in found if c.judgment.has_interval] or [c for c in found if c.judgment.n]
     known = sorted(known, key=lambda c: c.judgment.value)
     return " to ".join(dict.fromkeys(f"{ratio(c.judgment)} at {where(c)}" for c in (known[:1] + known[-1:])))
 
 
 def counts(found: list[Comparison], better: str = RESULTS[judge.BETTER], worse: str = RESULTS[judge.WORSE]) -> str:
-    """slower in 12, inconclusive in 6 of 18 configurations"""
+    """Returns, for example, "slower in 12, inconclusive in 6 of 18 configurations"."""
     total = Counter(c.verdict for c in found)
     said = [f"{result} in {total[verdict]}" for verdict, result in (
         RESULTS | {judge.BETTER: better, judge.WORSE: worse}).items() if total[verdict]]
@@ -46,7 +46,7 @@ def counts(found: list[Comparison], better: str = RESULTS[judge.BETTER], worse: 
 
 
 def overall(found: list[Comparison]) -> str:
-    """One verdict: that of all that are decided, where they agree and are at least half."""
+    """Returns the verdict of the decided comparisons; "": they differ; INCONCLUSIVE: they are less than half."""
     decided = [c.verdict for c in found if c.verdict != judge.INCONCLUSIVE]
     if 2 * len(decided) < len(found) or not decided:
         return judge.INCONCLUSIVE
@@ -54,12 +54,12 @@ def overall(found: list[Comparison]) -> str:
 
 
 def failed(amount: int) -> str:
-    """1 run failed or was interrupted"""
+    """Returns, for example, "1 run failed or was interrupted"."""
     return f"{words.counted(amount, 'run')} failed or {'was' if amount == 1 else 'were'} interrupted"
 
 
 def _sweep(runs: pl.DataFrame, *without: str) -> str:
-    """The sweep of these runs, without these options and their values."""
+    """Returns the sweep command of these runs, without some options and their values."""
     made = shlex.split(_command(runs))
     if "sweep" not in made[1:2]:
         made.insert(1, "sweep")
@@ -70,13 +70,13 @@ def _sweep(runs: pl.DataFrame, *without: str) -> str:
         if not left_out:
             kept.append(word)
         elif "=" in word or not word.startswith("-"):
-            left_out = False  # that was its value
+            left_out = False  # the word was the option's value
     return shlex.join(kept)
 
 
 def _command(runs: pl.DataFrame) -> str:
-    """Of the commands that made these runs, the one of most variants or server models."""
-    made = runs.filter(~pl.col("command").str.starts_with("analyze timeline "))  # which compares nothing
+    """Returns the command of these runs that has the most variants or server models."""
+    made = runs.filter(~pl.col("command").str.starts_with("analyze timeline "))  # a timeline compares nothing
     if made.is_empty():
         return f"analyze sweep --grid {'servers' if 'procinfo' in runs['workload'] else 'sizes'} --out DIR"
     most = made.group_by("command", maintain_order=True).agg(pl.struct(WAYS).n_unique())
@@ -84,13 +84,13 @@ def _command(runs: pl.DataFrame) -> str:
 
 
 def again(runs: pl.DataFrame, *more: str) -> str:
-    """The command of these runs, with other options or elsewhere."""
+    """Returns the command of these runs with more options, for another folder or machine."""
     command = _sweep(runs, *_REPLACED, *(option.split()[0].lstrip("-") for option in more))
     return " ".join(["sudo", f"./{command}", *more, "--out DIR"])
 
 
 def decides(runs: pl.DataFrame, found: list[Comparison]) -> str:
-    """The command that might decide what is inconclusive, also where nothing could be compared."""
+    """Returns the command that may decide inconclusive comparisons, or make comparisons possible; "": all decided."""
     if found and not any(c.verdict == judge.INCONCLUSIVE for c in found):
         return ""
     compared = {value for c in found for value in (c.a, c.b, c.cell.get("variant")) if isinstance(value, str)}
@@ -105,7 +105,7 @@ def decides(runs: pl.DataFrame, found: list[Comparison]) -> str:
 
 
 def discarded(runs: pl.DataFrame) -> tuple[str, ...]:
-    """That comparisons lack runs, and why; how that is spread over repeats, where one has most of it."""
+    """Returns the number of runs that comparisons leave out, and the most frequent reason; (): none."""
     busy = runs.filter(pl.col("disturbed").is_not_null())
     if busy.is_empty():
         return ()
@@ -113,14 +113,14 @@ def discarded(runs: pl.DataFrame) -> tuple[str, ...]:
             f"disturbed: {busy['disturbed'].mode().sort()[0]}, for one",)
 
 
-# By key of a cell, the head of its column and how its values are said.
+# The head of a column and the form of its values, by the key of the configuration.
 COLUMNS = {"setting": ("configuration", str), "variant": ("variant", str),
            "field_size_bytes": ("record (bytes)", style.size_text), "threads": ("threads", str),
            "message_bytes": ("size (bytes)", style.size_text), "connections": ("connections", str)}
 
 
 def tables(caption: str, found: list[Comparison], runs: pl.DataFrame, way: str, scale: float = 1.0) -> tuple[Table, ...]:
-    """One, with a row a comparison; none where nothing was compared."""
+    """Returns one table with a row per comparison; none without comparisons."""
     if not found:
         return ()
     columns = {key: column for key, column in COLUMNS.items() if key in found[0].cell}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Which hosts of a fleet are outliers, and why."""
+"""Answers which hosts of a fleet are outliers, and why."""
 
 import polars as pl
 
@@ -22,7 +22,7 @@ def _value(one: Outlier) -> str:
 
 
 def _told(one: Outlier) -> str:
-    """host c: packet tap on eth0 (100 % of ...)"""
+    """Returns, for example, "host c: packet tap on eth0 (100 % of ...)."."""
     causes = words.listed(list(one.causes)) or UNKNOWN
     if one.metric == hosts.COPIED:
         return f"host {one.host}: {causes} ({_value(one)})."
@@ -37,7 +37,7 @@ def _rule(count: int) -> str:
 
 
 def _pairs(data: Data, apart: set[str]) -> Table:
-    """Outliers first, as many as fit on a page."""
+    """Returns a table of pairs of hosts, outliers first, as many as fit on a page."""
     found = hosts.rates(data.fleet)
     causes = data.fleet.causes.sort("sends", "cause", descending=[True, False]).group_by(hosts.PAIR, maintain_order=True).agg(
         pl.struct("cause", "device"))
@@ -78,7 +78,7 @@ def _not_shown(data: Data) -> tuple[str, ...]:
 
 
 def _compared(data: Data) -> list[str]:
-    """What enough hosts have for an outlier to be seen."""
+    """Returns the metrics that enough hosts have to find outliers, in words."""
     found = hosts.rates(data.fleet)
     return [what for column, what in hosts.WORDS.items()
             if found.filter(pl.col(column).is_not_null())["host"].n_unique() >= outliers.FEWEST_HOSTS]
@@ -112,7 +112,7 @@ def answer(data: Data) -> Answer:
 
 
 def _everywhere(data: Data) -> list[str]:
-    """What most hosts have is no outlier, and may be what is wrong with all."""
+    """Returns a sentence about copies that most hosts have, which make no outlier, in a list; []: none."""
     by_cause = hosts.shares(data.fleet).filter(pl.col("share") > hosts.LEAST_SHARE).group_by(
         "cause").agg(pl.len().alias("hosts")).sort("hosts", "cause", descending=[True, False])
     most = [f"{hosts.cause_text(row['cause'], None)} on {row['hosts']}" for row in by_cause.to_dicts()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Questions to runs that send messages: which variant is faster from which size, and why."""
+"""Answers questions about runs that send messages: which variant is faster from which size, and why."""
 
 import polars as pl
 
@@ -24,7 +24,7 @@ COSTS = (("send_mean_ns", "kernel time of a send"), ("sender_cpu_s_per_gib", "CP
 
 
 def kind_of(data: Data) -> Kind:
-    """Records, or sizes."""
+    """Returns the kind of the grid: records, or else sizes."""
     return next(kind for kind in judged.KINDS if kind.over.runs(data).height or kind.name == "sizes")
 
 
@@ -35,13 +35,13 @@ def where(kind: Kind, cell: dict) -> str:
 
 
 def causes(zero: pl.DataFrame) -> list[tuple[str, str, int]]:
-    """(cause, device, sends) of all runs together, most sends first."""
+    """Returns (cause, device, sends) over all runs, most sends first."""
     found = hosts.causes(zero.lazy()).collect().iter_rows()
     return sorted(((cause, device, int(sends)) for cause, device, sends in found), key=lambda one: (-one[2], one))
 
 
 def copied(zero: pl.DataFrame) -> str:
-    """all 6,351,328 sends were copied (loopback on lo); by the kernel's own count."""
+    """Returns, by the kernel's count, for example "all 6,351,328 zero-copy sends were copied (loopback on lo)"."""
     counted = zero.filter(pl.col("zc_copied").is_not_null() & (pl.col("zc_completions") > 0))
     done, copies = counted["zc_completions"].sum(), counted["zc_copied"].sum()
     if not done:
@@ -61,13 +61,13 @@ def copied(zero: pl.DataFrame) -> str:
 
 
 def is_final(zero: pl.DataFrame) -> bool:
-    """Does no setting help?"""
+    """Returns whether no setting prevents the copies."""
     found = causes(zero)
     return bool(found) and found[0][0] in FINAL
 
 
 def costs(kind: Kind, runs: pl.DataFrame, a: str, b: str) -> tuple[list[str], list]:
-    """kernel time of a send 1.4 to 5.1 times; and the comparisons, for a table."""
+    """Returns texts such as "kernel time of a send 1.4 to 5.1 times", and the comparisons for a table."""
     said, made = [], []
     for column, what in COSTS:
         of = runs.filter(pl.col("send_span") == runs["send_span"].drop_nulls().mode().sort()[0]) if (
@@ -82,7 +82,7 @@ def costs(kind: Kind, runs: pl.DataFrame, a: str, b: str) -> tuple[list[str], li
 
 
 def retransmitted(runs: pl.DataFrame, a: str, b: str) -> str:
-    """Segments that a retransmitted and b did not; "" where they are alike."""
+    """Returns the segments that a retransmitted, if these are at least five times those of b; otherwise ""."""
     sums = {variant: runs.filter(pl.col("variant") == variant).select(
         pl.col("retransmits", "out_segments", "dsacks", "out_of_order").sum()).row(0) for variant in (a, b)}
     (many, of, again, late), (few, other, *_) = sums[a], sums[b]
@@ -95,7 +95,7 @@ def retransmitted(runs: pl.DataFrame, a: str, b: str) -> str:
 
 
 def overtakes(data: Data, a: str, b: str) -> Answer:
-    """At which size does a overtake b?"""
+    """Answers at which size a overtakes b."""
     kind = kind_of(data)
     runs = kind.over.runs(data)
     by = "number of records" if kind.name == "records" else "size"
@@ -170,15 +170,15 @@ def why_not(data: Data) -> Answer:
                   next_, caveats=unseen)
 
 
-# What zero-copy is to save, and what it pays for that.
+# Stages that zero-copy saves, and stages that it adds.
 SAVED = ("fragment", "copy")
 PAID = (("pin", "pinning"), ("request", "bookkeeping"), ("deep_copy", "the deep copy"),
         ("completion", "completions"))
 
 
 def _account(data: Data, runs: pl.DataFrame) -> str:
-    """What zero-copy saves in the kernel at the largest size, what it pays, and what is left; "" where runs
-    were not divided."""
+    """Returns the kernel time that zero-copy saves at the largest size, the time that it adds, and the difference; ""
+    if sends were not divided."""
     times = stages.per_send(data.details.stages).join(
         runs.select("run_id", "variant", "message_bytes"), on="run_id")
     times = times.filter(pl.col("variant").is_in(["zerocopy", "twocopy"]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""How the ways of serving many connections compare, why, and what slow answers were."""
+"""Answers how server models of many connections compare, why, and what made answers slow."""
 
 import itertools
 
@@ -20,9 +20,9 @@ KEYS = ["setting", "connections"]
 MORE = "sudo ./analyze sweep --grid servers --out DIR"
 # A first retransmitted SYN makes a client wait for this long.
 SLOW_NS = 1e9
-# Run-queue delays, or CPU times of an answer, that are alike within so much are not what differs.
+# Run-queue delays, or CPU times of an answer, within this factor do not explain a difference.
 ALIKE = 1.25
-# column, factor, what it is; of the server as sender_, of its client as receiver_.
+# column, factor, words; the server's columns begin with sender_, the client's with receiver_.
 SIDES = (("user_s", 1e3, "user (ms)"), ("system_s", 1e3, "system (ms)"), ("task_clock_ns", 1e-6, "task clock (ms)"),
          ("cpus_utilised", 1.0, "CPUs utilised"), ("context_switches", 1.0, "context switches"),
          ("cpu_migrations", 1.0, "CPU migrations"), ("page_faults", 1.0, "page faults"),
@@ -55,7 +55,7 @@ def _tables(runs: pl.DataFrame, whose: str, metrics: tuple) -> tuple[Table, ...]
 
 
 def _leaders(found: list[Comparison], models: list[str]) -> dict[tuple, str]:
-    """By configuration: the model that is ahead of all others; "" where none is shown to be."""
+    """Returns the model that is ahead of all others by configuration; "" if none is shown to be."""
     ahead: dict[tuple, dict[str, int]] = {}
     for c in found:
         wins = ahead.setdefault(tuple(c.cell.values()), dict.fromkeys(models, 0))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What was unexpected along a sweep, and what moved with it: correlation, no cause."""
+"""Answers what was unexpected along a sweep, and which counters changed with it. Correlation shows no cause."""
 
 import polars as pl
 
@@ -18,7 +18,7 @@ METRIC = "throughput_bps"
 AXES = {"message_bytes": "{} a message", "threads": "{} threads", "fields": "{} records"}
 MOVED_SHOWN = 3
 SHOWN = 2
-# So many of the outliers in one repeat, and it is named.
+# A repeat is named if it has this share of the outliers.
 MOST_OF = 0.5
 FEWEST_OUTLIERS = 4
 
@@ -28,7 +28,7 @@ def _point(axis: str, value: float) -> str:
 
 
 def _from(axis: str, step: steps.Step) -> str:
-    """from 1 to 4 threads"""
+    """Returns, for example, "from 1 to 4 threads"."""
     say = style.size_text if axis == "message_bytes" else "{:g}".format
     return f"from {say(step.before)} to {_point(axis, step.after)}"
 
@@ -50,7 +50,7 @@ def _moved(found: list[steps.Moved]) -> str:
 
 
 def _resolved(courses: list) -> str:
-    """The smallest dip that these data would have shown."""
+    """Returns the smallest dip that these data would have shown, in words."""
     found = [ends for _, course in courses if (ends := steps.resolved(course.steps))]
     if not found:
         return "too few repeats for any dip to show"
@@ -60,7 +60,7 @@ def _resolved(courses: list) -> str:
 
 
 def _outliers(runs: pl.DataFrame) -> tuple[str, Table | None]:
-    """How many, and whether one repeat holds most of them."""
+    """Returns the number of outliers, and the repeat that has most of these, in words; and their table."""
     flagged = summary.flagged(runs, METRIC)
     if flagged.is_empty():
         return "", None
