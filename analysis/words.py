@@ -39,7 +39,7 @@ def number(value, digits=3):
 
 
 def figure(value, digits):
-    """Returns the same without zeros at its end: "12", "0.2"."""
+    """Returns number() without zeros at its end: "12", "0.2"."""
     text = number(value, digits)
     return text.rstrip("0").rstrip(".") if "." in text else text
 
@@ -53,7 +53,7 @@ def interval(estimate, scale=1.0):
 
 
 def estimate(value, scale=1.0):
-    """Returns the same with the number of values in place of a missing interval. value: it has n, too."""
+    """Returns interval(), or the value with the number n of values if there is no interval."""
     return interval(value, scale) + ("" if value.has_interval else f" (of {value.n}, no interval)")
 
 

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What analyze advise writes as JSON, and reads again, as does analyze report."""
+"""Facts about the JSON of analyze advise, and words that advise and report share."""
 
 SCHEMA = "sendpath.advise/3"
 LONGEST = 1 << 20  # bytes
-RECEIVER_LIMITS = 0.5  # from this share of the time on
-# What zero-copy is compared with, and its call; by what. CPU time comes first: it decides.
+RECEIVER_LIMITS = 0.5  # the share of the time above which the receiver's window is a limit
+# The ways with which zero-copy is compared, and the metrics. CPU time, the first one, decides.
 CALLS = {"twocopy": "send()", "onecopy": "sendmsg()"}
 METRICS = {"cpu": "CPU time per byte", "throughput": "throughput"}
 
 
 def changes(answer, size, every=", "):
-    """Where zero-copy is better, and where worse. size: says a number of bytes; every: stands behind
-    better or worse where it is so at every size tried.
+    """Returns the sizes at which zero-copy is better, and worse. size: words a number of bytes. every: text after
+    better or worse if that holds at every size tried.
     """
     if not answer.ratios:
         return "not measured"
@@ -32,12 +32,12 @@ def changes(answer, size, every=", "):
 
 
 def budget(result):
-    """The option by which it goes on. The same path is looked at anew: that takes some seconds."""
+    """Returns the option that continues the search, with some seconds to examine the path again."""
     return f"--budget {round(result.elapsed_s + result.seconds_more + 5)}s"
 
 
 def limits(path, percent):
-    """What limits sends on a path, in words. percent: says a share."""
+    """Returns the limits of sends on a path, in words. percent: words a share."""
     said = [f"{name} {value:,} bytes" for name, value in (
         ("optmem_max", path.optmem_max), ("memlock", path.memlock_bytes)) if value is not None]
     if path.receiver_limited and path.receiver_limited > RECEIVER_LIMITS:

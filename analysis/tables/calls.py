@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The syscalls and the operations of io_uring that sends come by. analysis/tables/generate.py makes C of it."""
+"""The syscalls and io_uring's operations that send. analysis/tables/generate.py makes C of them."""
 
 from typing import NamedTuple
 
@@ -21,11 +21,11 @@ CALLS = (
     Call("SENDFILE", "sendfile", False),
     Call("SPLICE", "splice", False),
     Call("IO_URING", "io_uring", False),
-    # SEND_ZC and SENDMSG_ZC: completed by io_uring, not by an error queue.
+    # SEND_ZC and SENDMSG_ZC, whose completions io_uring reports, not an error queue.
     Call("IO_URING_ZC", "io_uring", False),
 )
 
-# The operations of io_uring that send: symbols of C (URING_...), and names in the run record. Requests of the last two
-# ask for zero-copy.
+# The operations of io_uring that send: symbols of C (URING_...), and names in the run record. The last two request
+# zero-copy.
 URING_OPERATIONS = ("SEND", "SENDMSG", "SEND_ZC", "SENDMSG_ZC")
 URING_ZEROCOPY = URING_OPERATIONS[2:]

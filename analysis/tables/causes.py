@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Why the data of a zero-copy send were copied, and why such a send was refused.
+"""The causes for which data of zero-copy sends are copied, or such sends are refused.
 
-analysis/tables/generate.py makes C of it; docs/causes.md has a row for each.
+analysis/tables/generate.py makes C of these; docs/causes.md has a row for each.
 """
 
 from typing import NamedTuple, Optional
@@ -13,7 +13,7 @@ class Cause(NamedTuple):
     title: str       # for people
     meaning: str     # one sentence: what the kernel does
     remedy: str      # one sentence: what helps, or that nothing does
-    final: bool = False  # no setting takes it away: it is where the data go
+    final: bool = False  # no setting prevents it, because it depends on the destination
 
 
 # Their order is their numbers in the kernel programs.
@@ -101,22 +101,22 @@ CAUSES = (
 
 
 class Site(NamedTuple):
-    function: str              # the copier's caller, or further out
+    function: str              # the copier's caller, directly or indirectly
     outer: Optional[str]       # a function that this was called from
     copiers: str               # of bpf/abi.h: a set of COPIER_..., or SENT
     device: str                # DEVICE_...
     cause: str                 # the symbol
-    by_tap: bool = False       # the kernel delivers to taps there, before it knows the way on
+    by_tap: bool = False       # there the kernel delivers to taps, before it routes the packet
 
 
 SENT = "COPIER_UBUFS | COPIER_PULL | COPIER_DUPLICATE"
 
-# Where the kernel copies, innermost first where they nest.
+# The call sites that identify causes; if they nest, the innermost first.
 SITES = (
     Site("dev_queue_xmit_nit", None, "COPIER_UBUFS", "ANY", "PACKET_TAP"),
     Site("__skb_tstamp_tx", None, "COPIER_UBUFS", "ANY", "TIMESTAMP"),
     Site("tun_net_xmit", None, SENT, "ANY", "TUN"),
-    # Since "net: move skb_orphan_frags_rx() to the local delivery" only taps get it there.
+    # Since "net: move skb_orphan_frags_rx() to the local delivery" only taps get packets there.
     Site("deliver_skb", "dev_queue_xmit_nit", "COPIER_UBUFS", "ANY", "PACKET_TAP"),
     Site("deliver_skb", None, "COPIER_UBUFS", "LOOPBACK", "LOOPBACK"),
     Site("deliver_skb", None, "COPIER_UBUFS", "ANY", "LOCAL_DELIVERY", by_tap=True),
@@ -139,7 +139,7 @@ SITES = (
     Site("skb_checksum_help", None, "COPIER_PULL", "ANY", "TUNNEL_CHECKSUM"),
     Site("skb_segment", None, "COPIER_PULL", "NO_CHECKSUM", "CHECKSUM"),
     Site("skb_segment", None, "COPIER_PULL", "ANY", "TUNNEL_CHECKSUM"),
-    # Hooked only where the segments are to do without scatter-gather.
+    # Hooked only for segments without scatter-gather.
     Site("skb_segment", None, "COPIER_SEGMENT", "NO_SCATTER_GATHER", "NO_SCATTER_GATHER"),
     Site("skb_segment", None, "COPIER_SEGMENT", "ANY", "SEGMENTATION"),
     Site("validate_xmit_skb", None, "COPIER_PULL", "NO_SCATTER_GATHER", "NO_SCATTER_GATHER"),
@@ -166,7 +166,7 @@ class Refusal(NamedTuple):
 
 
 _NO_PAGES = "the data lie in memory that cannot be pinned, such as a device's, or that is not mapped"
-# For an errno that needs no further look, the first from ENOBUFS on.
+# The cause of an errno is its first row from ENOBUFS on; only the limits above need more than the errno.
 REFUSALS = (
     Refusal("OPTMEM", "optmem", "ENOBUFS",
             "the socket has as many notifications unread or pending as optmem allows",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""python3 -m analysis.tables.documents FOLDER: writes what docs/ has of the tables into that folder: the JSON schema of run
-records, tables of pages and options of man pages, each between two comments that say which.
+"""python3 -m analysis.tables.documents FOLDER: writes the parts of docs/ that are made of the tables into that folder:
+the JSON schema of run records, and the tables of pages and options of man pages, which are between two comments.
 """
 
 import json
@@ -16,7 +16,7 @@ from analysis.tables.metrics import FAMILIES
 
 
 def _json(value, indent=""):
-    """As json.dumps, but what fits a line stands in it."""
+    """Returns JSON with line breaks only in values that do not fit a line."""
     line = json.dumps(value)
     if len(indent + line) < 100 or not isinstance(value, (dict, list)):
         return line
@@ -30,7 +30,7 @@ def _json(value, indent=""):
 
 
 def schema():
-    """The text of docs/run-record.schema.json."""
+    """Returns the text of docs/run-record.schema.json."""
     return _json({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "sendpath run record",
@@ -54,7 +54,7 @@ def _table(head, rows):
 
 
 def table(path):
-    """Of a block's keys, with those of blocks in it; of a whole record without these."""
+    """Returns the table of a block's keys, with those of inner blocks; for a whole record without these."""
     whole = {"record": keys.RECORD, "failure": keys.FAILURE}.get(path)
     if whole:
         return _table(("key", "what it holds"), [f"| `{key.name}` | {key.meaning} |" for key in whole.keys])
@@ -73,7 +73,7 @@ def metrics():
         f"| {', '.join(f'`{label}`' for label in f.labels)} | {f.meaning} |" for f in FAMILIES])
 
 
-BAR = "\\|"  # in a cell of a table
+BAR = "\\|"  # in a table
 
 
 def _remedies(code):
@@ -88,14 +88,14 @@ def findings():
 
 
 def troff(text):
-    """Names of options and pages in bold; no hyphen that would break, or be another character."""
+    """Returns the text for troff: names of options and pages in bold, and hyphens as minus signs that do not break."""
     text = text.replace("\\", "\\\\").replace("-", "\\-")
     text = re.sub(r"\\-\\-([a-z]+(?:\\-[a-z]+)*)", r"\\fB\\-\\-\1\\fR", text)
     return re.sub(r"\b([a-z]+(?:\\-[a-z]+)*)\((\d)\)", r"\\fB\1\\fR(\2)", text)
 
 
 def _values(word):
-    """size=1K,2K,3K or, if the list is long, size=1K..32K"""
+    """Returns --size=1K,2K,3K or, if the list is long, --size=1K..32K."""
     name, _, values = word.partition("=")
     values = values.split(",")
     return f"--{name}={','.join(values) if len(values) < 9 else f'{values[0]}..{values[-1]}'}"
@@ -119,7 +119,7 @@ def _option(o):
 
 
 def manual(text):
-    """A man page, in which options stand between two comments that name their topic or table."""
+    """Returns a man page with its options, which are between two comments that name their topic or table."""
     def of(topic):
         return getattr(options, topic, None) or [o for o in options.OPTIONS if o.topic == topic]
 
@@ -135,7 +135,7 @@ PAGES = ["run-record.md", "fleet.md", "findings.md", *MANUAL]
 
 
 def page(text):
-    """A page with its tables, or the manual with its options, as they are to be."""
+    """Returns a page with its tables, or a man page with its options."""
     def filled(found):
         made = table(found[3]) if found[3] else TABLES[found[2]]()
         return f"{found[1]}{made}\n{found[4]}"

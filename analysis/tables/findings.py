@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The codes of findings: a row for each. analysis/findings/rules.py makes the findings, and the table of
-docs/findings.md is made of these rows.
-"""
+"""The codes of findings. analysis/findings/rules.py makes the findings; docs/findings.md has a table of these rows."""
 
 from typing import NamedTuple
 
@@ -23,8 +21,8 @@ UNREAD_SENDS = 50
 LATE_SHARE = 0.1
 # Error queues were never read if these are more than this share of the sockets: connections also break.
 UNREAD_SHARE = 0.01
-# Small parts before a larger one are headers if a send has so many bytes of them on average, and more than this share
-# of the sends has them. Of fewer sends, nothing is found.
+# Small parts before a larger one are headers if they have at most these bytes per send on average, and more than this
+# share of the sends has them. Fewer sends than these have no finding.
 HEADER_BYTES = 1024
 HEADED_SHARE = 0.5
 HEADED_SENDS = 50
@@ -38,7 +36,7 @@ class Code(NamedTuple):
     name: str
     severity: str
     meaning: str       # what it means, in a sentence
-    computed: str      # from which keys of the record
+    computed: str      # the keys of the record that it is computed from
     remedy: str = ""   # "": there is none, or nothing to do
     alert: str = ""    # of deploy/prometheus/sendpath.rules.yml, whose label `code` is the name
     uring_remedy: str = ""  # for io_uring's own operations; "": the same

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Writes the tables as a C header to standard output: numbers for enums, rows for arrays."""
+"""Writes the tables to standard output as a C header: numbers for enums, rows for arrays."""
 
 import sys
 
@@ -16,7 +16,7 @@ from analysis.tables.timeline import EVENTS
 
 
 def text(value):
-    """A C string; NULL for None."""
+    """Returns a C string; NULL for None."""
     if value is None:
         return "NULL"
     return '"%s"' % value.replace("\\", "\\\\").replace('"', '\\"')
@@ -40,7 +40,7 @@ def site(s):
 
 
 def total(s):
-    """A macro, of a pointer to where the members are."""
+    """Returns a macro for a sum, which takes a pointer to the struct of the members."""
     plus, minus = (" + ".join(f"(x)->{member}" for member in part) for part in (s.plus, s.minus))
     return f"#define SUM_{s.name.upper()}(x) \\\n\twindow_counts__difference({plus}, {minus})\n"
 
@@ -72,14 +72,14 @@ MEMBER_TYPES = {"flag": "bool ", "text": "const char *", "number": "unsigned int
 
 
 def option_value(o):
-    """What options.c does with an option that has no code of its own: a struct load_row."""
+    """Returns the struct load_row by which options.c reads an option that has no code of its own."""
     kind, member, least, most = (*o.sets, "0", "0")[:4]
     return row(f".name = {text(o.name)}", f".type = {KINDS[kind]}", f".at = offsetof(struct options, {member})",
                f".key = {text(o.name.replace('-', '_'))}", f".low = {least}", f".high = {most}")
 
 
 def option_members():
-    """The members of struct options that these set."""
+    """Returns the members of struct options that these options set."""
     rows = (o.sets for o in OPTIONS if o.sets and "." not in o.sets[1])
     return "#define OPTION_MEMBERS " + " ".join(f"{MEMBER_TYPES[kind]}{member};" for kind, member, *_ in rows) + "\n"
 

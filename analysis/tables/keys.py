@@ -18,7 +18,7 @@ from .stages import STAGES
 
 MECHANISMS = ("fentry", "kprobe", "tracepoint")
 
-# What a time covers: span, from, to.
+# The spans of times: name, from, to.
 SPANS = (
     ("message", "the load generator takes up a message", "it is sent, and its memory can be waited for"),
     ("message_due", "a message is due, at a fixed rate (`rate_per_thread`), whenever it is taken "

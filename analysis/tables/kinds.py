@@ -1,36 +1,36 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What the value of a key can be, as JSON schema and in words."""
+"""The kinds of values of keys, as JSON schema and in words."""
 
 from typing import NamedTuple
 
 
 class Kind(NamedTuple):
     words: str            # in docs/run-record.md
-    schema: dict          # JSON schema, without that of its keys
-    keys: tuple = ()      # of a block, or of each block of a list
+    schema: dict          # JSON schema, without the keys
+    keys: tuple = ()      # the keys of a block, or of each block of a list
     listed: bool = False
     shared: str = ""      # its name among the schema's $defs
 
     @property
     def plain(self):
-        """The type of a plain value or null, of names "string"; of a block "object"."""
+        """The type of a plain value, without null; "string" for names, "object" for a block."""
         named = self.schema.get("type", "string" if "enum" in self.schema else None)
         return named[0] if isinstance(named, list) else named
 
     def key(self, name):
-        """Of a block."""
+        """Returns a key of a block."""
         return next(key for key in self.keys if key.name == name)
 
 
 class Key(NamedTuple):
     name: str
     kind: Kind
-    meaning: str           # for people, no sentence; with its unit, where the name does not say it
-    required: bool = True  # else older versions left it out, or it is there on occasion
+    meaning: str           # for people, no sentence; with its unit unless the name has it
+    required: bool = True  # False: some records, or those of older versions, lack it
 
 
 def _plain(of, words, **rules):
-    """rules: further ones of the schema; None: there is none."""
+    """Returns the kind of a plain value. rules: further ones of the schema; None: no such rule."""
     return Kind(words, {"type": of, **{name: rule for name, rule in rules.items() if rule is not None}})
 
 
@@ -60,19 +60,19 @@ def only(name):
 
 
 def block(*keys, **more):
-    """more: further rules of the schema."""
+    """Returns the kind of a block. more: further rules of the schema."""
     return Kind("block", {"type": "object", **more}, keys)
 
 
 def list_of(kind, **more):
-    """Of blocks, or of plain values."""
+    """Returns the kind of a list of blocks, or of plain values."""
     if kind.keys:
         return Kind("list of blocks", {"type": "array", **more, "items": kind.schema}, kind.keys, True)
     return Kind(f"list of {kind.words}", {"type": "array", **more, "items": schema_of(kind)})
 
 
 def tuples_of(*kinds):
-    """A list of lists of so many values."""
+    """Returns the kind of a list of lists, each with one value of every kind."""
     return Kind("list of lists", {"type": "array", "items": {
         "type": "array", "prefixItems": [schema_of(kind) for kind in kinds],
         "minItems": len(kinds), "maxItems": len(kinds)}})
@@ -86,13 +86,13 @@ SHARED = {}
 
 
 def shared(name, kind):
-    """It stands once in the schema, though several keys have it."""
+    """Returns a kind that the schema has once, and to which the keys of this kind refer."""
     SHARED[name] = kind._replace(shared=name)
     return SHARED[name]
 
 
 def null(kind):
-    """Or null: not measured, or there is none."""
+    """Returns the kind with null: the value is not measured, or there is none."""
     if kind.shared:
         return Kind(f"{kind.words} or null", {"anyOf": [{"type": "null"}, schema_of(kind)]})
     schema = dict(kind.schema)
@@ -117,7 +117,7 @@ def _with_keys(schema, keys):
 
 
 def whole_schema(kind):
-    """Of a kind, where it does not stand by reference."""
+    """Returns the schema of a kind with its keys, not a reference."""
     if not kind.keys:
         return kind.schema
     if kind.listed:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What of a run makes its figures doubtful, and from where on it must not be compared with others."""
+"""The limits above which the figures of a run are doubtful, or the run must not be compared with others."""
 
 import math
 
-# What is a share, or becomes one by dividing; doubtful from, too much from; code and words.
+# The path of a share, or of two counts whose quotient is one; doubtful from, too much from; code and words.
 LIMITS = (
     (("run", "steal_share"), None, 0.02, 0.1, "steal",
      "the hypervisor gave %.0f %% of the CPUs' time to others"),

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The counters of the memory system: events of the uncore by the names that drivers give them in sysfs,
-or perf in its own lists.
+"""The counters of the memory system: uncore events, by their names in sysfs or in the lists of perf.
 
-Where the names come from, in Linux's sources: arch/x86/events/intel/uncore_snbep.c and uncore_snb.c
-(uncore_imc, uncore_iio_free_running), drivers/perf/arm-cmn.c and arm_dsu_pmu.c; those of perf's own
-from tools/perf/pmu-events/arch/x86: icelakex and sapphirerapids (io_miss_pcirdcur), skylakex
-(io_miss_rdcur), broadwellx (llc_misses), amdzen4 (umc_cas_cmd), amdzen1 to amdzen3
-(dram_channel_data_controller). docs/memory.md says which of them were tested against what.
+The names are from Linux's sources: arch/x86/events/intel/uncore_snbep.c and uncore_snb.c (uncore_imc,
+uncore_iio_free_running), drivers/perf/arm-cmn.c and arm_dsu_pmu.c. perf's own names are from
+tools/perf/pmu-events/arch/x86: icelakex and sapphirerapids (io_miss_pcirdcur), skylakex (io_miss_rdcur),
+broadwellx (llc_misses), amdzen4 (umc_cas_cmd), amdzen1 to amdzen3 (dram_channel_data_controller).
+docs/memory.md lists the tests of these.
 """
 
 from typing import NamedTuple
@@ -18,11 +17,11 @@ QUANTITIES = {
     "read": "memory",            # bytes read from memory
     "write": "memory",           # bytes written to memory
     "read_and_write": "memory",  # bytes of either
-    "io_read_misses": "io_misses",   # lines that devices read and the LLC did not have
-    "io_write_misses": "io_misses",  # whole lines that devices wrote and it did not have
-    "io_own_misses": "io_misses",    # lines that it had to read because devices wrote a part of them
+    "io_read_misses": "io_misses",   # lines that devices read and the LLC lacked
+    "io_write_misses": "io_misses",  # whole lines that devices wrote and the LLC lacked
+    "io_own_misses": "io_misses",    # lines that the LLC read because devices wrote a part of them
     "io_in": "io_bytes",   # bytes that devices moved to this machine
-    "io_out": "io_bytes",  # and from it
+    "io_out": "io_bytes",  # bytes that they moved from it
 }
 KINDS = tuple(dict.fromkeys(QUANTITIES.values()))
 
@@ -35,12 +34,12 @@ class Event(NamedTuple):
 
     @property
     def asked(self):
-        """As perf's -e has it."""
+        """The event's name for perf's -e."""
         return f"{self.pmu}/{self.name}/" if self.pmu else self.name
 
 
 class Source(NamedTuple):
-    """There if its first event is. Of one kind the first that exists is used."""
+    """It exists if its first event does. The first existing source of a kind is used."""
     name: str  # for people and for the record
     events: tuple
     estimate: bool = False
@@ -69,7 +68,7 @@ SOURCES = (
     Source("data fabric (amd_df)", tuple(
         Event("read_and_write", None, f"dram_channel_data_controller_{n}", LINE) for n in range(8))),
     Source("mesh's home nodes (arm_cmn)", (Event("read_and_write", "arm_cmn", "hnf_mc_reqs", LINE),)),
-    # What the cluster asks for a cache behind it may have.
+    # An estimate: a cache behind the cluster may have the lines.
     Source("L3 refills and write-backs (arm_dsu)", (
         Event("read", "arm_dsu", "l3d_cache_refill", LINE),
         Event("write", "arm_dsu", "l3d_cache_wb", LINE)), estimate=True),

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The metric families of the exporter, in the order of the exposition.
 
-analysis/tables/generate.py makes C of it, analysis/tables/documents.py the table of docs/fleet.md.
+analysis/tables/generate.py makes C of them, analysis/tables/documents.py the table of docs/fleet.md.
 """
 
 from typing import NamedTuple
 
 
 class Source(NamedTuple):
-    """What families are made of; write_NAME() in user/exporter/metrics.c writes their samples."""
+    """The struct that has the values of families. write_NAME() in user/exporter/metrics.c writes the samples."""
     labels: str       # separated by spaces
-    struct: str = ""  # of C, whose members are the families' values; "": there is but one value
+    struct: str = ""  # of C, whose members are the families' values; "": the family has one value
     needs: str = ""   # hooks, and NEEDS; separated by spaces
 
 
@@ -26,7 +26,7 @@ SOURCES = {
     "single": Source("", "exporter"),
 }
 
-# What a family may need beside hooks, and why it is not measured where that is missing.
+# The needs of families except hooks, and the reason why a family is not measured without them.
 NEEDS = {
     "NEED_PROCESSES": "--top 0 names no processes",
     "NEED_COST": "asked for with --cost, because counting costs too",

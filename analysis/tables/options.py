@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The options, except those of a load: what is observed and measured, and those of the commands; the
-grids that have a name.
+"""The options, except those of a load, and the named grids.
 
-analysis/tables/generate.py makes C of it, analysis/tables/documents.py the options of the man pages.
-In texts, --NAME and NAME(1) are set in bold.
+analysis/tables/generate.py makes C of them, analysis/tables/documents.py the options of the man pages, with --NAME
+and NAME(1) in bold.
 """
 
 import math
@@ -25,9 +24,9 @@ class Option(NamedTuple):
     argument: str     # its name; "": it has none; in brackets: it may be left out
     topic: str
     help: str         # a line for --help, the first sentence in the man page
-    page: str = ""    # what the man page says after it
-    sets: tuple = ()  # flag, text, number or seconds; the member of struct options; the least value, of
-    #                   seconds in microseconds; a number's most. (): user/options/ has code for it
+    page: str = ""    # further sentences of the man page
+    sets: tuple = ()  # flag, text, number or seconds; the member of struct options; the least value, for
+    #                   seconds in microseconds; the most of a number. (): user/options/ has code for it
 
 
 class CommandOption(NamedTuple):
@@ -37,13 +36,13 @@ class CommandOption(NamedTuple):
 
 
 def add_options(parser, options, **more):
-    """To a parser or group of argparse; more: what else it has to know of one."""
+    """Adds options to a parser or group of argparse. more: further arguments of add_argument() by option."""
     for o in options:
         kind = {"metavar": o.argument} if o.argument else {"action": "store_true"}
         parser.add_argument(f"--{o.name}", help=o.help, **kind, **more.get(o.name, {}))
 
 
-# Of the path, which are options of a load; of the program that advise judges; and the front's alone.
+# The options of advise: for the path (options of a load), for the program, and those that only the front reads.
 ADVISE_PATH = (
     CommandOption("peer", "HOST:PORT", "the receiver is loadgen serve there"),
     CommandOption("key", "FILE", "file with the key of that receiver"),
@@ -91,7 +90,7 @@ REPORT = (
 )
 
 
-# What options were called before, which is still understood.
+# Earlier names of options, which still work.
 OLD_NAMES = {"tier": "mechanism"}
 
 
@@ -100,8 +99,8 @@ def _records(field, sizes):
             "working-set=256M", "pick=random")
 
 
-# Name -> its parts, each the options of a load, which make configurations by themselves. The command
-# line's override them. The man page lists them below --grid.
+# The parts of each grid: options of a load, which make configurations by themselves. Options on the command line
+# override them. The man page lists them below --grid.
 GRIDS = {
     "copies": (("variant=all", "size=256,1K,4K,16K", "threads=1,2,4,8"),),
     "sizes": (("variant=all", "size=1K,4K,16K,64K,256K,1M", "threads=1,2,4,8"),),
@@ -110,11 +109,11 @@ GRIDS = {
     "records": (_records("128", range(128, 4097, 128)),
                 _records("1K", [f"{n}K" for n in range(1, 33)])),
 }
-ALL_VARIANTS = 3  # that --variant all means
+ALL_VARIANTS = 3  # the variants of --variant all
 
 
 def _configurations(grid):
-    """Returns how many configurations a grid has."""
+    """Returns the number of a grid's configurations."""
     values = [[option.partition("=")[2] for option in part] for part in GRIDS[grid]]
     return sum(math.prod(ALL_VARIANTS if value == "all" else value.count(",") + 1 for value in part) for part in values)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The context in which --profile found a thread, from the kernel functions of its stack."""
+"""The contexts of the samples of --profile, by the kernel functions of their stacks."""
 
 from typing import NamedTuple
 
@@ -22,18 +22,18 @@ CONTEXTS = (
     Context("program", "the programs themselves", False),
 )
 
-SAMPLES_LEAST = 100  # of sends; fewer name no functions
+SAMPLES_LEAST = 100  # the fewest samples in sends for a list of functions
 
-# Of a stack that is off the CPU, by how its role says it: because it waited, or for another thread.
+# Bits of a stack's role: the thread left its CPU because it waited, or for another thread.
 WAITED, PREEMPTED = 0x100, 0x200
 
-# Functions, as kallsyms of kernels from 5.10 on has them; those that have hooks stand with these.
+# Functions by their names in kallsyms from 5.10 on. Functions with hooks are in the table of hooks.
 SEND = {"tcp_sendmsg"}
 SOFTIRQ = {"__do_softirq", "handle_softirqs"}
 NETWORK_SOFTIRQ = {"net_rx_action", "net_tx_action"}
 LOCK = {"lock_sock_nested", "__lock_sock"}
 RELEASE = {"release_sock"}
-# How the names of BPF programs begin, and of what calls them.
+# Beginnings of the names of BPF programs, and of the functions that call these.
 MEASURING = "bpf_prog_", "bpf_trace_run", "bpf_trampoline_", "__bpf_prog_"
 ERROR_QUEUE = {"inet_recv_error", "ip_recv_error", "ipv6_recv_error", "sock_recv_errqueue"}
 RECEIVE = {"tcp_recvmsg", "tcp_recvmsg_locked"}

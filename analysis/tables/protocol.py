@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Counters of the protocol, in /proc/net/snmp (Tcp) and /proc/net/netstat (TcpExt).
 
-analysis/tables/generate.py makes C of it; the run record's block tcp has them in this order.
+analysis/tables/generate.py makes C of them; the run record's block tcp has them in this order.
 """
 
 from typing import NamedTuple

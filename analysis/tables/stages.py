@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Into what --stages divides the time of a send.
+"""The stages of a send, into which --stages divides its time.
 
-analysis/tables/generate.py makes C of it. A stage has a number in the kernel programs: see NUMBERS.
+analysis/tables/generate.py makes C of them. A stage has a number in the kernel programs: see NUMBERS.
 """
 
 from typing import NamedTuple, Optional
@@ -11,8 +11,8 @@ class Stage(NamedTuple):
     name: str            # in the run record; STAGE_NAME in C
     letter: str          # in bars; " " off the CPU
     words: str           # for people
-    hook: Optional[str]  # that sees it, by its name in the run record; None: none is needed
-    zerocopy: bool       # only of sends that ask for zero-copy
+    hook: Optional[str]  # the hook that sees it, by its name in the run record; None: none is needed
+    zerocopy: bool       # only zero-copy sends have it
     color: str           # in figures
     on_cpu: bool = True
 
@@ -40,6 +40,6 @@ STAGES = (
     Stage("preempted", " ", "waiting for a CPU", "switch", False, "#f0f0f0", False),
 )
 OF_NAME = {stage.name: stage for stage in STAGES}
-# Their numbers: those on the CPU first.
+# The stages by their numbers: those on the CPU first.
 NUMBERS = ("unaccounted", *(s.name for s in STAGES if s.on_cpu and s.name != "unaccounted"),
            *(s.name for s in STAGES if not s.on_cpu))

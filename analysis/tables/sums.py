@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What follows from the kernel programs' counts by addition and subtraction alone.
+"""Sums and differences of the kernel programs' counts.
 
-analysis/tables/generate.py makes C of it for the exporter, analysis/derive has it for records. None
-is below 0: what two programs count is not read at once.
+analysis/tables/generate.py makes C of them for the exporter; analysis/derive computes them for records. A negative
+one becomes 0, because counts are not read at the same time.
 """
 
 from typing import NamedTuple

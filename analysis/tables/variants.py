@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The ways of sending and of serving, in the order in which they are listed. Others are compared with the first."""
+"""The send variants and server models, in the order of lists. The others are compared with the first one."""
 
 import collections
 
-# name: that of the command line and of the record. words: in sentences. look: in figures/style.py.
+# name: on the command line and in the record. words: in sentences. look: in figures/style.py.
 Variant = collections.namedtuple("Variant", "name words look")
 
 VARIANTS = (
