@@ -111,7 +111,7 @@ def parse(content: bytes) -> Advice:
     """Returns the Advice in a file's content. Raises BadRecord with the reason."""
     if len(content) > LONGEST:
         raise BadRecord("longer than any advice")
-    with records.told("advice"):
+    with records.decoding("advice"):
         text = content.decode()
         schema = _HEAD.decode(text).schema
         if schema != SCHEMA:
@@ -134,7 +134,7 @@ def read(paths: Iterable[str], notes: list[str]) -> tuple[list[Read], list[str]]
     """
     found, others = {}, []
     for path in paths:
-        advised = list(filter(is_advice, records.find(path)))
+        advised = list(filter(is_advice, records.find_files(path)))
         if advised != [pathlib.Path(path)]:
             others.append(path)
         for file in advised:

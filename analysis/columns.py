@@ -30,7 +30,7 @@ class Column:
     read: Callable[[Record], Any]
 
 
-def at(path):
+def read_at(path):
     """Returns a function that reads the value at a path of a run record; None if it is absent."""
     keys = path.split(".")
 
@@ -51,7 +51,7 @@ def key(path, name, description=""):
         found = block.key(part)
         block = found.kind
     unit = next((unit for end, unit in UNITS.items() if name.endswith(end)), "")
-    return Column(name, KINDS[found.kind.plain], unit, description or found.meaning, at(path))
+    return Column(name, KINDS[found.kind.plain], unit, description or found.meaning, read_at(path))
 
 
 def keys(block, names, prefix=""):
@@ -68,7 +68,7 @@ def _counter(event, side):
 
 
 def percentiles(prefix, path, what, names=("p50", "p90", "p99", "p999")):
-    return (Column(f"{prefix}_{name}_ns", WHOLE, "ns", f"{PERCENTILES[name]} of {what}", at(f"{path}.{name}"))
+    return (Column(f"{prefix}_{name}_ns", WHOLE, "ns", f"{PERCENTILES[name]} of {what}", read_at(f"{path}.{name}"))
             for name in names)
 
 
@@ -79,7 +79,7 @@ RUN = (
     Column("source_file", TEXT, "", "the file of the record", lambda r: r.file),
     Column("source_line", WHOLE, "", "the line of the record in this file", lambda r: r.line),
     key("run.id", "run_id", "unique id of the run"),
-    Column("started", TIME, "UTC", "start of the window", at("started")),
+    Column("started", TIME, "UTC", "start of the window", read_at("started")),
     *keys("run", "command cell"),
     key("run.repeat", "repeat", "number of the repeat, from 1"),
     *keys("run", "seed first_look"),
@@ -87,10 +87,10 @@ RUN = (
     key("run.steal_share", "steal_share"),
     *keys("noise", "others_share irq_share pressure_share sender_waited_share receiver_waited_share throttled "
           "slowdown disturbed"),
-    Column("complete", TRUTH, "", "false: the run was interrupted, failed or skipped", at("whole")),
-    Column("outcome", TEXT, "", "failed or skipped, for a run without a result; else null", at("outcome")),
-    Column("error", TEXT, "", "why a run failed", at("failure")),
-    Column("warnings", TEXT, "", "codes of the record's warnings, joined by ;", at("codes")),
+    Column("complete", TRUTH, "", "false: the run was interrupted, failed or skipped", read_at("whole")),
+    Column("outcome", TEXT, "", "failed or skipped, for a run without a result; else null", read_at("outcome")),
+    Column("error", TEXT, "", "why a run failed", read_at("failure")),
+    Column("warnings", TEXT, "", "codes of the record's warnings, joined by ;", read_at("codes")),
 )
 
 HOST = (
@@ -101,9 +101,9 @@ HOST = (
     key("host.cpu", "cpu_model"),
     key("host.virtualized", "virtual"),
     *keys("host", "debug_kernel governor pmu"),
-    Column("settings", TEXT, "", "kernel settings, name=value, joined by ;", at("host.settings_text")),
+    Column("settings", TEXT, "", "kernel settings, name=value, joined by ;", read_at("host.settings_text")),
     Column("devices", TEXT, "", "network devices: name=driver, MTU, speed, offloads that are on; joined by ;",
-           at("host.devices_text")),
+           read_at("host.devices_text")),
     key("plan.tier", "tier"),
 )
 
@@ -112,17 +112,17 @@ LOAD = (
     *keys("load", "variant server_model"),
     key("load.client_model", "client_model", "how the client handles connections"),
     *keys("load", "connections backlog fields"),
-    Column("field_size_bytes", WHOLE, "bytes", "bytes of a field", at("load.field_size")),
+    Column("field_size_bytes", WHOLE, "bytes", "bytes of a field", read_at("load.field_size")),
     *keys("load", "message_bytes threads inflight"),
     key("load.rcvlowat", "rcvlowat_bytes", "bytes that wake the receiver (SO_RCVLOWAT)"),
     *keys("load", "working_set_bytes pick rate_per_thread"),
     key("load.link", "link", "loopback or veth; null: another path"),
     *keys("load", "device peer"),
-    Column("address_family", TEXT, "", "IPv4 or IPv6", at("load.address_family")),
-    Column("socket_options", TEXT, "", "options of the socket, as given to --socket", at("load.socket_options")),
+    Column("address_family", TEXT, "", "IPv4 or IPv6", read_at("load.address_family")),
+    Column("socket_options", TEXT, "", "options of the socket, as given to --socket", read_at("load.socket_options")),
     Column("memory_options", TEXT, "", "options of a message's memory: alignment, huge pages, "
-           "registered buffers, a file, reuse before completion", at("load.memory_options")),
-    Column("pinned", TRUTH, "", "true: sender and receiver ran on different CPUs", at("load.pinned")),
+           "registered buffers, a file, reuse before completion", read_at("load.memory_options")),
+    Column("pinned", TRUTH, "", "true: sender and receiver ran on different CPUs", read_at("load.pinned")),
     key("load.duration_s", "duration_s", "requested length of the window"),
 )
 
@@ -130,41 +130,42 @@ RESULT = (
     key("app.elapsed_s", "elapsed_s", "actual length of the window"),
     key("app.messages", "messages", "messages sent, or connections answered"),
     *keys("app", "bytes received_bytes throughput_bps"),
-    Column("messages_per_s", REAL, "1/s", "messages / elapsed_s", at("app.messages_per_s")),
+    Column("messages_per_s", REAL, "1/s", "messages / elapsed_s", read_at("app.messages_per_s")),
     Column("message_span", TEXT, "", "what the time of a whole message covers; compare only times with the same span",
-           at("app.message_latency_ns.span")),
-    Column("message_mean_ns", REAL, "ns", "mean of the time of a whole message", at("app.message_latency_ns.mean")),
+           read_at("app.message_latency_ns.span")),
+    Column("message_mean_ns", REAL, "ns", "mean of the time of a whole message",
+           read_at("app.message_latency_ns.mean")),
     *percentiles("message", "app.message_latency_ns", "the time of a whole message"),
-    Column("sends", WHOLE, "", "sends (calls of tcp_sendmsg), including failed ones", at("sends")),
-    Column("send_calls", TEXT, "", "syscalls of these sends, joined by ;", at("send_calls")),
+    Column("sends", WHOLE, "", "sends (calls of tcp_sendmsg), including failed ones", read_at("sends")),
+    Column("send_calls", TEXT, "", "syscalls of these sends, joined by ;", read_at("send_calls")),
     Column("send_span", TEXT, "", "what the kernel time of a send covers; compare only times with the same span",
-           at("send_ns.span")),
-    Column("send_mean_ns", REAL, "ns", "mean kernel time of a send", at("send_mean_ns")),
-    Column("send_cpu_ns", REAL, "ns", "mean time on the CPU in a send; with --stages", at("send_cpu_ns")),
+           read_at("send_ns.span")),
+    Column("send_mean_ns", REAL, "ns", "mean kernel time of a send", read_at("send_mean_ns")),
+    Column("send_cpu_ns", REAL, "ns", "mean time on the CPU in a send; with --stages", read_at("send_cpu_ns")),
     *percentiles("send", "send_ns", "the kernel time of a send; null with several syscalls"),
 )
 
 ZEROCOPY = (
-    Column("zc_requests", WHOLE, "", "zero-copy sends, including io_uring's", at("zerocopy.all_requests")),
-    Column("zc_completions", WHOLE, "", "zero-copy sends that completed", at("zerocopy.all_completions")),
+    Column("zc_requests", WHOLE, "", "zero-copy sends, including io_uring's", read_at("zerocopy.all_requests")),
+    Column("zc_completions", WHOLE, "", "zero-copy sends that completed", read_at("zerocopy.all_completions")),
     Column("zc_copied", WHOLE, "", "completed sends that the kernel copied; a lower bound if zc_unflagged is null",
-           at("zerocopy.all_copied")),
-    Column("zc_flagged", WHOLE, "", "copied sends that the kernel flagged as copied", at("zerocopy.own.flagged")),
-    Column("zc_unflagged", WHOLE, "", "copied sends without a flag", at("zerocopy.own.unflagged")),
+           read_at("zerocopy.all_copied")),
+    Column("zc_flagged", WHOLE, "", "copied sends that the kernel flagged as copied", read_at("zerocopy.own.flagged")),
+    Column("zc_unflagged", WHOLE, "", "copied sends without a flag", read_at("zerocopy.own.unflagged")),
     key("zerocopy.errqueue_copied", "zc_errqueue_copied"),
     Column("zc_refused", WHOLE, "", "zero-copy sends that failed before any data were copied",
-           at("zerocopy.all_refused")),
-    Column("zc_ignored", WHOLE, "", "sends whose MSG_ZEROCOPY had no effect", at("zerocopy.all_ignored")),
-    Column("fallback_rate", REAL, "", "zc_copied / zc_completions, 0 to 1", at("zerocopy.copied_share")),
+           read_at("zerocopy.all_refused")),
+    Column("zc_ignored", WHOLE, "", "sends whose MSG_ZEROCOPY had no effect", read_at("zerocopy.all_ignored")),
+    Column("fallback_rate", REAL, "", "zc_copied / zc_completions, 0 to 1", read_at("zerocopy.copied_share")),
     Column("fallback_causes", TEXT, "", "causes of copies: cause@device:sends, joined by ;",
-           at("zerocopy.causes_text")),
+           read_at("zerocopy.causes_text")),
     Column("findings", TEXT, "", "codes of the record's findings, worst first, joined by ;: [findings.md](findings.md)",
-           at("finding_codes")),
-    Column("completion_span", TEXT, "", "what the time to completion covers", at("zerocopy.completion_ns.span")),
+           read_at("finding_codes")),
+    Column("completion_span", TEXT, "", "what the time to completion covers", read_at("zerocopy.completion_ns.span")),
     *percentiles("completion", "zerocopy.completion_ns", "the time from the beginning of a send to its completion"),
-    Column("pinned_bytes_max", WHOLE, "bytes", "most memory pinned at once", at("zerocopy.pinned.bytes_max")),
+    Column("pinned_bytes_max", WHOLE, "bytes", "most memory pinned at once", read_at("zerocopy.pinned.bytes_max")),
     Column("error_queue_ns_per_send", REAL, "ns", "kernel time of reading the error queue, per send",
-           at("zerocopy.error_queue.ns_per_send")),
+           read_at("zerocopy.error_queue.ns_per_send")),
 )
 
 # event of the record -> column, unit, what it counts
@@ -189,23 +190,23 @@ SIDES = (("sender", "the sender (procinfo: the server)", "app"),
 
 def _side(side, words, path):
     """Returns the columns of one end of the connection."""
-    user, system = at(f"{path}.user_s"), at(f"{path}.system_s")
-    cpu = at(f"{path}.cpu_s")
+    user, system = read_at(f"{path}.user_s"), read_at(f"{path}.system_s")
+    cpu = read_at(f"{path}.cpu_s")
     count = {event: _counter(event, side) for event, *_ in EVENTS}
     return (
         Column(f"{side}_user_s", REAL, "s", f"user CPU time of {words}", user),
         Column(f"{side}_system_s", REAL, "s", f"system CPU time of {words}", system),
         Column(f"{side}_cpu_s", REAL, "s", f"user and system CPU time of {words}", cpu),
         Column(f"{side}_cpu_s_per_gib", REAL, "s/GiB", "CPU time per GiB received",
-               _ratio(cpu, at("app.received_bytes"), 1 << 30)),
+               _ratio(cpu, read_at("app.received_bytes"), 1 << 30)),
         *(Column(f"{side}_{name}", WHOLE, unit, f"{words}: {what}", count[event])
           for event, name, unit, what in EVENTS),
         Column(f"{side}_cpus_utilised", REAL, "", "task clock / window",
-               _ratio(count["task-clock"], at("app.elapsed_s"), 1e-9)),
+               _ratio(count["task-clock"], read_at("app.elapsed_s"), 1e-9)),
         Column(f"{side}_ipc", REAL, "", "instructions per cycle",
                _ratio(count["instructions"], count["cycles"])),
         Column(f"{side}_cycles_per_byte", REAL, "1/byte", "cycles per byte received",
-               _ratio(count["cycles"], at("app.received_bytes"))),
+               _ratio(count["cycles"], read_at("app.received_bytes"))),
         Column(f"{side}_branch_miss_rate", REAL, "", "branch misses / branches, 0 to 1",
                _ratio(count["branch-misses"], count["branches"])))
 

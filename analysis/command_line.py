@@ -10,7 +10,7 @@ import pathlib
 
 from analysis.commands import COMMANDS
 from analysis.faults import SYSTEM, Fault, printed
-from analysis.notes import Parser, say
+from analysis.notes import Parser, print_note
 
 
 def how_to_install():
@@ -47,9 +47,9 @@ def main(arguments):
         module, options = parse(arguments)
         return module.run(options)
     try:
-        return printed(execute, say)
+        return printed(execute, print_note)
     except Fault as fault:
-        say(str(fault))
+        print_note(str(fault))
         return fault.status
     except KeyboardInterrupt:
         return 130

@@ -74,7 +74,7 @@ class Collector:
 
     def __init__(self):
         self._rows: dict[str, list[tuple]] = {"stages": [], "stacks": [], "timelines": []}
-        self._told = {name: collections.Counter() for name in ("hooks", "warnings", "unmeasured")}
+        self._counts = {name: collections.Counter() for name in ("hooks", "warnings", "unmeasured")}
         self._seen: set[tuple] = set()
 
     def watch(self, records: Iterable[Record]) -> Iterator[Record]:
@@ -97,14 +97,14 @@ class Collector:
                                  for wait in (run.profile and run.profile.waits) or ()
                                  if wait.stage and wait.functions and wait.ns and run.profile.hz]
         self._rows["timelines"] += [(name, *row) for row in timelines(run)]
-        for told, rows in (("hooks", run.plan and run.plan.hooks), ("warnings", run.warnings),
+        for counts, rows in (("hooks", run.plan and run.plan.hooks), ("warnings", run.warnings),
                            ("unmeasured", run.unmeasured)):
-            *keys, _ = SCHEMAS[told]
+            *keys, _ = SCHEMAS[counts]
             # A record with the same row twice counts as one run.
-            self._told[told].update(dict.fromkeys(tuple(getattr(row, key) for key in keys) for row in rows or ()).keys())
+            self._counts[counts].update({tuple(getattr(row, key) for key in keys): None for row in rows or ()}.keys())
 
     def details(self) -> Details:
-        told = {name: [(*values, runs) for values, runs in found.most_common()]
-                for name, found in self._told.items()}
+        counts = {name: [(*values, runs) for values, runs in found.most_common()]
+                for name, found in self._counts.items()}
         return Details(**{name: pl.DataFrame(rows, schema=SCHEMAS[name], orient="row")
-                          for name, rows in (self._rows | told).items()})
+                          for name, rows in (self._rows | counts).items()})

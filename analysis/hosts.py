@@ -67,7 +67,7 @@ _NEEDED = {"host", "peer", "complete", "disturbed", "zc_completions", "zc_copied
            *FACTS, *LOST}
 
 
-def causes(runs: pl.LazyFrame, *keys: str) -> pl.LazyFrame:
+def sum_causes(runs: pl.LazyFrame, *keys: str) -> pl.LazyFrame:
     """Returns keys, cause, device and sends: the sums of the column fallback_causes of runs."""
     said = r"^([^@;]*)@(.*):(\d+)$"
     return runs.select(*keys, pl.col("fallback_causes").str.split(";").alias("said")).explode("said").select(
@@ -100,7 +100,7 @@ def _queries(runs):
             total(pl.col("sends"), timed, "timed"),
             total(pl.col("throughput_bps") * pl.col("elapsed_s"), paced, "bits"),
             total(pl.col("elapsed_s"), paced, "seconds")),
-        "causes": causes(whole.filter(counted), *PAIR),
+        "causes": sum_causes(whole.filter(counted), *PAIR),
         "facts": whole.group_by("host").agg(pl.col(FACTS).min()),
         "totals": runs.select(
             pl.len().cast(pl.Int64).alias("runs"),
@@ -156,22 +156,22 @@ def shares(fleet: Fleet) -> pl.DataFrame:
         "share", "host", "cause", descending=[True, False, False])
 
 
-def find(fleet: Fleet) -> list[Outlier]:
+def find_outliers(fleet: Fleet) -> list[Outlier]:
     """Returns the outliers among the hosts as senders, by host."""
     found = _of_copies(fleet)
     known = {host: tuple(one.causes[0] for one in found if one.host == host and one.causes) for host in fleet.hosts}
     of_pairs = rates(fleet)
     for metric in METRICS:
         of = of_pairs.filter(pl.col(metric) > 0).group_by("host").agg(pl.col(metric).median())
-        found += _apart(metric, dict(of.iter_rows()), lambda host: known[host] or _differs(fleet, host), LEAST_FACTOR,
-                        as_ratios=True)
+        found += _outliers_by(metric, dict(of.iter_rows()), lambda host: known[host] or _differs(fleet, host),
+                              LEAST_FACTOR, as_ratios=True)
     return sorted(found, key=lambda one: one.host)
 
 
-def _apart(metric, values, why, least, as_ratios=False):
+def _outliers_by(metric, values, why, least, as_ratios=False):
     """Returns the Outliers of a metric. values: by host. why(host) returns the causes, or None."""
     return [Outlier(host, metric, values[host], statistics.median(values.values()), why(host) or ())
-            for host in outliers.apart(values, least, as_ratios)]
+            for host in outliers.names_of(values, least, as_ratios)]
 
 
 def _of_copies(fleet):
@@ -181,10 +181,10 @@ def _of_copies(fleet):
     none, found = dict.fromkeys(completed["host"], 0.0), []
     for (cause,), rows in shares(fleet).group_by("cause", maintain_order=True):
         why = {host: (cause_text(cause, device),) for host, device in rows.select("host", "device").iter_rows()}
-        found += _apart(COPIED, none | dict(rows.select("host", "share").iter_rows()), why.get, LEAST_SHARE)
+        found += _outliers_by(COPIED, none | dict(rows.select("host", "share").iter_rows()), why.get, LEAST_SHARE)
     explained = {one.host for one in found if one.value > one.middle}
     in_all = dict(completed.select("host", pl.col("copied") / pl.col("completions")).iter_rows())
-    found += [one for one in _apart(COPIED, in_all, lambda host: (), LEAST_SHARE) if one.host not in explained]
+    found += [one for one in _outliers_by(COPIED, in_all, lambda host: (), LEAST_SHARE) if one.host not in explained]
     return [one for one in found if one.value > one.middle]
 
 

@@ -26,7 +26,7 @@ def show(text: str) -> None:
         print(clean(line))
 
 
-def say(text: str) -> None:
+def print_note(text: str) -> None:
     """Prints a line on standard error, after the program's name."""
     print(f"analyze: {clean(text)}", file=sys.stderr)
 
@@ -35,5 +35,5 @@ class Parser(argparse.ArgumentParser):
     """Reports wrong usage in one line, and ends the program with status 2."""
 
     def error(self, message):
-        say(f"{did_you_mean(self, message)} ({self.prog} --help)")
+        print_note(f"{did_you_mean(self, message)} ({self.prog} --help)")
         sys.exit(2)

@@ -46,7 +46,7 @@ def _refuse(error: OSError):
     raise error
 
 
-def find(path: str) -> list[pathlib.Path]:
+def find_files(path: str) -> list[pathlib.Path]:
     """Returns the files of a path: itself, or all files of records in the folder and below.
 
     Raises Fault if there are none, or a folder cannot be read.
@@ -71,7 +71,7 @@ _RUN, _HEAD = msgspec.json.Decoder(Run), msgspec.json.Decoder(Head)
 
 
 @contextlib.contextmanager
-def told(what: str) -> Iterator[None]:
+def decoding(what: str) -> Iterator[None]:
     """Turns errors of decoding into BadRecord, with the reason. what: such as "a run record"."""
     try:
         yield
@@ -91,7 +91,7 @@ def parse(line: bytes) -> Run:
     """Returns the record in a line. Raises BadRecord with the reason."""
     if len(line) > LONGEST_LINE:
         raise BadRecord("longer than any record")
-    with told("a run record"):
+    with decoding("a run record"):
         text = line.decode()
         try:
             run = _RUN.decode(text)
@@ -168,7 +168,7 @@ def stream(paths: Iterable[str], problems: list[Problem]) -> Iterator[Record]:
     """
     seen: set[pathlib.Path] = set()
     for path in paths:
-        for file in find(path):
+        for file in find_files(path):
             real = file.resolve()
             if real not in seen:
                 seen.add(real)

@@ -11,7 +11,7 @@ import polars as pl
 
 from analysis import summary
 from analysis.compare import judge
-from analysis.compare.settings import ACROSS, named
+from analysis.compare.settings import ACROSS, values_by_name
 from analysis.stats.interval import Estimate, median
 
 # Settings that may differ between two sets, and are listed.
@@ -58,7 +58,7 @@ class Change:
 class Difference:
     """A metric of one configuration: medians of A and B; change: B / A, or B - A for shares; fallback: the shares of
     zero-copy sends that were copied."""
-    cell: dict
+    configuration: dict
     metric: Metric
     a: Estimate
     b: Estimate
@@ -116,8 +116,8 @@ def compare(a: pl.DataFrame, b: pl.DataFrame, threshold: float = judge.MARGIN, m
 
 
 def _changes(a, b, settings):
-    changes = [*_within(named(a, "settings"), named(b, "settings")),
-               *_within(named(a, "devices", "device "), named(b, "devices", "device "))]
+    changes = [*_within(values_by_name(a, "settings"), values_by_name(b, "settings")),
+               *_within(values_by_name(a, "devices", "device "), values_by_name(b, "devices", "device "))]
     for setting in settings:
         values = [tuple(sorted(frame[setting].unique().to_list(), key=str)) for frame in (a, b)]
         if values[0] != values[1]:

@@ -77,7 +77,7 @@ def _left_out(comparison, details):
     said = []
     for name, cells in (("A", comparison.only_a), ("B", comparison.only_b)):
         if cells:
-            names = ": " + "; ".join(map(settings.cell, cells)) if details else ""
+            names = ": " + "; ".join(map(settings.configuration_text, cells)) if details else ""
             said.append(f"{words.counted(len(cells), 'configuration')} only in {name}{names}")
     for name, count in zip("AB", comparison.failed):
         if count:
@@ -91,9 +91,9 @@ def _left_out(comparison, details):
 
 def _brief(found, comparison):
     """Returns a line for each of the first comparisons that are worse or better."""
-    same = settings.the_same([d.cell for d in comparison.differences])
-    rows = [[settings.cell(d.cell, same - {"variant"}) or "the load", d.metric.short, _change(d), d.verdict]
-            for d in found[:MOST_ROWS]]
+    same = settings.the_same([d.configuration for d in comparison.differences])
+    rows = [[settings.configuration_text(d.configuration, same - {"variant"}) or "the load", d.metric.short,
+             _change(d), d.verdict] for d in found[:MOST_ROWS]]
     rest = len(found) - len(rows)
     return "\n".join([*table.lines([["configuration", "metric", "change", "B is"], *rows]),
                       *([f"... and {rest} more: --details"] if rest else [])])
@@ -111,9 +111,9 @@ def zeros(comparison: Comparison) -> str:
 
 
 def _rows(found, comparison):
-    same = settings.the_same([d.cell for d in comparison.differences])
-    rows = [[settings.cell(d.cell, same - {"variant"}) or "the load",
-             d.metric.words, *_medians(d), _change(d), _copied(d),
+    same = settings.the_same([d.configuration for d in comparison.differences])
+    rows = [[settings.configuration_text(d.configuration, same - {"variant"}) or "the load",
+             d.metric.words, *_medians(d), _change(d), _copied_shares(d),
              "" if d.change.repeats is None else f"{d.change.repeats} repeats might do"]
             for d in found]
     return words.table(["configuration", "metric", "A", "B", "change", "copied A, B", ""], rows)
@@ -132,7 +132,7 @@ def _medians(difference):
     return [f"{words.interval(estimate, scale)} {shown}" for estimate in (difference.a, difference.b)]
 
 
-def _copied(difference):
+def _copied_shares(difference):
     if difference.fallback == (None, None):
         return words.NOTHING
     return ", ".join(map(words.percent, difference.fallback))
@@ -151,7 +151,7 @@ def _how(comparison):
 def conclusion(comparison: Comparison) -> str:
     """Returns the first sentence: how many comparisons are better or worse, and of which metrics."""
     counts = {verdict: len(comparison.of(verdict)) for verdict in ORDER}
-    total, cells = len(comparison.differences), len({str(d.cell) for d in comparison.differences})
+    total, cells = len(comparison.differences), len({str(d.configuration) for d in comparison.differences})
     what = words.listed(list(dict.fromkeys(d.metric.words for d in comparison.differences)))
     decided = [f"{result} in {counts[verdict]}" for verdict, result in (
         (WORSE, "worse"), (BETTER, "better"), (SAME, "the same")) if counts[verdict]]
@@ -178,7 +178,7 @@ def as_json(comparison: Comparison) -> dict:
         "conclusion": conclusion(comparison),
         "verdicts": {verdict: len(comparison.of(verdict)) for verdict in ORDER},
         "differences": [
-            comparison_of("B", "A", d.metric.column, d.change, cell=d.cell, a=_estimate(d.a),
+            comparison_of("B", "A", d.metric.column, d.change, cell=d.configuration, a=_estimate(d.a),
                           b=_estimate(d.b), fallback_rate=list(d.fallback))
             for d in comparison.differences]}
 
@@ -189,15 +189,15 @@ def zerocopy_pairs(frame: pl.DataFrame) -> list[pairs.Comparison]:
                            [(WAY, BASELINE)], METRIC)
 
 
-def zerocopy(a: pl.DataFrame, b: pl.DataFrame) -> list[str]:
+def zerocopy_tables(a: pl.DataFrame, b: pl.DataFrame) -> list[str]:
     """Returns a table for each set that has both ways: for each configuration the ratio of the throughput of zero-copy
     to that of two-copy, the copied share, and the causes."""
     tables = []
     for name, frame in (("A", a), ("B", b)):
         found = zerocopy_pairs(frame)
-        same = settings.the_same([one.cell for one in found]) - {"message_bytes"}
-        rows = [[settings.cell(one.cell, same), words.interval(one.judgment), _zerocopy_copied(frame, one.cell)]
-                for one in found]
+        same = settings.the_same([one.configuration for one in found]) - {"message_bytes"}
+        rows = [[settings.configuration_text(one.configuration, same), words.interval(one.judgment),
+                 _zerocopy_copied(frame, one.configuration)] for one in found]
         tables += [words.table([f"in {name}", f"throughput, {WAY} / {BASELINE}", "copied"], rows)] if rows else []
     return tables
 
@@ -210,5 +210,5 @@ def _zerocopy_copied(frame, conditions):
     rate = runs["fallback_rate"].median()
     if rate is None:
         return "not known"
-    causes = sorted(f"{cause}@{device}" for cause, device, _ in hosts.causes(runs.lazy()).collect().iter_rows())
+    causes = sorted(f"{cause}@{device}" for cause, device, _ in hosts.sum_causes(runs.lazy()).collect().iter_rows())
     return f"{words.percent(rate)} copied" + (f": {', '.join(causes)}" if causes else "")

@@ -14,7 +14,7 @@ from analysis.stats import interval, outliers
 LOAD = columns(settings.LOAD)
 WAYS = columns(settings.WAYS)
 CONDITIONS = columns(settings.MACHINE) + LOAD
-CELL = CONDITIONS + WAYS
+CONFIGURATION = CONDITIONS + WAYS
 BLOCK = "block"
 # The seed of the order of a sweep's runs; for other runs, the file.
 _SESSION = pl.coalesce(pl.col("seed").cast(pl.String), "source_file", pl.lit("")).alias("_session")
@@ -34,7 +34,7 @@ def usable(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
     """
     frame = frame.filter(pl.col("complete") & pl.col(metric).is_not_null()
                          & pl.col("workload").is_not_null()).sort("started")
-    return with_blocks(frame, CELL)
+    return with_blocks(frame, CONFIGURATION)
 
 
 def comparable(frame: pl.DataFrame) -> pl.DataFrame:
@@ -49,22 +49,22 @@ def inflight_follows_size(frame: pl.DataFrame) -> bool:
 
 
 def medians(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
-    """Returns a row per configuration: CELL, median (of the metric, in its unit), n, low, high, level (null with fewer
-    than 5), copied (the median share of zero-copy sends), outliers (the number of flagged runs, which are not left
-    out)."""
+    """Returns a row per configuration: its columns, median (of the metric, in its unit), n, low, high, level (null with
+    fewer than 5), copied (the median share of zero-copy sends), outliers (the number of flagged runs, which are not
+    left out)."""
     runs = usable(frame, metric)
-    cells = per_cell(runs, CELL, metric)
-    copied = runs.group_by(CELL).agg(copied=pl.col("fallback_rate").median())
-    return cells.drop(metric).join(copied, on=CELL, nulls_equal=True, maintain_order="left").with_columns(
-        outliers=pl.Series([int(outliers.flags(values).sum()) for values in cells[metric]], dtype=pl.Int64))
+    found = per_configuration(runs, CONFIGURATION, metric)
+    copied = runs.group_by(CONFIGURATION).agg(copied=pl.col("fallback_rate").median())
+    return found.drop(metric).join(copied, on=CONFIGURATION, nulls_equal=True, maintain_order="left").with_columns(
+        outliers=pl.Series([int(outliers.flags(values).sum()) for values in found[metric]], dtype=pl.Int64))
 
 
-def per_cell(runs: pl.DataFrame, keys: list[str], metric: str, scale: float = 1.0) -> pl.DataFrame:
+def per_configuration(runs: pl.DataFrame, keys: list[str], metric: str, scale: float = 1.0) -> pl.DataFrame:
     """Returns a row per configuration, by keys: the list of values of the metric x scale, n, and their median, low,
     high and level; the last three are null without an interval."""
-    cells = runs.group_by(keys).agg(pl.col(metric).cast(pl.Float64) * scale).sort(keys, nulls_last=True)
-    found = [interval.median(values) for values in cells[metric]]
-    return cells.with_columns(
+    grouped = runs.group_by(keys).agg(pl.col(metric).cast(pl.Float64) * scale).sort(keys, nulls_last=True)
+    found = [interval.median(values) for values in grouped[metric]]
+    return grouped.with_columns(
         n=pl.Series([one.n for one in found], dtype=pl.Int64),
         **{name: pl.Series([getattr(one, key) for one in found], dtype=pl.Float64) for name, key in (
             ("median", "value"), ("low", "low"), ("high", "high"), ("level", "level"))})
@@ -83,7 +83,7 @@ def compare(runs: pl.DataFrame, keys: list[str], column: str, ways: list[tuple],
 def flagged(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
     """Returns the rows of runs whose metric is an outlier among the repeats of their configuration."""
     frame = usable(frame, metric).with_row_index("_row")
-    cells = frame.group_by(CELL).agg("_row", pl.col(metric).cast(pl.Float64))
-    out = [row for rows, values in cells.select("_row", metric).iter_rows()
+    repeats = frame.group_by(CONFIGURATION).agg("_row", pl.col(metric).cast(pl.Float64))
+    out = [row for rows, values in repeats.select("_row", metric).iter_rows()
            for row, is_flagged in zip(rows, outliers.flags(values)) if is_flagged]
     return frame.filter(pl.col("_row").is_in(out)).drop(BLOCK, "_row")

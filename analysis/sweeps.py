@@ -56,9 +56,9 @@ def courses(frame, metric, axis="message_bytes", counters=COUNTERS) -> list[Cour
 
 def _keys_beside(axis, frame):
     """Returns the columns that are equal within a series. Not those that change with the axis: a stream has a
-    connection per thread, more fields of one size make a larger message, and the default of inflight depends on the size."""
+    connection per thread, more fields of one size make a larger message, and the default of inflight depends on it."""
     bound = {"threads": {"threads", "connections"}, "fields": {"fields", "message_bytes"}}
-    keys = [key for key in summary.CELL if key not in bound.get(axis, {axis})]
+    keys = [key for key in summary.CONFIGURATION if key not in bound.get(axis, {axis})]
     if axis in ("fields", "message_bytes") and summary.inflight_follows_size(frame):
         keys.remove("inflight")
     return keys + (["field_size_bytes"] if axis == "fields" else [])

@@ -88,11 +88,11 @@ def parse(arguments):
     end = arguments.index("--") if "--" in arguments else len(arguments)
     options = parser.parse_args(arguments[:end])
     options.command = arguments[end + 1:]
-    check(options, parser)
+    check_options(options, parser)
     return options
 
 
-def check(options, parser):
+def check_options(options, parser):
     targets = [f"--{option.name}" for option in ADVISE_PROGRAM if getattr(options, option.name)]
     targets += ["--"] if options.command else []
     if len(targets) > 1:
@@ -121,13 +121,13 @@ class Progress:
 
     def tick(self):
         if self.what:
-            self.say(self.what)
+            self.show(self.what)
 
     @property
     def elapsed(self):
         return time.monotonic() - self.begun
 
-    def say(self, what):
+    def show(self, what):
         self.measured, self.what = True, what
         if self.shown:
             print(f"\r\x1b[K{self.elapsed:.0f} of {self.budget:.0f} s: {what}", end="",
@@ -141,14 +141,14 @@ class Progress:
 def decide(load, progress) -> Result:
     """Measures a path until all is decided, the budget is spent, or a signal interrupts. Returns the Result."""
     search, count, last, interrupted, discarded = Search(), 0, 0.0, False, []
-    progress.say("is zero-copy sent without a copy?")
+    progress.show("is zero-copy sent without a copy?")
     path = load.path()
     copied = path.copied is not None and path.copied >= path_text.COPIED_MOST
     try:
         while not copied and (size := search.next_size()) is not None:
             if progress.elapsed + last > progress.budget:
                 break
-            progress.say(f"{words.size(size)}, block {count + 1}")
+            progress.show(f"{words.size(size)}, block {count + 1}")
             begun = time.monotonic()
             block, why = load.block(size)
             last = time.monotonic() - begun
@@ -195,7 +195,7 @@ def check_writable(path):
         raise _unwritable(path, error) from None
 
 
-def read(path) -> bytes:
+def read_bounded(path) -> bytes:
     """Returns the content of a regular file. Raises OSError, and ValueError if it is longer than LONGEST bytes."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
     with open(descriptor, "rb") as file:
@@ -222,10 +222,10 @@ def typed(hint, value):
     return value
 
 
-def known(path) -> Result:
+def read_result(path) -> Result:
     """Returns the Result of a path, from a file that advise --json wrote. Raises Fault."""
     try:
-        data = json.loads(read(path))
+        data = json.loads(read_bounded(path))
         if data["schema"] != SCHEMA:
             raise ValueError
         answers = typed(list[Answer], data["answers"])
@@ -246,7 +246,7 @@ def _measure(options, channel, progress) -> Result:
     load = Load(engine, options.budget / RUNS)
     if not options.target:
         return decide(load, progress)
-    before = known(options.path) if options.path else Result(None, [], 0, 0.0, None, False)
+    before = read_result(options.path) if options.path else Result(None, [], 0, 0.0, None, False)
     program, interrupted = watch(engine, options)
     progress.begun = time.monotonic()  # the budget is for the path
     found = decide(load, progress) if load_options(options) and not interrupted else before

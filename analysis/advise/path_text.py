@@ -14,7 +14,7 @@ WIDTH = 80
 COPIED_MOST = 0.99
 
 
-def copied(path) -> str:
+def copied_clause(path) -> str:
     """Returns the clause for a path that copies all sends, or nearly all."""
     return "every send is copied" if path.copied == 1 else f"{percent(path.copied)} of sends are copied"
 
@@ -29,7 +29,7 @@ def times(answer: Answer) -> str:
 def recommendation(path, answers: list[Answer]) -> str:
     """Returns the first sentences. CPU time decides, or throughput if CPU time shows no difference."""
     if path.copied is not None and path.copied >= COPIED_MOST:
-        return f"Do not use MSG_ZEROCOPY on this path{', at any size' if path.final else ' as it is'}: {copied(path)}."
+        return f"Do not use MSG_ZEROCOPY on this path{', at any size' if path.final else ' as it is'}: {copied_clause(path)}."
     found, of = crossover(answers), deciding(answers)
     if found.best:
         return f"Use MSG_ZEROCOPY for sends of {size(found.pays)} and more: {times(found.best)}."

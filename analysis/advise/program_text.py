@@ -45,7 +45,7 @@ def _by_device(program, path):
         return f"by {program.device} every send {'is' if program.copied is None else 'that arrives is'} copied"
     if (program.copied is None and path and path.device == program.device and path.copied
             and path.copied >= COPIED_MOST):
-        return f"{path_text.copied(path)} ({path.cause or 'no cause seen'})"
+        return f"{path_text.copied_clause(path)} ({path.cause or 'no cause seen'})"
     return None
 
 
@@ -56,7 +56,7 @@ def _own_copies(program):
     return [finding for finding in program.found if sentences.is_copied(finding)]
 
 
-def _copied(program, path):
+def _all_copied(program, path):
     """Returns why every send of the program is copied; None: some are not."""
     if own := _own_copies(program):
         return sentences.paragraphs(own)[0][0]
@@ -132,17 +132,17 @@ def _of_others(program, found, answers):
     return f"Cannot tell from which size MSG_ZEROCOPY would pay on its path: {why}."
 
 
-def _told(paragraph):
+def _paragraph_text(paragraph):
     why, remedy = paragraph
     return f"{words.sentence(why)} {remedy}".strip()
 
 
 def recommendation(program, path, answers) -> str:
     """Returns the first sentences: about failures, otherwise about copies, otherwise about sizes that pay."""
-    found, copied = crossover(answers), _copied(program, path)
+    found, copied = crossover(answers), _all_copied(program, path)
     urgent = [one for one in program.found if one.severity in URGENT]
     if urgent:
-        return _told(sentences.paragraphs(urgent)[0])
+        return _paragraph_text(sentences.paragraphs(urgent)[0])
     other = [one for one in program.found if one.code == "other_protocol"]
     if other and program.total("all_bytes") < LITTLE * sentences.other_bytes(other[0]):
         return f"Nothing to advise: {sentences.sentence(other)}."
@@ -155,10 +155,10 @@ def recommendation(program, path, answers) -> str:
                 "go by sendfile or splice, which copy no user data.")
     own = _own_copies(program)
     if own and not sentences.is_final(own):
-        return _told(sentences.paragraphs(own)[0])
+        return _paragraph_text(sentences.paragraphs(own)[0])
     some = [one for one in program.found if sentences.is_copied(one)] if (program.copied or 0) > COPIED_MUCH else []
     if some and not own and some[0].removable and not _by_device(program, path):
-        return _told(sentences.paragraphs(some)[0])
+        return _paragraph_text(sentences.paragraphs(some)[0])
     if copied and program.total("zerocopy_sends"):
         return f"On this path, send {_without(program)}: {copied}."
     if copied:
@@ -223,14 +223,14 @@ def _others(program, said):
     """Yields the findings that the recommendation does not mention."""
     found = [one for one in program.found if one.code not in SILENT]
     for paragraph in sentences.paragraphs(found):
-        told = _told(paragraph)
+        told = _paragraph_text(paragraph)
         if paragraph[0].lower() not in said.lower():
             yield told
 
 
 def _change(program, path, found, answers):
     """Returns what to do next; "" if there is nothing to do."""
-    if not program.total("all_bytes") or _copied(program, path) or _is_by_sendfile(program):
+    if not program.total("all_bytes") or _all_copied(program, path) or _is_by_sendfile(program):
         return ""
     if not _is_measured(answers) or _is_elsewhere(program, path):
         return ("Next: loadgen serve where its data go, and --peer HOST:PORT here, measure from which "
@@ -246,7 +246,7 @@ def lines(program, path, answers) -> list[str]:
     """Returns at most LINES_MAX lines. Further findings follow the table if there is room."""
     found, said = crossover(answers), recommendation(program, path, answers)
     first = [*paragraphs((said, 5), (_head(program), 3)),
-             *(_table(program, found, _copied(program, path)) if program.total("all_sends") else ())]
+             *(_table(program, found, _all_copied(program, path)) if program.total("all_sends") else ())]
     last = paragraphs((_change(program, path, found, answers), 3))
     for text in _others(program, said):
         more = paragraphs((text, 4))

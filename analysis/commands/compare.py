@@ -9,7 +9,7 @@ from analysis import result_sets, result_sets_text, table
 from analysis.compare import judge
 from analysis.details import Collector
 from analysis.faults import FAILED, Fault
-from analysis.notes import say, show
+from analysis.notes import print_note, show
 from analysis.tables.options import COMPARE, add_options
 
 DESCRIPTION = """Compares the runs of B with those of A, load by load. Lists which settings changed
@@ -47,9 +47,9 @@ def run(options):
             for path, collector in zip((options.a, options.b), collectors)]
     for loaded in sets:
         for note in loaded.notes():
-            say(note)
+            print_note(note)
     if options.flame:  # includes disturbed runs, which all other comparisons leave out
-        draw(options.flame, *((loaded.frame, collector.details())
+        draw_flame(options.flame, *((loaded.frame, collector.details())
                               for loaded, collector in zip(sets, collectors)))
     metrics = [m for m in result_sets.METRICS if not options.metric or m.column in options.metric]
     found = result_sets.compare(*(loaded.frame for loaded in sets), options.threshold, metrics)
@@ -61,7 +61,7 @@ def run(options):
     if options.json != "-":
         heads = [result_sets_text.describe(name, path, loaded.frame) for name, path, loaded in
                  zip("AB", (options.a, options.b), sets)]
-        more = result_sets_text.zerocopy(sets[0].frame, sets[1].frame)
+        more = result_sets_text.zerocopy_tables(sets[0].frame, sets[1].frame)
         show("\n".join(heads) + "\n\n" + result_sets_text.text(found, options.details, more))
     as_json = json.dumps(result_sets_text.as_json(found)) + "\n"
     if options.json == "-":
@@ -73,7 +73,7 @@ def run(options):
     return UNKNOWN if options.strict and found.of(judge.INCONCLUSIVE) else 0
 
 
-def draw(path, a, b):
+def draw_flame(path, a, b):
     """Draws how the kernel functions of B's sends differ from those of A. Raises Fault."""
     from analysis.figures import base, functions, save  # takes half a second
     def drawn(width):

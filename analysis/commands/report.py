@@ -8,7 +8,7 @@ from analysis.details import Collector
 from analysis.faults import USAGE, Fault
 from analysis.figures.base import Data
 from analysis.figures.save import FORMATS
-from analysis.notes import clean, say
+from analysis.notes import clean, print_note
 from analysis.report.build import build
 from analysis.report.write import write
 from analysis.tables.options import REPORT, add_options
@@ -46,7 +46,7 @@ def run(options):
     if loaded.frame.is_empty() and not advices and not streamed:
         raise Fault("\n".join(notes or [f"no runs in {', '.join(options.paths)}"]))
     for note in notes:
-        say(note)
+        print_note(note)
     data = Data(loaded.frame, collector.details(), streamed)
     report = build(data, options.title, notes, options.paths, advices)
     pages = write(report, folder, wanted)

@@ -9,7 +9,7 @@ from analysis import summary, table, words
 from analysis.compare import settings
 from analysis.columns import COLUMNS, REAL, SHOWN, WHOLE
 from analysis.faults import USAGE, Fault
-from analysis.notes import say, show
+from analysis.notes import print_note, show
 from analysis.stats.interval import FEWEST
 from analysis.tables.options import TABLE, add_options
 
@@ -24,12 +24,12 @@ def add_arguments(parser):
     add_options(parser, TABLE, column={"default": "throughput_bps"})
 
 
-def check(column):
+def check_column(column):
     """Raises Fault for a column without medians."""
     numbers = [c.name for c in COLUMNS if c.kind in (WHOLE, REAL)]
     if column not in numbers:
         raise Fault(f"--column {column}: not a column of numbers (docs/table.md lists them)", USAGE)
-    if column in summary.CELL:
+    if column in summary.CONFIGURATION:
         raise Fault(f"--column {column}: it is the same in all repeats, so it has no median", USAGE)
 
 
@@ -43,7 +43,7 @@ def medians(frame: pl.DataFrame, metric: str) -> str:
     same = settings.the_same(rows)
     lines = words.table(
         ["configuration", f"{metric} {shown}".strip(), "interval", "level", "repeats", "outliers", "copied"],
-        [[settings.cell(row, same - {"variant"}) or "the load", words.number(row["median"] * scale),
+        [[settings.configuration_text(row, same - {"variant"}) or "the load", words.number(row["median"] * scale),
           *((words.NOTHING, words.NOTHING) if row["level"] is None else (
               f"{words.number(row['low'] * scale)} to {words.number(row['high'] * scale)}", words.level(row["level"]))),
           str(row["n"]), str(row["outliers"] or words.NOTHING), words.percent(row["copied"])]
@@ -62,10 +62,10 @@ def _notes(frame, cells):
 
 
 def run(options):
-    check(options.column)
+    check_column(options.column)
     loaded = table.load_some(options.paths)
     for note in loaded.notes():
-        say(note)
+        print_note(note)
     if options.parquet:
         table.write_parquet(loaded.frame, options.parquet)
     if options.csv and options.csv != "-":

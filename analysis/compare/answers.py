@@ -17,7 +17,7 @@ def decisive(found):
     if any(c.verdict == judge.INCONCLUSIVE for c in found):
         pool = pooled(found, "threads")
         if any(c.verdict != judge.INCONCLUSIVE for c in pool):
-            return pool, sorted({c.cell["threads"] for c in found})
+            return pool, sorted({c.configuration["threads"] for c in found})
     return found, ()
 
 
@@ -31,7 +31,7 @@ def few_repeats(subject, found, threads=()):
     needed = max(c.judgment.repeats or 0 for c in found)
     slower = sum(log < 0 for log in logs)
     which, many = ("slower", slower) if 2 * slower >= len(logs) else ("faster", sum(log > 0 for log in logs))
-    pairs = (_all(len(logs), "pair") if many == len(logs) else
+    pairs = (_all_of(len(logs), "pair") if many == len(logs) else
              f"{words.whole(many)} of {words.counted(len(logs), 'pair')}")
     single = "single configurations" if len(found) > 1 else "this"
     repeats = f"Only {words.counted(max(c.judgment.n for c in found), 'repeat')}"
@@ -41,7 +41,7 @@ def few_repeats(subject, found, threads=()):
     return f"{repeats}: too few to decide {single}{decide}. {words.starting(subject)} was {which} in {pairs}."
 
 
-def _all(many, unit):
+def _all_of(many, unit):
     """Returns "1 pair", "both pairs" or "all 3 pairs"."""
     return f"both {unit}s" if many == 2 else f"{'all ' if many > 1 else ''}{words.counted(many, unit)}"
 
@@ -72,7 +72,7 @@ def overview(subject, other, found, threads=(), what=None):
         than = (f"as fast as {other}, within {100 * judge.MARGIN:g} %," if verdict == judge.SAME else
                 f"{RESULTS[verdict]} than {other}")
         ends = "" if verdict == judge.SAME else _ends(found, what)
-        return f"{subject} is {than} in {_all(len(found), 'configuration')}{ends}{together}"
+        return f"{subject} is {than} in {_all_of(len(found), 'configuration')}{ends}{together}"
     parts = []
     for verdict, result in RESULTS.items():
         some = [c for c in found if c.verdict == verdict]

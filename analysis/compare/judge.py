@@ -139,17 +139,17 @@ def with_followers(axis):
     return {axis, *(key for of, key in FOLLOW if of == axis)}
 
 
-def rows(cells):
+def rows(configurations):
     """Returns the row of each of these configurations: a tuple of the values that do not change along the row. They are
     dicts with equal keys and values that can be hashed. Along sizes either the number of fields or their size changes.
     """
     def distinct(key):
-        return len({cell.get(key) for cell in cells})
+        return len({one.get(key) for one in configurations})
     axis = next((axis for axis in AXES if distinct(axis) > 1), None)
     follow = with_followers(axis)
-    if axis == "message_bytes" and cells[0].keys() >= {"fields", "field_size_bytes"}:
+    if axis == "message_bytes" and configurations[0].keys() >= {"fields", "field_size_bytes"}:
         follow.add(max("field_size_bytes", "fields", key=distinct))
-    return [tuple(value for key, value in cell.items() if key not in follow) for cell in cells]
+    return [tuple(value for key, value in one.items() if key not in follow) for one in configurations]
 
 
 def judge_rows(samples, rows):

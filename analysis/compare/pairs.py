@@ -37,8 +37,8 @@ def blocks(runs):
 
 
 class Comparison(collections.namedtuple(
-        "Comparison", "cell a b judgment logs blocks values_a values_b first_look", defaults=((), (), None))):
-    """The ratios of a metric between the ways a and b in one configuration (cell, a dict). logs: logarithms of the
+        "Comparison", "configuration a b judgment logs blocks values_a values_b first_look", defaults=((), (), None))):
+    """The ratios of a metric between the ways a and b in one configuration (a dict). logs: logarithms of the
     pairs' ratios. blocks: the pairs' names. values_a, values_b: the values of their runs; (): several configurations
     are pooled. first_look: of a sequential experiment.
     """
@@ -53,13 +53,15 @@ class Comparison(collections.namedtuple(
                             first_look=self.first_look)
 
 
-def _with_field_size(cell):
-    return cell | ({"field_size_bytes": cell["message_bytes"] / cell["fields"]} if cell.get("fields") else {})
+def _with_field_size(configuration):
+    return configuration | ({"field_size_bytes": configuration["message_bytes"] / configuration["fields"]}
+                            if configuration.get("fields") else {})
 
 
-def _judged(found, better):
+def _with_judgments(found, better):
     """Returns the comparisons with their judgments. Those of two ways along a row are a family."""
-    families = [(c.a, c.b, row) for c, row in zip(found, judge.rows([_with_field_size(c.cell) for c in found]))]
+    rows = judge.rows([_with_field_size(c.configuration) for c in found])
+    families = [(c.a, c.b, row) for c, row in zip(found, rows)]
     judged = judge.judge_rows([c.sample(better) for c in found], families)
     return [c._replace(judgment=one) for c, one in zip(found, judged)]
 
@@ -91,7 +93,7 @@ def compare(runs, names, pairs, better=1):
             found.append(Comparison(
                 dict(zip(names, configuration)), a, b, None, tuple(judge.ratio_logs(zip(*values))), tuple(both),
                 *values, first_look=max((of_a[block].first_look or 0 for block in both)) or None))
-    return _judged(found, better)
+    return _with_judgments(found, better)
 
 
 def pooled(found, over):
@@ -101,13 +103,15 @@ def pooled(found, over):
     left_out = judge.with_followers(over)
     groups = {}
     for one in found:
-        cell = {key: value for key, value in one.cell.items() if key not in left_out}
-        groups.setdefault((one.a, one.b, *cell.items()), []).append(one)
+        rest = {key: value for key, value in one.configuration.items() if key not in left_out}
+        groups.setdefault((one.a, one.b, *rest.items()), []).append(one)
     if all(len(group) < 2 for group in groups.values()) or any(
             {judge.BETTER, judge.WORSE} <= {c.verdict for c in group} for group in groups.values()):
         return []
     ordered = sorted(groups.items(), key=lambda item: _in_order(value for _, value in item[0][2:]))
-    return _judged([group[0]._replace(
-        cell=dict(key[2:]), values_a=(), values_b=(), first_look=max(c.first_look or 0 for c in group) or None,
+    return _with_judgments([group[0]._replace(
+        configuration=dict(key[2:]), values_a=(), values_b=(),
+        first_look=max(c.first_look or 0 for c in group) or None,
         logs=tuple(log for c in group for log in c.logs),
-        blocks=tuple(f"{block}.{c.cell[over]}" for c in group for block in c.blocks)) for key, group in ordered], 1)
+        blocks=tuple(f"{block}.{c.configuration[over]}" for c in group for block in c.blocks))
+        for key, group in ordered], 1)

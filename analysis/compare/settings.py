@@ -50,13 +50,13 @@ def columns(settings):
 ACROSS = [column for column in columns((*LOAD, *WAYS)) if column not in ("device", "peer", "pinned")]
 
 
-def cell(conditions, leave_out=()):
+def configuration_text(conditions, leave_out=()):
     """Returns a configuration's name in words, without the columns in leave_out, which are the same for all."""
     return ", ".join(one.say(conditions[one.column]) for one in (*WAYS, *LOAD, *MACHINE)
                      if one.column not in leave_out and conditions.get(one.column) is not None)
 
 
-def named(frame, column, prefix=""):
+def values_by_name(frame, column, prefix=""):
     """Returns {prefix + name: values} of a column of texts "name=value;name=value"."""
     found = {}
     for text in frame[column].drop_nulls().unique():
@@ -65,9 +65,10 @@ def named(frame, column, prefix=""):
     return found
 
 
-def the_same(cells):
+def the_same(configurations):
     """Returns the columns that have one value in all configurations."""
-    return {column for column in (cells[0] if cells else ()) if len({one.get(column) for one in cells}) == 1}
+    first = configurations[0] if configurations else ()
+    return {column for column in first if len({one.get(column) for one in configurations}) == 1}
 
 
 def address_family(address):

@@ -254,13 +254,13 @@ def run_analyzer(analyze, options):
         raise Fault("give options of a load: these make no run records to compare", USAGE) from None
 
 
-def counted(table, tgid, zerocopy):
+def rows_of(table, tgid, zerocopy):
     """Returns the rows of one of bcc's tables for the sends of a process, with or without zero-copy."""
     return [(key, value) for key, value in table.items() if (key.tgid, key.zerocopy) == (tgid, zerocopy)]
 
 
 def bcc_sum(program, tgid, zerocopy):
-    found = counted(program["sums"], tgid, zerocopy)
+    found = rows_of(program["sums"], tgid, zerocopy)
     return Sum(*(sum(getattr(value, field) for _, value in found) for field in Sum._fields))
 
 
@@ -305,7 +305,7 @@ def compare_medians(record, program, zerocopy, span):
     """Compares the medians of a run. Returns the text, a short one for the last line, and whether it is plausible."""
     walls = [c["wall_ns"] for c in record["calls"] if c["zerocopy"] == bool(zerocopy) and c["wall_ns"]]
     counts = sorted((key.bucket, value.value) for key, value in
-                    counted(program["times"], record["load"]["sender_pid"], zerocopy))
+                    rows_of(program["times"], record["load"]["sender_pid"], zerocopy))
     if len(walls) != 1 or not counts:
         return "not timed", "not timed", True
     low, high = quantile(counts, 0.5)

@@ -71,7 +71,7 @@ def stages(run, call):
              "bytes": raw["bytes"], "wall_ns": whole.json(span), "parts": parts})
 
 
-def row(run, call):
+def call_row(run, call):
     if not call.once:
         run.missing(f"calls.{call.syscall}.syscalls",
                     "one such syscall can be several sends, and syscalls are not traced")
@@ -87,10 +87,10 @@ def row(run, call):
             "cpu_ns": cpu_ns, "stages": parts, "counters": counters(run, call)}
 
 
-def block(run):
+def calls_block(run):
     if not run.hooked("send", "calls"):
         return None
-    rows = [row(run, call) for call in run.calls if call.sends]
+    rows = [call_row(run, call) for call in run.calls if call.sends]
     if not run["setup"]["call_counters"]:
         run.missing("calls.counters", "asked for with --call-counters, because reading them costs")
     if not run["setup"]["stages"]:

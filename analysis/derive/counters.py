@@ -10,7 +10,7 @@ def rounded(value):
     return int(value + 0.5)
 
 
-def block(run):
+def counters_block(run):
     target = run["setup"]["target"]
     if target and target["by"] != "command":
         run.missing("counters", "counters of programs that run already are not opened")
@@ -33,9 +33,9 @@ def lost_calls(run):
         # The return counts a send without its start, unless it is the thread's first: that may be older.
         return lost + run["missed_ends"] + min(run["missed_begins"], totals["returned_first"])
     # The kernel skipped some of the returns that were not seen.
-    skipped = run.under_way if send["reason"] else 0
+    skipped = run.in_progress if send["reason"] else 0
     return lost + run["missed_begins"] + (skipped if send["missed_unknown"] else
-                                          min(run["missed_ends"], run.under_way))
+                                          min(run["missed_ends"], run.in_progress))
 
 
 def lost_completions(run):
@@ -52,7 +52,7 @@ def lost_completions(run):
     return lost + totals["lost_notifications"]
 
 
-def lost(run):
+def lost_block(run):
     if not run.hooked("send", "lost"):
         return None
     totals = run.totals

@@ -15,7 +15,7 @@ SUMS = {"sends": 0, "failed": 0, "interrupted": 0, "bytes": 0, "timed": 0, "ns":
         "unflagged": 0, "unknown": 0}
 
 
-def text(name):
+def kernel_text(name):
     """Returns a name in the kernel as text; the raw line has a character for each byte. None: empty."""
     return name.encode("latin-1").decode("utf-8", "backslashreplace") or None
 
@@ -32,10 +32,10 @@ def address(family, words):
 
 def device(key, group):
     return {"netns": key["netns"] or None, "ifindex": key["ifindex"] or None,
-            "device": text(group["device"]) if key["ifindex"] else None}
+            "device": kernel_text(group["device"]) if key["ifindex"] else None}
 
 
-def zerocopy(run, group):
+def group_zerocopy(run, group):
     """Returns the zero-copy counts of a group. completions and copied are None if no hook sees completions."""
     completions = run.hooked("completion")
     uring = run.hooks["io_uring completion"]
@@ -61,14 +61,14 @@ def cgroup(run, key):
     if not run["setup"]["cgroup2"]:
         path = None
     place = containers.of_path(path or "")
-    return {"cgroup": text(path or ""), **place._asdict()}
+    return {"cgroup": kernel_text(path or ""), **place._asdict()}
 
 
 def sums(run, group):
     return {"sends": group["sends"], "failed": group["failed"], "interrupted": group["interrupted"],
             "bytes": group["bytes"],
             "wall_ns": {"span": run.hooks["send"]["span"], "count": group["timed"], "sum": group["ns"]},
-            "zerocopy": zerocopy(run, group) if group["requests"] else None}
+            "zerocopy": group_zerocopy(run, group) if group["requests"] else None}
 
 
 def ordered(rows, member):
@@ -80,10 +80,10 @@ def ordered(rows, member):
     return sorted(rows, key=lambda row: (-row[1][member], by_key(row[0])))
 
 
-def row(run, key, group, by):
+def group_row(run, key, group, by):
     out = {}
     if "process" in by:
-        out.update(pid=group["pid"] or None, comm=text(group["comm"]))
+        out.update(pid=group["pid"] or None, comm=kernel_text(group["comm"]))
     if "cgroup" in by:
         out.update(cgroup(run, key))
     if "device" in by:
@@ -94,12 +94,12 @@ def row(run, key, group, by):
     return {**out, **sums(run, group)}
 
 
-def block(run):
+def groups_block(run):
     by = run["setup"]["by"]
     if not by or not run.hooked("send"):
         return None
     rest = run.maps["groups_rest"]
-    rows = [row(run, key, group, by) for key, group in ordered(run.maps["groups"], "bytes")]
+    rows = [group_row(run, key, group, by) for key, group in ordered(run.maps["groups"], "bytes")]
     if "cgroup" in by and any(one["cgroup"] is None for one in rows):
         run.missing("by.groups.cgroup", NO_PATH if run["setup"]["cgroup2"] else NO_CGROUP2)
     return {"dimensions": by, "groups": rows,
@@ -114,8 +114,8 @@ def peers(run):
             rest[member] += group[member]
     others = None
     if rest["requests"]:
-        others = {**zerocopy(run, rest), "peers": max(len(rows) - PEERS_MAX, 0)}
-    return {"peers": [{**zerocopy(run, group), **device(key, group),
+        others = {**group_zerocopy(run, rest), "peers": max(len(rows) - PEERS_MAX, 0)}
+    return {"peers": [{**group_zerocopy(run, group), **device(key, group),
                        "address": address(key["family"], key["address"]), "port": key["port"]}
                       for key, group in rows[:PEERS_MAX]],
             "peers_rest": others}

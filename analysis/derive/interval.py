@@ -10,13 +10,13 @@ from collections import Counter
 from analysis.words import percent
 
 from .hist import Hist
-from .run import Call, ratio, sum_of
+from .run import Call, quotient, sum_of
 
 FORMAT = "{:>6} {:>11} {:>10} {:>9} {:>10} {:>6} {:>11} {:>7}"  # fits 80 columns
 HEADER = FORMAT.format("time s", "sends", "Mbit/s", "us p50", "p99", "failed", "zero-copy", "copied")
 
 
-def counted(raw):
+def counts_so_far(raw):
     """Returns the counts so far over all syscalls: sums by name, timed sends by bucket, and the longest one in ns."""
     totals = raw["maps"]["totals"]
     calls = [Call(int(slot), part) for slot, part in raw["maps"]["calls"].items()]
@@ -44,7 +44,7 @@ class Lines:
 
     def line(self, raw):
         """Returns the text of a line; None for a last fraction of an interval without sends."""
-        sums, buckets, longest = counted(raw)
+        sums, buckets, longest = counts_so_far(raw)
         # Counter subtraction drops values below 0: a flag may be corrected in a later interval.
         new, seconds = sums - (self.before or Counter()), raw["at"] - self.at
         if raw["last"] and self.before and not new["sends"] and seconds < raw["seconds"] / 2:
@@ -54,6 +54,6 @@ class Lines:
         self.before, self.buckets, self.at = sums, buckets, raw["at"]
         times = [f"{wall.percentile(point) / 1e3:,.2f}" if wall.count else "-" for point in (500, 990)]
         return FORMAT.format(
-            f"{self.at:,.1f}", f"{new['sends']:,}", f"{ratio(new['bytes'] * 8 / 1e6, seconds) or 0:,.2f}", *times,
+            f"{self.at:,.1f}", f"{new['sends']:,}", f"{quotient(new['bytes'] * 8 / 1e6, seconds) or 0:,.2f}", *times,
             f"{new['failed']:,}", f"{new['requests']:,}",
             "-" if new["unknown"] else percent(min(new["copied"], new["completions"]), new["completions"]))

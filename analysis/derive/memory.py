@@ -19,8 +19,8 @@ UNITS = {"Bytes": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "KB
 class Count:
     """A requested event, by its name for perf's -e, and the sums over its boxes."""
 
-    def __init__(self, asked):
-        self.asked, self.event = asked, EVENTS[asked]
+    def __init__(self, perf_name):
+        self.perf_name, self.event = perf_name, EVENTS[perf_name]
         self.status, self.unit = None, ""
         self.value = self.bytes = 0.0
         self.running = 1.0  # the least share of the time in which a box counted
@@ -53,7 +53,7 @@ class Count:
 
     def row(self):
         counted = self.status == "counted"
-        return {"event": self.asked, "quantity": self.event.quantity,
+        return {"event": self.perf_name, "quantity": self.event.quantity,
                 "value": self.value if counted else None, "unit": self.unit or "count",
                 "bytes": rounded(self.bytes) if counted else None,
                 "running": self.running if counted else None, "status": self.status or "not counted"}
@@ -67,9 +67,9 @@ def _number(text):
     return number if math.isfinite(number) else None
 
 
-def counts(asked, text):
+def counts(perf_names, text):
     """Returns the Counts of the requested events, from the output of "perf stat -x;"."""
-    found = [Count(name) for name in asked]
+    found = [Count(name) for name in perf_names]
     for line in text.splitlines():
         fields = line.split(";")
         of = [count for count in found if len(fields) > 4 and count.pattern.match(fields[2])]
@@ -78,10 +78,10 @@ def counts(asked, text):
     return found
 
 
-def source_of(asked):
+def source_of(perf_names):
     """Returns the source of memory traffic to which these events belong; None: there is none."""
     return next((source for source in SOURCES
-                 if source.kind == "memory" and source.events[0].asked in asked), None)
+                 if source.kind == "memory" and source.events[0].perf_name in perf_names), None)
 
 
 class Amount:
@@ -122,7 +122,7 @@ def traffic(run, memory, read, write, both):
     return None, None
 
 
-def block(run):
+def memory_block(run):
     """Returns the block; None without --memory."""
     raw = run["memory"]
     if raw is None:

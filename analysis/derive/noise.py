@@ -10,7 +10,7 @@ OTHERS_CPUS = 0.1
 OWN = (("user_s",), ("system_s",), ("receiver", "user_s"), ("receiver", "system_s"))  # the sender's first
 
 
-def at(block, path):
+def value_at(block, path):
     for key in path:
         block = block.get(key) if isinstance(block, dict) else None
     return block
@@ -32,7 +32,7 @@ def busy_threads(load):
 def values(record):
     """Yields each value that has limits, with these limits, the code and the words."""
     for path, per, doubtful, much, code, words in LIMITS:
-        value, by = at(record, path), at(record, per) if per else 1
+        value, by = value_at(record, path), value_at(record, per) if per else 1
         if value is not None and by and by > 0:
             yield value / by, doubtful, much, code, words
 
@@ -85,7 +85,7 @@ def _waited(opened, closed):
     return waited / (ran + waited) if ran >= 0 and waited >= 0 and ran + waited > 0 else None
 
 
-def between(opened, closed, hz):
+def changes(opened, closed, hz):
     """Returns the differences between two readings of the kernel's counts; None: unknown."""
     found = dict.fromkeys(("all_s", "busy_s", "irq_share", "steal_share", "pressure_share", "throttled",
                            "slowdown", "sender_waited_share", "receiver_waited_share"))
@@ -111,11 +111,11 @@ def others_share(run):
     raw = run["noise"]
     others = raw["busy_s"] or 0.0
     for path in OWN[:2] if receives_elsewhere(run["load"]) else OWN:
-        others -= at(run.app, path) or 0
+        others -= value_at(run.app, path) or 0
     return max(others, 0.0) / raw["all_s"] if raw["all_s"] else None
 
 
-def block(run, record):
+def noise_block(run, record):
     raw, out = run["noise"], {}
     no_cpu = "too short a window, or /proc/stat does not tell"
     no_wait = ("of loads alone" if run.observed

@@ -45,7 +45,7 @@ def context_of(in_send, names, completing):
     return "kernel"
 
 
-def block(run):
+def profile_block(run):
     """Returns the block; None without --profile, or if nothing was measured."""
     raw = run.raw.get("profile")
     if not raw:

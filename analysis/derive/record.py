@@ -9,7 +9,7 @@ from analysis.findings import rules
 from analysis.tables.schemas import FAILURE_SCHEMA, SCHEMA
 
 from . import calls, counters, groups, memory, noise, profile, requests, timeline, warnings, zerocopy
-from .run import Run, ratio
+from .run import Run, quotient
 
 RAW_SCHEMA = "sendpath.raw/3"
 _PLAIN = re.compile(r"[A-Za-z0-9%+,\-./:=@_]+")
@@ -30,7 +30,7 @@ def command_line(words):
                                   for word in rest)])
 
 
-def named(run):
+def run_block(run):
     steal = run["noise"]["steal_share"] if run["window"] else None
     if steal is None:
         run.missing("run.steal_share",
@@ -97,8 +97,8 @@ def tcp(run):
     sends = sum(call.accepted for call in run.calls)
     for key, value, reason in (
             ("skbs", totals["packets"], why), ("skb_frags", totals["packet_frags"], why),
-            ("skbs_per_send", ratio(totals["packets"], sends), why or "no send was seen in the window"),
-            ("frags_per_skb", ratio(totals["packet_frags"], totals["packets"]), why)):
+            ("skbs_per_send", quotient(totals["packets"], sends), why or "no send was seen in the window"),
+            ("frags_per_skb", quotient(totals["packet_frags"], totals["packets"]), why)):
         block[key] = run.known("tcp", key, None if why else value, reason)
     return block
 
@@ -160,8 +160,8 @@ def record_of(raw):
 
 
 def run_of(raw):
-    run = Run({**raw, "noise": noise.between(**raw["noise"])})
-    record = {"schema": SCHEMA, "tool": {"version": raw["version"]}, "started": started(run), "run": named(run),
+    run = Run({**raw, "noise": noise.changes(**raw["noise"])})
+    record = {"schema": SCHEMA, "tool": {"version": raw["version"]}, "started": started(run), "run": run_block(run),
               "host": raw["host"], "privilege": raw["privilege"], "plan": plan(run), "load": load(run),
               "observed": observed(run), "serving": run.app.pop("serving", None) if run.app else None,
               "tcp": tcp(run), "app": run.app}
@@ -169,14 +169,14 @@ def run_of(raw):
         run.missing("load", NO_LOAD)
     if run.app is None:
         run.missing("app", NO_LOAD if run.observed else raw["error"])
-    record["noise"] = noise.block(run, record)
-    record.update(calls=calls.block(run), io_uring=requests.block(run), by=groups.block(run),
-                  zerocopy=zerocopy.block(run), receiver=receiver(run), counters=counters.block(run),
-                  memory=memory.block(run), profile=profile.block(run))
+    record["noise"] = noise.noise_block(run, record)
+    record.update(calls=calls.calls_block(run), io_uring=requests.requests_block(run), by=groups.groups_block(run),
+                  zerocopy=zerocopy.zerocopy_block(run), receiver=receiver(run), counters=counters.counters_block(run),
+                  memory=memory.memory_block(run), profile=profile.profile_block(run))
     if "timeline" in raw:
-        record["timeline"] = timeline.block(run)
-    record["lost"] = counters.lost(run)
+        record["timeline"] = timeline.timeline_block(run)
+    record["lost"] = counters.lost_block(run)
     record["overhead"] = overhead(run)
     record["findings"] = [finding._asdict() for finding in rules.of_records([record])]
     return {**record, "complete": not raw["interrupted"] and not raw["error"],
-            "warnings": warnings.block(run, record), "unmeasured": run.unmeasured, "comparisons": None}
+            "warnings": warnings.warnings_block(run, record), "unmeasured": run.unmeasured, "comparisons": None}

@@ -10,12 +10,12 @@ from .run import error_name
 UNREADABLE = str(len(URING_OPERATIONS))  # the element that counts requests which the kernel programs could not read
 
 
-def row(operation, counts):
+def request_row(operation, counts):
     return {"operation": operation, "requests": counts["ended"],
             "errors": {error_name(int(error)): count for error, count in sorted(counts["errors"].items())}}
 
 
-def block(run):
+def requests_block(run):
     """Returns a row for each operation that occurred; None if requests are not counted."""
     if not run.hooked("io_uring completion", "io_uring"):
         return None
@@ -24,5 +24,5 @@ def block(run):
         run.missing("io_uring", "an earlier version, which did not count requests, wrote the raw line" if found is None
                     else "the layout of this kernel's requests is not known")
         return None
-    return [row(operation, found[str(index)]) for index, operation in enumerate(URING_OPERATIONS)
+    return [request_row(operation, found[str(index)]) for index, operation in enumerate(URING_OPERATIONS)
             if str(index) in found]

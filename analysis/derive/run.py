@@ -34,7 +34,7 @@ def sum_of(name, counts):
     return difference(*(sum(counts[member] for member in part) for part in _PARTS[name]))
 
 
-def ratio(top, bottom):
+def quotient(top, bottom):
     return top / bottom if bottom else None
 
 
@@ -52,7 +52,7 @@ class Call:
         self.sends = self.accepted + raw["failed"]
 
 
-class Asked:
+class ZerocopySums:
     """Sums of the sends that requested zero-copy."""
 
     def __init__(self, calls):
@@ -108,17 +108,17 @@ class Run:
                 for slot, raw in sorted(self.maps.get("calls", {}).items(), key=lambda c: int(c[0]))]
 
     @functools.cached_property
-    def asked(self):
+    def msg_zerocopy(self):
         """Sums of sends with MSG_ZEROCOPY. A send whose completion was counted was accepted, even if the window closed
         before its return was seen.
         """
-        sums = Asked([c for c in self.calls if c.zerocopy and c.slot != URING_SLOT])
-        sums.requests += min(difference(self.totals["completions"], sums.accepted), self.under_way)
+        sums = ZerocopySums([c for c in self.calls if c.zerocopy and c.slot != URING_SLOT])
+        sums.requests += min(difference(self.totals["completions"], sums.accepted), self.in_progress)
         return sums
 
     @functools.cached_property
     def uring(self):
-        return Asked([c for c in self.calls if c.slot == URING_SLOT])
+        return ZerocopySums([c for c in self.calls if c.slot == URING_SLOT])
 
     @functools.cached_property
     def paths(self):
@@ -126,13 +126,13 @@ class Run:
         return {str(key): found for key, found in self.maps.get("group_paths", [])}
 
     @property
-    def under_way(self):
+    def in_progress(self):
         """Sends whose start was seen, but not their return."""
         return self.totals["unreturned"] + self.maps.get("in_sends", 0)
 
     @property
     def outstanding(self):
-        return difference(self.asked.accepted, self.totals["completions"])
+        return difference(self.msg_zerocopy.accepted, self.totals["completions"])
 
     def span(self, name):
         return Hist(self.maps.get("spans", {}).get(str(SPANS.index(name))))

@@ -72,7 +72,7 @@ class Timeline:
         raw = run.raw["timeline"]
         self.raw, self.by_path = raw, run.hooks["skb copy"].get("by_path", False)
         self.causes = {index: CAUSES[info["key"]["cause"]].name for index, info in run.maps.get("cause_infos", [])}
-        self.threads = {tid: groups.text(name) or "?" for tid, name in raw["threads"]}
+        self.threads = {tid: groups.kernel_text(name) or "?" for tid, name in raw["threads"]}
         self.events = sorted((Event(time + raw["begin_ns"], EVENTS[kind].name, *rest)
                               for time, kind, *rest in raw["events"]), key=lambda event: event.time)
         self.sends = self._found()
@@ -84,18 +84,18 @@ class Timeline:
         self.gaps = self._gaps()
 
     def _found(self):
-        under_way, found = {}, []
+        in_progress, found = {}, []
         for event in self.events:
             tid = event.extra if event.kind == "switch_in" else event.tid
-            send = under_way.get(tid)
+            send = in_progress.get(tid)
             if event.kind == "send":
-                send = under_way[tid] = Send(event)
+                send = in_progress[tid] = Send(event)
                 found.append(send)
             elif send and (event.kind not in OF_IDS | OF_PLACE or self._copied_by(send, event)):
                 send.events.append(event)
                 if event.kind == "return":
                     send.end = event
-                    del under_way[tid]
+                    del in_progress[tid]
         least = self.raw["slower_than_ns"]
         return [send for send in found if send.end and send.call_ns > least][:self.raw["sends"]]
 
@@ -233,7 +233,7 @@ class Timeline:
                            for part in self.parts(send)]}
 
 
-def block(run):
+def timeline_block(run):
     """Returns the block: numbers of all sends, and all events of the median and the slowest send."""
     made = Timeline(run)
     by_time = sorted(made.sends, key=lambda send: send.call_ns)

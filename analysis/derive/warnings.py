@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Makes the block warnings: reasons to doubt the figures of a run."""
 
-from .noise import at, busy_threads, values
+from .noise import value_at, busy_threads, values
 
 
 def machine(run):
@@ -24,7 +24,7 @@ def machine(run):
 
 def unsent(run):
     """Yields a warning if an open loop did not begin all messages: latencies do not include the others."""
-    rate = at(run.app, ("rate",)) or {}
+    rate = value_at(run.app, ("rate",)) or {}
     if rate.get("unsent"):
         yield "rate_not_kept", (f"--rate: of {rate['due']} messages that were due, {rate['unsent']} "
                                 "were not begun in time: latencies leave them out")
@@ -32,12 +32,12 @@ def unsent(run):
 
 def paced(record):
     """Yields a warning about pacing: bbr and its later versions pace, others only below a qdisc that paces."""
-    name = at(record, ("tcp", "sending", "congestion")) or ""
-    usual = at(record, ("host", "settings", "tcp_congestion_control")) or ""
+    name = value_at(record, ("tcp", "sending", "congestion")) or ""
+    usual = value_at(record, ("host", "settings", "tcp_congestion_control")) or ""
     if name.startswith("bbr"):
         yield "paced", (f"TCP congestion control {name[:15]} paces: rates are what it allows; "
                         "--socket congestion=reno sends at once")
-    elif name and usual.startswith("bbr") and at(record, ("load", "socket", "congestion")) is None:
+    elif name and usual.startswith("bbr") and value_at(record, ("load", "socket", "congestion")) is None:
         yield "not_paced", (f"the load used {name[:15]}, as this machine's {usual[:15]} paces what "
                             f"stays within it; --socket congestion={usual[:15]} keeps that")
 
@@ -63,7 +63,7 @@ def was_of_use(run, hook):
     """Returns whether sends were seen for which the hook is used."""
     if not hook["zerocopy_only"]:
         return True
-    return (run.uring if hook["name"] == "io_uring completion" else run.asked).requests > 0
+    return (run.uring if hook["name"] == "io_uring completion" else run.msg_zerocopy).requests > 0
 
 
 def misses(run):
@@ -76,7 +76,7 @@ def misses(run):
         yield "hook_misses", f"hook {hook['name']}: {reason[:180]}{unknown}"
 
 
-def block(run, record):
+def warnings_block(run, record):
     found = [*machine(run), *unseen(run), *misses(run), *unsent(run), *paced(record),
              *((code, words % (100 * value)) for value, doubtful, _, code, words in values(record)
                if value >= doubtful), *estimated(record)]

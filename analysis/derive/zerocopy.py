@@ -13,7 +13,7 @@ import errno
 from analysis.tables.causes import CAUSES, REFUSALS
 
 from . import groups
-from .run import difference, error_name, ratio, sum_of
+from .run import difference, error_name, quotient, sum_of
 
 NAMES = [cause.name for cause in CAUSES]
 MIRROR, PACKET_TAP = map(NAMES.index, ("mirror", "packet_tap"))
@@ -34,9 +34,9 @@ def refusal_of(error):
                 if refusal.error is None or getattr(errno, refusal.error) == error)
 
 
-def refused(asked, optmem=0, memlock=0):
+def refused(sums, optmem=0, memlock=0):
     rows = [("optmem", errno.ENOBUFS, optmem), ("memlock", errno.ENOBUFS, memlock)]
-    for error, count in sorted(asked.errors.items()):
+    for error, count in sorted(sums.errors.items()):
         if error == errno.ENOBUFS:
             count -= min(optmem + memlock, count)
         rows.append((refusal_of(error), error, count))
@@ -44,9 +44,9 @@ def refused(asked, optmem=0, memlock=0):
             for cause, error, count in rows if count]
 
 
-def requests(asked, why):
-    return {"requests": asked.requests, "ignored": asked.ignored, "ignored_empty": asked.empty,
-            "refused": why, "bytes": asked.bytes}
+def requests(sums, why):
+    return {"requests": sums.requests, "ignored": sums.ignored, "ignored_empty": sums.empty,
+            "refused": why, "bytes": sums.bytes}
 
 
 def segments(run, key, index):
@@ -63,7 +63,7 @@ def segments(run, key, index):
             "headed": found["headed"], "header_bytes": found["header_bytes"]}
 
 
-def beside(run):
+def plain_beside(run):
     """Returns the plain sends while zero-copy sends were in flight; None if completions are not seen."""
     if "plain_beside" not in run.totals or not run.hooked("completion"):
         return None
@@ -72,21 +72,21 @@ def beside(run):
 
 def uring(run, causes):
     """Returns zerocopy.io_uring; None without such sends."""
-    totals, asked = run.totals, run.uring
-    if not asked.requests:
+    totals, sums = run.totals, run.uring
+    if not sums.requests:
         return None
     completed = run.hooked("io_uring completion", "zerocopy.io_uring.completions")
     copied = completed and not (run.hooks["io_uring completion"]["by_report"] and totals["uring_unknown"])
     completions = totals["uring_completions"]
     if completed and not copied:
         run.missing("zerocopy.io_uring.copied", NO_REPORT)
-    return {**requests(asked, refused(asked)),
+    return {**requests(sums, refused(sums)),
             "completions": completions if completed else None,
-            "outstanding": difference(asked.accepted, completions) if completed else None,
+            "outstanding": difference(sums.accepted, completions) if completed else None,
             "copied": totals["uring_copied"] if copied else None,
             "causes": cause_rows(run, causes, uring_cause_row) if completed else None,
             "segments": segments(run, "zerocopy.io_uring.segments", 1),
-            "fallback_rate": ratio(totals["uring_copied"], completions if copied else 0),
+            "fallback_rate": quotient(totals["uring_copied"], completions if copied else 0),
             "completion_ns": completion_time(run, "notification") if completed else None,
             "pinned": uring_pinned(run) if completed else None}
 
@@ -95,12 +95,12 @@ def copied_bytes(run, copied, known):
     """Returns the bytes of copied sends; None: unknown. Only a hook at the zero-copy request sees the bytes of each
     send. Without it they are known only if all or no sends were copied.
     """
-    asked, totals = run.asked, run.totals
+    sums, totals = run.msg_zerocopy, run.totals
     if not run.hooks["completion"]["by_queue"] and not totals["unsized_completions"]:
         return known
     if not copied:
         return 0
-    return asked.bytes if copied == totals["completions"] == asked.accepted else None
+    return sums.bytes if copied == totals["completions"] == sums.accepted else None
 
 
 def unexplained(run):
@@ -128,7 +128,7 @@ def completions(run):
             "flagged": flagged,
             "unflagged": run.known("zerocopy", "unflagged", unflagged, blind),
             "unexplained": unexplained(run),
-            "fallback_rate": ratio(copied, totals["completions"]),
+            "fallback_rate": quotient(copied, totals["completions"]),
             "bytes_copied": run.known("zerocopy", "bytes_copied", copied_bytes(
                 run, copied, totals["bytes_copied"] + totals["unflagged_bytes"]), reason),
             "bytes_unflagged": run.known("zerocopy", "bytes_unflagged", None if blind else
@@ -161,7 +161,7 @@ def all_causes(run):
     causes = {}
     for index, info in sorted(run.maps.get("cause_infos", []), key=lambda row: row[0]):
         key = tuple(info["key"][part] for part in ("cause", "netns", "ifindex", "stack"))
-        cause = causes.setdefault(key, {"device": groups.text(info["device"]), **NO_COUNT})
+        cause = causes.setdefault(key, {"device": groups.kernel_text(info["device"]), **NO_COUNT})
         cause.update({part: cause[part] + count for part, count in counter(run, index).items()})
     for key in list(causes):
         move(causes, key, "mirrored", MIRROR)
@@ -271,24 +271,24 @@ def notifications(run):
         return value if read else None
     sockets, unread = queues(run) if read and counted else (None, None)
     return {"ranges": totals["ubufs_done"] if counted else None,
-            "sends_per_range": ratio(totals["completions"], totals["ubufs_done"] if counted else 0),
+            "sends_per_range": quotient(totals["completions"], totals["ubufs_done"] if counted else 0),
             "read": if_read(totals["notifications_read"]), "reported": if_read(totals["reported"]),
             "reported_copied": if_read(totals["errqueue_copied"]),
             "unread": difference(totals["completions"], totals["reported"])
             if read and counted else None,
             "sockets": sockets, "sockets_unread": unread,
-            "sends_per_notification": ratio(totals["reported"], totals["notifications_read"] if read else 0)}
+            "sends_per_notification": quotient(totals["reported"], totals["notifications_read"] if read else 0)}
 
 
 def error_queue(run):
     if not run.hooked("error queue read", "zerocopy.error_queue"):
         return None
     found, empty = run.span("read"), run.span("read_empty")
-    accepted = run.asked.accepted
+    accepted = run.msg_zerocopy.accepted
     return {"sends": accepted, "reads": found.count, "empty_reads": empty.count,
             "read_ns": found.json("inet_recv_error"), "empty_read_ns": empty.json("inet_recv_error"),
-            "ns_per_send": ratio(found.sum + empty.sum, accepted),
-            "reads_per_send": ratio(found.count + empty.count, accepted)}
+            "ns_per_send": quotient(found.sum + empty.sum, accepted),
+            "reads_per_send": quotient(found.count + empty.count, accepted)}
 
 
 def limits(run):
@@ -299,7 +299,7 @@ def limits(run):
             "optmem": {"charged": met["optmem"], "limit": met["optmem_limit"]} if met.get("optmem_limit") else None}
 
 
-def told(run):
+def reported_copied(run):
     """Returns the sends that the error queue reported to the application as copied; None: unknown."""
     reason = "the load generator ended without a result"
     if run.observed:
@@ -313,20 +313,20 @@ def told(run):
     return run.known("zerocopy", "errqueue_copied", value, reason)
 
 
-def block(run):
-    asked, totals = run.asked, run.totals
+def zerocopy_block(run):
+    sums, totals = run.msg_zerocopy, run.totals
     hook = run.hooks["completion"]
-    if hook["status"] == "disabled" and not asked.requests:
+    if hook["status"] == "disabled" and not sums.requests:
         run.missing("zerocopy", hook["reason"])
         return None
     causes = all_causes(run)
     return {
-        **requests(asked, refused(asked, totals["refused_optmem"], totals["refused_memlock"])),
+        **requests(sums, refused(sums, totals["refused_optmem"], totals["refused_memlock"])),
         **completions(run), **groups.peers(run), "io_uring": uring(run, causes), **skb_copies(run, causes),
         "causes": cause_rows(run, causes, cause_row) if run.hooked("completion", "zerocopy.causes") else None,
-        "segments": segments(run, "zerocopy.segments", 0), "plain_beside": beside(run),
+        "segments": segments(run, "zerocopy.segments", 0), "plain_beside": plain_beside(run),
         **latency(run), "pinned": pinned(run), "limits": limits(run),
         "notifications": notifications(run), "error_queue": error_queue(run),
         "wake_up_ns": run.span("wake_up").json("sock_def_error_report")
         if run.hooked("wake-up", "zerocopy.wake_up_ns") else None,
-        "errqueue_copied": told(run)}
+        "errqueue_copied": reported_copied(run)}

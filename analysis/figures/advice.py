@@ -15,7 +15,7 @@ BETTER = {"cpu": "below 1", "throughput": "above 1"}
 NAMES = {name: f"{name} ({call})" for name, call in CALLS.items()}
 
 
-def copied(advice: Advice) -> str:
+def copied_text(advice: Advice) -> str:
     """Returns the share of the path's zero-copy sends that were copied. Each figure about them includes it."""
     if advice.path is None or advice.path.copied is None:
         return "zero-copy sends: it is not known how many were copied"
@@ -34,9 +34,9 @@ def _changes(answers: list[Answer]) -> list[tuple[int, int]]:
     return sorted({(a.worse, a.better) for a in answers if a.kind == "from" and a.worse})
 
 
-def _panel(metric: str, answers: list[Answer], sizes: list[int], width: int) -> alt.LayerChart:
+def _metric_panel(metric: str, answers: list[Answer], sizes: list[int], width: int) -> alt.LayerChart:
     names = {name: label for name, label in NAMES.items() if any(a.against == name for a in answers)}
-    chart = lines.draw(
+    chart = lines.draw_lines(
         _cells(answers), names, "zero-copy against", style.size_axis(sizes),
         f"ratio; {BETTER[metric]} zero-copy is better", [""], width, height=280, level=1.0)
     shades = [alt.Chart(pl.DataFrame({"from": [low], "to": [high]})).mark_rect(
@@ -46,7 +46,7 @@ def _panel(metric: str, answers: list[Answer], sizes: list[int], width: int) -> 
         METRICS[metric], fontSize=12, anchor="middle", offset=6))
 
 
-def draw(advice: Advice, width: int) -> Drawn | NotDrawn:
+def draw_advice(advice: Advice, width: int) -> Drawn | NotDrawn:
     measured = {metric: [a for a in advice.answers if a.metric == metric and a.ratios] for metric in METRICS}
     measured = {metric: answers for metric, answers in measured.items() if answers}
     if not measured:
@@ -54,7 +54,7 @@ def draw(advice: Advice, width: int) -> Drawn | NotDrawn:
     every = [a for answers in measured.values() for a in answers]
     sizes = sorted({r.size for a in every for r in a.ratios})
     blocks = sorted({r.n for a in every for r in a.ratios})
-    told = (f"{copied(advice)}; points: {'' if len(blocks) == 1 else f'{blocks[0]} to '}"
+    told = (f"{copied_text(advice)}; points: {'' if len(blocks) == 1 else f'{blocks[0]} to '}"
             f"{blocks[-1]} blocks; bars: their {LEVEL} intervals")
     notes = ("shaded: between these two sizes the answer changes",) if _changes(every) else ()
     better = [f"{METRICS[metric]} ({BETTER[metric]} zero-copy is better)" for metric in measured]
@@ -62,11 +62,11 @@ def draw(advice: Advice, width: int) -> Drawn | NotDrawn:
         f"Ratio of zero-copy to {words.listed(list(NAMES.values()))} in {words.listed(better)}, at "
         f"{words.listed([style.size_text(size) for size in sizes])} bytes a message; {told}.")
     beside = 2 if width > BESIDE and len(measured) > 1 else 1
-    chart = alt.concat(*(_panel(metric, answers, sizes, width // beside) for metric, answers in measured.items()),
-                       columns=beside, spacing=24)
+    panels = (_metric_panel(metric, answers, sizes, width // beside) for metric, answers in measured.items())
+    chart = alt.concat(*panels, columns=beside, spacing=24)
     return Drawn(style.themed(chart, TITLE, ["; ".join((told, *notes))], description, width), TITLE,
                  description, notes)
 
 
 def figure(name: str, advice: Advice) -> Figure:
-    return Figure(name, lambda _, width: draw(advice, width))
+    return Figure(name, lambda _, width: draw_advice(advice, width))

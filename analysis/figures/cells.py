@@ -6,7 +6,7 @@ import polars as pl
 from analysis import words
 from analysis.compare.settings import FIELD_SIZE, LOAD, MACHINE
 from analysis.stats.interval import Estimate
-from analysis.summary import inflight_follows_size, per_cell
+from analysis.summary import inflight_follows_size, per_configuration
 
 # The settings that must be equal for two runs to be compared, in addition to those on a figure's axes.
 SETTINGS = {one.column: one.say for one in (*MACHINE, *LOAD, FIELD_SIZE) if not one.axis}
@@ -77,6 +77,6 @@ def cells(runs: pl.DataFrame, keys: list[str], metric: str, scale: float = 1.0) 
 
     Leaves out runs whose metric is null. low, high and level are null without an interval.
     """
-    found = per_cell(runs.filter(pl.col(metric).is_not_null()), keys, metric, scale).drop(metric)
+    found = per_configuration(runs.filter(pl.col(metric).is_not_null()), keys, metric, scale).drop(metric)
     said = [words.interval(Estimate(*row)) for row in found.select("median", "n", "low", "high", "level").iter_rows()]
     return found.with_columns(said=pl.Series(said, dtype=pl.String))

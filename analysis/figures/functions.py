@@ -119,7 +119,7 @@ def flames(rows: list[dict], title: str, number: int, color: alt.Color, tooltips
     return alt.layer(bars, texts).properties(width=width - ASIDE, height=deepest * ROW, title=title)
 
 
-def _titles(runs: pl.DataFrame, found: dict[str, Node]) -> dict[str, str]:
+def _graph_titles(runs: pl.DataFrame, found: dict[str, Node]) -> dict[str, str]:
     named = labels.variants(runs) if runs["variant"].null_count() == 0 else {}
     return {name: f"{named.get(name, name)}: {tree.samples - tree.off:,.0f} samples" + (
         f"; {100 * tree.off / tree.samples:.0f} % of the time off the CPU" if tree.off else "")
@@ -139,7 +139,7 @@ def _drawn(graphs: list[alt.TopLevelMixin], title: str, runs: pl.DataFrame, how:
                  title, description)
 
 
-def draw(data: Data, width: int) -> Drawn | NotDrawn:
+def draw_functions(data: Data, width: int) -> Drawn | NotDrawn:
     runs, found = trees(data)
     if not found:
         return NotDrawn(TITLE, "no run has samples enough: --profile takes them")
@@ -151,7 +151,7 @@ def draw(data: Data, width: int) -> Drawn | NotDrawn:
     color = alt.Color("stage:N", title="stage", sort=shown, scale=alt.Scale(
         domain=shown, range=[colors[stage] for stage in shown]))
     graphs = [flames(drawn[name], title, number, color, _TOOLTIPS, width)
-              for number, (name, title) in enumerate(_titles(runs, found).items())]
+              for number, (name, title) in enumerate(_graph_titles(runs, found).items())]
     heaviest = [f"{max(rows, key=lambda row: row['own'])['function']} ({name})" for name, rows in drawn.items()]
     description = (f"Flame graphs of {words.listed(list(found))}: kernel functions by their share of the samples "
                    f"in sends; the heaviest by themselves: {words.listed(heaviest)}. {shared_setting(runs)}.")
@@ -192,7 +192,7 @@ def draw_compared(data: Data, width: int) -> Drawn | NotDrawn:
     if len(found) < 2:
         return NotDrawn(COMPARED, "no two variants have samples enough: --profile takes them")
     (first, reference), *others = found.items()
-    return _draw_differences({name: (tree, reference) for name, tree in others}, _titles(runs, found), first,
+    return _draw_differences({name: (tree, reference) for name, tree in others}, _graph_titles(runs, found), first,
                              runs, width)
 
 
@@ -210,5 +210,5 @@ def draw_sets(a: Data, b: Data, width: int) -> Drawn | NotDrawn:
     return _draw_differences(pairs, titles, "A", runs, width)
 
 
-FIGURE = Figure("functions", draw)
+FIGURE = Figure("functions", draw_functions)
 FIGURE_COMPARED = Figure("functions-compared", draw_compared)

@@ -21,7 +21,7 @@ def shown(names: list[str], outliers: set[str]) -> list[str]:
     return sorted(sorted(names, key=lambda name: name not in outliers)[:MOST_HOSTS])
 
 
-def _rows(found: pl.DataFrame, panel: str) -> pl.DataFrame:
+def _tiles(found: pl.DataFrame, panel: str) -> pl.DataFrame:
     """Returns a row per field: sender, receiver, runs, said (its text), deep (its shade, 0 to 1), and apart: whether
     its sender is an outlier."""
     value = pl.col(panel)
@@ -33,8 +33,8 @@ def _rows(found: pl.DataFrame, panel: str) -> pl.DataFrame:
         (value * 100 if share else value).map_elements(words.number, return_dtype=pl.String).alias("said"))
 
 
-def _panel(found: pl.DataFrame, panel: str, columns: list[str]) -> alt.LayerChart:
-    rows = _rows(found, panel)
+def _matrix(found: pl.DataFrame, panel: str, columns: list[str]) -> alt.LayerChart:
+    rows = _tiles(found, panel)
     base = alt.Chart(rows).encode(
         y=alt.Y("sender:N", sort=None, title="sender", axis=alt.Axis(labelLimit=120),
                 scale=alt.Scale(domain=sorted(rows["sender"].unique()))),
@@ -51,11 +51,11 @@ def _panel(found: pl.DataFrame, panel: str, columns: list[str]) -> alt.LayerChar
         width=alt.Step(CELL), height=alt.Step(CELL * 0.6))
 
 
-def draw(data: Data, width: int) -> Drawn | NotDrawn:
+def draw_hosts(data: Data, width: int) -> Drawn | NotDrawn:
     every = data.fleet.hosts
     if len(every) < 2:
         return NotDrawn(TITLE, "these runs are not of several hosts")
-    outliers = hosts.find(data.fleet)
+    outliers = hosts.find_outliers(data.fleet)
     names = shown(every, {one.host for one in outliers})
     found = hosts.rates(data.fleet).filter(pl.col("host").is_in(names))
     panels = [panel for panel in PANELS if found[panel].count()]
@@ -71,9 +71,9 @@ def draw(data: Data, width: int) -> Drawn | NotDrawn:
     description = (f"A matrix of {len(names)} hosts, sender by receiver: "
                    f"{words.listed([PANELS[panel] for panel in panels])}; {'; '.join(notes)}.")
     apart = {panel: [one.host for one in outliers if one.metric == panel] for panel in panels}
-    chart = alt.concat(*(_panel(found.with_columns(pl.col("host").is_in(apart[panel]).alias("apart")), panel, columns)
+    chart = alt.concat(*(_matrix(found.with_columns(pl.col("host").is_in(apart[panel]).alias("apart")), panel, columns)
                          for panel in panels), columns=max(1, width // (CELL * len(columns) + 160)), spacing=24)
     return Drawn(style.themed(chart, TITLE, ["; ".join(notes)], description, width), TITLE, description, notes)
 
 
-FIGURE = Figure("hosts", draw)
+FIGURE = Figure("hosts", draw_hosts)

@@ -44,7 +44,8 @@ class Kind:
         """Compares all names with the first, in the order of tables/variants.py."""
         runs = self.over.runs(data)
         names = in_order(runs[self.over.name].drop_nulls().unique().to_list()) if runs.height else []
-        return compare(runs, self.over.cell, self.over.name, [(name, names[0]) for name in names[1:]], self.metric)
+        pairs = [(name, names[0]) for name in names[1:]]
+        return compare(runs, self.over.configuration, self.over.name, pairs, self.metric)
 
 
 _RECORD = pl.format("records of {} bytes", pl.col("field_size_bytes").map_elements(
@@ -69,6 +70,7 @@ def crossovers(kind: Kind, found: list[Comparison]) -> list[tuple[str, dict, cro
     """Returns all crossings, as (a, the configuration without the axis, Crossing)."""
     groups: dict[tuple, list[Comparison]] = {}
     for one in found:
-        groups.setdefault((one.a, *(one.cell.get(key) for key in kind.over.panel_keys)), []).append(one)
+        groups.setdefault((one.a, *(one.configuration.get(key) for key in kind.over.panel_keys)), []).append(one)
     return [(a, dict(zip(kind.over.panel_keys, rest)), one) for (a, *rest), group in groups.items()
-            for one in crossover.find([kind.x(c.cell) for c in group], log_table(group), [c.judgment for c in group])]
+            for one in crossover.find_crossings([kind.x(c.configuration) for c in group], log_table(group),
+                                                [c.judgment for c in group])]

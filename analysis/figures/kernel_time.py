@@ -66,7 +66,7 @@ def _stacked(found: pl.DataFrame) -> pl.DataFrame:
             pl.lit("")).alias("letter"), ((pl.col("top") + pl.col("bottom")) / 2).alias("middle"))
 
 
-def _chart(found: pl.DataFrame, named: dict[str, str], panels: list[str],
+def _stacked_chart(found: pl.DataFrame, named: dict[str, str], panels: list[str],
            order: list[str], width: int) -> alt.TopLevelMixin:
     found = _stacked(found.with_columns(
         pl.col("variant").replace_strict(named, return_dtype=pl.String).alias("label"),
@@ -80,7 +80,7 @@ def _chart(found: pl.DataFrame, named: dict[str, str], panels: list[str],
                alt.Tooltip("word:N", title="stage"),
                alt.Tooltip("said:N", title="µs"), alt.Tooltip("n:Q", title="repeats")]
     domain = [_word(name) for name in order]
-    colors = [stages.OF_NAME.get(name, look).color for name, look in zip(order, style.looks(order))]
+    colors = [stages.OF_NAME.get(name, look).color for name, look in zip(order, style.looks_of(order))]
     bars = alt.Chart().mark_bar(stroke=style.PAPER, strokeWidth=0.8, width=26).encode(
         x=x, y=alt.Y("bottom:Q", title="kernel time of a send (µs)",
                      scale=alt.Scale(zero=True, nice=False),
@@ -96,7 +96,7 @@ def _chart(found: pl.DataFrame, named: dict[str, str], panels: list[str],
     return drawn if len(panels) == 1 else drawn.resolve_scale(y="independent")
 
 
-def draw(data: Data, width: int) -> Drawn | NotDrawn:
+def draw_kernel_time(data: Data, width: int) -> Drawn | NotDrawn:
     ids = data.details.stages["run_id"].unique().implode()
     runs = data.sending.filter(pl.col("send_span").is_not_null() & pl.col("run_id").is_in(ids))
     span, *others = spans(data.sending if runs.is_empty() else runs, "send_span") or [None]
@@ -123,8 +123,8 @@ def draw(data: Data, width: int) -> Drawn | NotDrawn:
         f"{words.listed([stages.words(name) for name in order])}, for "
         f"{words.listed(list(named.values()))}; panels: {'; '.join(panels)}. "
         f"{shared_setting(runs)}; {how}.")
-    return Drawn(style.themed(_chart(found, named, panels, order, width), TITLE, subtitle, description, width),
+    return Drawn(style.themed(_stacked_chart(found, named, panels, order, width), TITLE, subtitle, description, width),
                  TITLE, description, notes)
 
 
-FIGURE = Figure("kernel-time", draw)
+FIGURE = Figure("kernel-time", draw_kernel_time)

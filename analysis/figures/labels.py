@@ -11,20 +11,20 @@ _COPIED = ((pl.col("zc_requests").fill_null(0) > 0).any().alias("asked"),
            pl.col("fallback_rate").min().alias("low"), pl.col("fallback_rate").max().alias("high"))
 
 
-def copied(runs: pl.DataFrame) -> str:
+def copied_label(runs: pl.DataFrame) -> str:
     """Returns the share of these runs' zero-copy sends that was copied, in words; "" if none was, or without any.
 
     It is the range of the measured rates of the runs.
     """
-    return _copied(*runs.select(_COPIED).row(0))
+    return _label(*runs.select(_COPIED).row(0))
 
 
 def copied_by(runs: pl.DataFrame, keys: list[str]) -> dict[tuple, str]:
-    """Returns the words of copied() for each group of runs, by its values of keys."""
-    return {tuple(row[:-3]): _copied(*row[-3:]) for row in runs.group_by(keys).agg(_COPIED).iter_rows()}
+    """Returns the words of copied_label() for each group of runs, by its values of keys."""
+    return {tuple(row[:-3]): _label(*row[-3:]) for row in runs.group_by(keys).agg(_COPIED).iter_rows()}
 
 
-def _copied(asked: bool, low: float | None, high: float | None) -> str:
+def _label(asked: bool, low: float | None, high: float | None) -> str:
     if not asked:
         return ""
     if low is None:
@@ -38,7 +38,7 @@ def _copied(asked: bool, low: float | None, high: float | None) -> str:
 
 def variants(runs: pl.DataFrame, column: str = "variant") -> dict[str, str]:
     """Returns each variant's label: its name, and the share of its sends that was copied in these runs."""
-    return {name: f"{name} ({what})" if (what := copied(runs.filter(pl.col(column) == name))) else name
+    return {name: f"{name} ({what})" if (what := copied_label(runs.filter(pl.col(column) == name))) else name
             for name in in_order(runs[column].unique().to_list())}
 
 
@@ -57,6 +57,6 @@ def intervals(cells: pl.DataFrame) -> str:
     return text
 
 
-def counted(values: list[int], unit: str) -> str:
+def counts_text(values: list[int], unit: str) -> str:
     """Returns "1 thread" or "1, 2 and 4 threads"."""
     return f"{words.listed([str(value) for value in values])} {unit}" + ("" if values == [1] else "s")

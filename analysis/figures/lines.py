@@ -38,7 +38,7 @@ def in_panels(layers: alt.LayerChart, data: pl.DataFrame, panels: list[str], wid
     return drawn.resolve_axis(x="independent") if len(panels) % columns else drawn
 
 
-def draw(cells: pl.DataFrame, names: dict[str, str], legend: str, x_axis: alt.X, y_title: str,
+def draw_lines(cells: pl.DataFrame, names: dict[str, str], legend: str, x_axis: alt.X, y_title: str,
          panels: list[str], width: int, height: int = 200, apart: float = APART,
          level: float | None = None) -> alt.TopLevelMixin:
     """Draws lines through the medians, points, and bars for the intervals.
@@ -88,12 +88,12 @@ def _natural(row: tuple) -> list:
              for part in re.split(r"(\d+)", str(value))] for value in row]
 
 
-def _titles(runs: pl.DataFrame) -> dict[str, str]:
+def _panel_titles(runs: pl.DataFrame) -> dict[str, str]:
     """Returns each panel's title, with the copied shares if these differ between panels."""
     titles = {panel: panel for panel in runs["panel"].unique()}
     for variant in in_order(runs["variant"].drop_nulls().unique().to_list()):
         mine = runs.filter((pl.col("variant") == variant) & (pl.col("zc_requests") > 0))
-        said = {panel: labels.copied(part) or "not copied" for (panel,), part in mine.group_by("panel")}
+        said = {panel: labels.copied_label(part) or "not copied" for (panel,), part in mine.group_by("panel")}
         if len(set(said.values())) > 1:
             titles = {panel: f"{title}; {variant} {said[panel]}" if panel in said else title
                       for panel, title in titles.items()}
@@ -108,7 +108,7 @@ def panels_of(cells: pl.DataFrame, texts: list[pl.Expr], by: list[str],
     """
     title = pl.concat_str([pl.when(text == "").then(None).otherwise(text) for text in texts],
                           separator=", ", ignore_nulls=True).alias("panel")
-    titles = _titles(runs.with_columns(title))
+    titles = _panel_titles(runs.with_columns(title))
     named = cells.with_columns(title).with_columns(pl.col("panel").replace(titles))
     rows = sorted(named.select([*by, "panel"]).unique().rows(), key=_natural)
     panels = list(dict.fromkeys(row[-1] for row in rows))

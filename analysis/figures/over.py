@@ -40,13 +40,13 @@ class Over:
     apart: float = lines.APART
 
     @property
-    def cell(self) -> list[str]:
+    def configuration(self) -> list[str]:
         """The columns that must be equal for names to be compared."""
         return [*self.panel_keys, self.x]
 
     @property
     def keys(self) -> list[str]:
-        return [*self.cell, self.name]
+        return [*self.configuration, self.name]
 
 
 def threads_text() -> pl.Expr:
@@ -109,11 +109,11 @@ SIZE = Over("message_bytes", style.size_axis,
             "variant", "send variant", by_size, ["setting", "threads"],
             [threads_text(), pl.col("setting")])
 THREADS = Over("threads", lambda counts: style.count_axis(counts, "sending threads"),
-               lambda counts: labels.counted(counts, "thread"),
+               lambda counts: labels.counts_text(counts, "thread"),
                "variant", "send variant", by_size, ["setting", "message_bytes"],
                [size_text(), pl.col("setting")])
 CONNECTIONS = Over("connections", lambda counts: style.count_axis(counts, "connections at once"),
-                   lambda counts: labels.counted(counts, "connection"), "server_model", "server model",
+                   lambda counts: labels.counts_text(counts, "connection"), "server_model", "server model",
                    lambda data: with_cpu_per_answer(data.serving), ["setting"], [pl.col("setting")])
 RECORDS = Over("fields", lambda counts: style.linear_axis(counts, "records of a message"),
                lambda counts: f"{min(counts)} to {max(counts)} records a message",
@@ -132,7 +132,7 @@ def _dips(over: Over, found: pl.DataFrame, runs: pl.DataFrame, metric: str) -> p
         *over.panel_keys, over.name, over.x).iter_rows()], dtype=pl.Boolean)
 
 
-def _chart(over: Over, found: pl.DataFrame, named: dict[str, str], metric: Metric,
+def _panels_chart(over: Over, found: pl.DataFrame, named: dict[str, str], metric: Metric,
            runs: pl.DataFrame, width: int) -> tuple[alt.TopLevelMixin, tuple[str, ...]]:
     # The column of the axis stays, because panels may be sorted by it.
     found = found.with_columns(pl.col(over.x).alias("x"), pl.col(over.name).alias("name"))
@@ -142,7 +142,7 @@ def _chart(over: Over, found: pl.DataFrame, named: dict[str, str], metric: Metri
     axis = over.axis(found["x"].unique().sort().to_list())
     if "dip" in found.columns and found["dip"].any():
         notes = (*notes, "rings: dips")
-    return lines.draw(found, named, over.legend, axis, metric.title, panels, width, apart=over.apart), notes
+    return lines.draw_lines(found, named, over.legend, axis, metric.title, panels, width, apart=over.apart), notes
 
 
 def draw_over(data: Data, over: Over, title: str, metrics: list[Metric], why_not: str,
@@ -157,7 +157,7 @@ def draw_over(data: Data, over: Over, title: str, metrics: list[Metric], why_not
     named = labels.variants(drawn, over.name)
     several = drawn.select(over.panel_keys).n_unique() > 1
     beside = 1 if several else max(1, min(len(measured), width // lines.PANEL))
-    charts, notes = zip(*(_chart(over, found, named, m, drawn, width // beside)
+    charts, notes = zip(*(_panels_chart(over, found, named, m, drawn, width // beside)
                           for m, found in measured.items()))
     every = pl.concat(measured.values())
     notes = (*told, *dict.fromkeys(note for some in notes for note in some))
@@ -185,30 +185,30 @@ def draw_latency(data: Data, width: int) -> Drawn | NotDrawn:
                      told)
 
 
-def _figure(name: str, over: Over, title: str, why_not: str, *metrics: Metric) -> Figure:
+def _metric_figure(name: str, over: Over, title: str, why_not: str, *metrics: Metric) -> Figure:
     return Figure(name, lambda data, width: draw_over(data, over, title, list(metrics), why_not, width))
 
 
 THROUGHPUT = Metric("throughput_bps", "throughput (Gbit/s)", 1e-9)
 TRAFFIC = Metric(MEMORY, "memory bytes per byte sent")
 FIGURES = (
-    _figure("throughput", SIZE, "Throughput by message size", "no run sent messages of several sizes",
+    _metric_figure("throughput", SIZE, "Throughput by message size", "no run sent messages of several sizes",
             THROUGHPUT),
     Figure("latency", draw_latency),
-    _figure("cpu", SIZE, "CPU time per GiB by message size", "no run measured CPU time",
+    _metric_figure("cpu", SIZE, "CPU time per GiB by message size", "no run measured CPU time",
             Metric("sender_cpu_s_per_gib", "sender (CPU s/GiB)"),
             Metric("receiver_cpu_s_per_gib", "receiver (CPU s/GiB)")),
-    _figure("cycles", SIZE, "Cycles per byte by message size", "no run counted cycles",
+    _metric_figure("cycles", SIZE, "Cycles per byte by message size", "no run counted cycles",
             Metric("sender_cycles_per_byte", "sender (cycles/byte)"),
             Metric("receiver_cycles_per_byte", "receiver (cycles/byte)")),
-    _figure("cache-misses", SIZE, "Cache misses by message size", "no run counted misses of a cache",
+    _metric_figure("cache-misses", SIZE, "Cache misses by message size", "no run counted misses of a cache",
             *(Metric(f"sender_{level}_misses_per_kib", f"{words} load misses (1/KiB)")
               for level, words in LEVELS.items())),
-    _figure("memory", SIZE, "Memory traffic per transmitted byte",
+    _metric_figure("memory", SIZE, "Memory traffic per transmitted byte",
             "no run measured the machine's memory traffic", TRAFFIC),
-    _figure("records", RECORDS, "Messages of records by their number",
+    _metric_figure("records", RECORDS, "Messages of records by their number",
             "no run sent messages of several numbers of records of one size", THROUGHPUT, TRAFFIC),
-    _figure("servers", CONNECTIONS, "Server models by connections",
+    _metric_figure("servers", CONNECTIONS, "Server models by connections",
             "no run served many connections by a server model",
             Metric("messages_per_s", "requests per second (1/s)"),
             Metric("message_p50_ns", "p50, connect to answer (ms)", 1e-6),

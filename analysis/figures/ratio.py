@@ -25,7 +25,7 @@ NO_PAIRS = "no runs of two variants or server models in one repeat"
 def _points(kind: Kind, data: Data) -> tuple[list[Comparison], pl.DataFrame]:
     found = kind.compare(data)
     return found, pl.DataFrame([
-        {**{key: c.cell[key] for key in kind.over.cell}, "x": kind.x(c.cell), "name": c.a,
+        {**{key: c.configuration[key] for key in kind.over.configuration}, "x": kind.x(c.configuration), "name": c.a,
          "median": c.judgment.value, "low": c.judgment.low, "high": c.judgment.high, "n": c.judgment.n,
          "verdict": c.verdict, "said": words.interval(c.judgment)}
         for c in found], schema_overrides={"low": pl.Float64, "high": pl.Float64, "setting": pl.String})
@@ -138,10 +138,10 @@ def draw_heat(kind: Kind, data: Data, width: int) -> Drawn | NotDrawn:
     return Drawn(style.themed(chart, title, [told, *notes], description, width), title, description, notes)
 
 
-def _figure(name, kind, draw, **options):
+def _kind_figure(name, kind, draw, **options):
     return Figure(name if kind.name == "sizes" else f"{name}-{kind.name}",
                   lambda data, width: draw(kind, data, width), **options)
 
 
-RATIOS = tuple(_figure("ratio", kind, draw_ratio, width=BESIDE) for kind in judged.KINDS)
-HEATS = tuple(_figure("heat", kind, draw_heat) for kind in judged.KINDS)
+RATIOS = tuple(_kind_figure("ratio", kind, draw_ratio, width=BESIDE) for kind in judged.KINDS)
+HEATS = tuple(_kind_figure("heat", kind, draw_heat) for kind in judged.KINDS)

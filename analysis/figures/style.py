@@ -70,7 +70,7 @@ def dark_css() -> str:
     return "@media screen and (prefers-color-scheme: dark) { " + " ".join(rules) + " }"
 
 
-def looks(names: list[str]) -> list[Look]:
+def looks_of(names: list[str]) -> list[Look]:
     """Returns the look of each name; names without their own get spare ones."""
     spare = itertools.cycle(_OTHERS)
     return [LOOKS[name] if name in LOOKS else next(spare) for name in names]
@@ -78,7 +78,7 @@ def looks(names: list[str]) -> list[Look]:
 
 def encodings(field: str, title: str, labels: dict[str, str]) -> dict[str, object]:
     """Returns the encodings of colour, shape and dash by a field whose values are labels[name], with one legend."""
-    drawn = looks(list(labels))
+    drawn = looks_of(list(labels))
     legend = alt.Legend(title=title, symbolSize=90, symbolStrokeWidth=0, symbolOpacity=1)
 
     def channel(kind, values):

@@ -75,7 +75,7 @@ def _lanes(events: pl.DataFrame, title: str, color: alt.Color, shape: alt.Shape,
         title, anchor="start", fontSize=12))
 
 
-def draw(data: Data, width: int) -> Drawn | NotDrawn:
+def draw_timeline(data: Data, width: int) -> Drawn | NotDrawn:
     events = data.details.timelines.join(data.runs.select("run_id", "variant"), on="run_id", maintain_order="left")
     # Sends differ in the number of sends of their notification.
     events = events.with_columns(pl.col("what").str.replace(", of .* sends$", ""))
@@ -99,4 +99,4 @@ def draw(data: Data, width: int) -> Drawn | NotDrawn:
                                              "happened at a moment"], description, width), TITLE, description)
 
 
-FIGURE = Figure("timeline", draw)
+FIGURE = Figure("timeline", draw_timeline)

@@ -124,7 +124,7 @@ def _ordered(f):
     return [*final[:1], *(row for row in f.causes if row not in final[:1])], bool(final)
 
 
-def _copied(f):
+def _copied_findings(f):
     ordered, is_final = _ordered(f)
     copied = min(f.copied, f.completions)
     for row in ordered:
@@ -168,7 +168,7 @@ def _copies(f):
     stopped = list(_no_verdict(f))
     if stopped or not f.completions or f.copied is None:
         return stopped
-    copied = list(_copied(f)) if f.copied > 0 else []
+    copied = list(_copied_findings(f)) if f.copied > 0 else []
     return [*copied, *_uncopied(f), *_caveats(f)]
 
 

@@ -59,7 +59,7 @@ def is_final(found):
     return any(one.removable is False for one in _of_all(found))
 
 
-def _copied(found):
+def _copied_sentence(found):
     """Returns the sentence for all findings of copies by one interface."""
     first, *others = found
     copied = first._replace(count=first.evidence["copied"])
@@ -175,7 +175,7 @@ def sentence(found):
     """Returns the sentence for one finding, or for all findings of copies by one interface."""
     first = found[0]
     if is_copied(first):
-        return _copied(found)
+        return _copied_sentence(found)
     if first.code in _REFUSALS:
         return f"{_share(first)} refused ({first.evidence['errno']}): {_why_refused(first)}"
     return _OF[first.code](first)

@@ -9,7 +9,7 @@ from analysis.figures import judged
 from analysis.figures.base import Data
 from analysis.report.base import Table
 from analysis.report.questions.common import failed
-from analysis.compare.settings import named
+from analysis.compare.settings import values_by_name
 from analysis.tables.limits import LIMITS
 from analysis.tables.variants import in_order, in_words
 
@@ -58,7 +58,7 @@ def machines(runs: pl.DataFrame) -> Table:
 
 def settings(runs: pl.DataFrame) -> Table:
     """Returns a table of the settings of machines and devices."""
-    found = named(runs, "settings") | named(runs, "devices", "device ")
+    found = values_by_name(runs, "settings") | values_by_name(runs, "devices", "device ")
     return Table("Settings", ("setting", "value"), tuple(
         (key, ", ".join(sorted(values)[:SETTINGS_MOST])) for key, values in sorted(found.items())))
 

@@ -30,7 +30,7 @@ class Crossing:
     after: float
 
 
-def find(sizes, logs, judged=None) -> list[Crossing]:
+def find_crossings(sizes, logs, judged=None) -> list[Crossing]:
     """Returns the crossings. sizes: k rising numbers. logs (blocks x k): log(a / b), NaN if a block lacks a size.
     judged: Judgments of these sizes in a larger family; without it, these sizes are the family.
     """

@@ -45,7 +45,7 @@ def limit(n: int) -> float:
     return next(distance for below, distance in LIMITS if n < below)
 
 
-def apart(values: dict[str, float], least: float, as_ratios: bool = False) -> list[str]:
+def names_of(values: dict[str, float], least: float, as_ratios: bool = False) -> list[str]:
     """Returns the names whose value differs from the median by more than limit() robust standard deviations
     (NORMAL_MAD times the median absolute deviation) and by more than `least`, for ratios a factor. A few outliers do
     not move these medians, so they cannot hide each other.

@@ -43,7 +43,7 @@ class Moved:
     steps: int
 
 
-def between(logs, i: int, j: int) -> judge.Sample:
+def step_sample(logs, i: int, j: int) -> judge.Sample:
     """Returns the Sample of value at j / value at i, of each block that has both. logs: blocks x values of the axis."""
     logs = np.asarray(logs, dtype=float)
     found = logs[:, j] - logs[:, i]
@@ -52,7 +52,7 @@ def between(logs, i: int, j: int) -> judge.Sample:
 
 def along(axis, logs) -> list[Step]:
     """Returns the k - 1 Steps along an axis of k rising values. logs: blocks x k."""
-    judged = judge.judge([between(logs, j, j + 1) for j in range(len(axis) - 1)])
+    judged = judge.judge([step_sample(logs, j, j + 1) for j in range(len(axis) - 1)])
     return [Step(float(before), float(after), one) for before, after, one in zip(axis, axis[1:], judged)]
 
 
@@ -63,7 +63,7 @@ def dips(axis, logs, steps: list[Step]) -> list[Dip]:
         if step.direction < 0 and top is None:
             top = j
         elif step.direction > 0 and top is not None:
-            depths = [judge.judge_one(between(logs, top, k)) for k in range(top + 1, j + 1)]
+            depths = [judge.judge_one(step_sample(logs, top, k)) for k in range(top + 1, j + 1)]
             depth = min(depths, key=lambda one: one.value)
             found.append(Dip(float(axis[top]), float(axis[top + 1 + depths.index(depth)]),
                              float(axis[j + 1]), depth))
@@ -85,7 +85,7 @@ def moved_with(logs, counters: dict, i: int, j: int) -> list[Moved]:
     throughput rises, a counter with a constant rate falls per message, and one that belongs to messages rises per
     second. A counter is returned only if both change in the same direction.
     """
-    judged = judge.judge([between(rate, i, j) for rates in counters.values() for rate in rates])
+    judged = judge.judge([step_sample(rate, i, j) for rates in counters.values() for rate in rates])
     found = [Moved(name, both[0], *_correlation(logs, counters[name][0]))
              for name, both in zip(counters, zip(judged[::2], judged[1::2]))
              if both[0].verdict == both[1].verdict and judge.SIGNS[both[0].verdict]]

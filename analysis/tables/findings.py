@@ -42,7 +42,7 @@ class Code(NamedTuple):
     uring_remedy: str = ""  # for io_uring's own operations; "": the same
 
 
-def _refused():
+def _refused_codes():
     for refusal in REFUSALS:
         if refusal.name not in NOT_REFUSED:
             meaning = f"Sends failed with {refusal.error}: {refusal.meaning}."
@@ -55,14 +55,14 @@ def _refused():
                        "SendpathZerocopyRefused", refusal.uring.remedy if refusal.uring else "")
 
 
-def _copied():
+def _copied_codes():
     for cause in CAUSES:
         yield Code(f"copied_{cause.name}", "cost", cause.meaning,
                    f"`zerocopy.causes` with `cause` `{cause.name}`", cause.remedy, "SendpathZerocopyFallback")
 
 
 CODES = (
-    *_refused(),
+    *_refused_codes(),
     Code("ignored", "no_effect",
          "The kernel accepted MSG_ZEROCOPY on a socket without SO_ZEROCOPY, and copied the data.",
          "`zerocopy.ignored` less `ignored_empty`", "Set SO_ZEROCOPY on the socket before it sends.",
@@ -71,7 +71,7 @@ CODES = (
          "Sockets have SO_ZEROCOPY, but no send passes MSG_ZEROCOPY, without which it has no effect.",
          "`observed.so_zerocopy_unused` above 0, and no zero-copy requests",
          "Pass MSG_ZEROCOPY to the sends that shall be zero-copy."),
-    *_copied(),
+    *_copied_codes(),
     Code("copied_unknown", "cost", "The kernel copied data, and no hook saw why.",
          "`zerocopy.copied` where `causes` is empty",
          "Measure by fentry or kprobes (analyze doctor says what they need)."),

@@ -33,7 +33,7 @@ class Event(NamedTuple):
     size: int = 0  # bytes of one count; 0: the driver or perf scales it, and names the unit
 
     @property
-    def asked(self):
+    def perf_name(self):
         """The event's name for perf's -e."""
         return f"{self.pmu}/{self.name}/" if self.pmu else self.name
 
@@ -90,4 +90,4 @@ SOURCES = (
         Event(quantity, "uncore_iio_free_running", f"bw_{way}_port{n}")
         for quantity, way in (("io_in", "in"), ("io_out", "out")) for n in range(4))),
 )
-EVENTS = {event.asked: event for source in SOURCES for event in source.events}
+EVENTS = {event.perf_name: event for source in SOURCES for event in source.events}

@@ -220,7 +220,7 @@ class Cells:
         for metric, (read, better) in JUDGED.items():
             found = pairs.compare(chain.from_iterable(cell.runs(read) for cell in self), NAMES, list(ways), better)
             for one in found:
-                by_key[tuple(one.cell.values()), one.a].compared[metric] = one
+                by_key[tuple(one.configuration.values()), one.a].compared[metric] = one
             for cell in self:
                 if cell.way != cell.reference.way:
                     one = cell.compared.get(metric)

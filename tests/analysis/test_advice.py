@@ -49,7 +49,7 @@ def layers(node, mark):
 
 
 def test_the_figure_has_a_panel_a_metric_a_line_at_one_and_the_bracket_shaded():
-    drawn = figure.draw(read(ADVICE).advice, WIDE)
+    drawn = figure.draw_advice(read(ADVICE).advice, WIDE)
     described = spec(drawn.chart)
     alt.Root.validate(described)
     cpu, throughput = described["concat"]
@@ -72,19 +72,19 @@ def test_the_figure_has_a_panel_a_metric_a_line_at_one_and_the_bracket_shaded():
 
 def test_the_line_at_one_is_in_a_figure_whose_ratios_are_all_below():
     data = {**ADVICE, "answers": [ratios("twocopy", "cpu", "always", None, 4096, (0.3, 0.2, 0.2))]}
-    point, = layers(spec(figure.draw(read(data).advice, WIDE).chart), "point")
+    point, = layers(spec(figure.draw_advice(read(data).advice, WIDE).chart), "point")
     assert point["encoding"]["y"]["scale"]["domain"][1] >= 1
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_only_an_answer_with_two_bounds_has_a_bracket(kind):
     data = {**ADVICE, "answers": [ratios("twocopy", "cpu", kind, *KINDS[kind])]}
-    assert not layers(spec(figure.draw(read(data).advice, WIDE).chart), "rect")
+    assert not layers(spec(figure.draw_advice(read(data).advice, WIDE).chart), "rect")
 
 
 def test_of_a_copied_path_there_is_a_page_without_a_figure():
     report = of_advice(ON_LOOPBACK)
-    assert not report.pictures and isinstance(figure.draw(read(ON_LOOPBACK).advice, WIDE), NotDrawn)
+    assert not report.pictures and isinstance(figure.draw_advice(read(ON_LOOPBACK).advice, WIDE), NotDrawn)
     assert not report.rows[0].answer.tables
 
 

@@ -123,7 +123,7 @@ def test_scaling_grows_and_stops():
         assert course.axis == (1, 2, 4, 8)
         assert [step.direction for step in course.steps] == [1, 1, 0]
     found = against_one_thread(frame)
-    assert [(c.cell["variant"], c.a, judge.SIGNS[c.verdict]) for c in found] == [
+    assert [(c.configuration["variant"], c.a, judge.SIGNS[c.verdict]) for c in found] == [
         (variant, count, 1) for count in (2, 4, 8) for variant in ("a", "b")]
     for comparison, speedup in zip(found, (2, 2, 4, 4, 4, 4)):
         assert comparison.judgment.value == pytest.approx(speedup, rel=0.1)
@@ -132,8 +132,8 @@ def test_scaling_grows_and_stops():
 def test_a_variant_that_collapses_with_threads_falls():
     found = against_one_thread(threads(
         lambda variant, count: 1e9 * (count if variant == "a" else min(count, 2) / count)))
-    assert {c.a: judge.SIGNS[c.verdict] for c in found if c.cell["variant"] == "a"} == {2: 1, 4: 1, 8: 1}
-    assert {c.a: judge.SIGNS[c.verdict] for c in found if c.cell["variant"] == "b"} == {2: 0, 4: -1, 8: -1}
+    assert {c.a: judge.SIGNS[c.verdict] for c in found if c.configuration["variant"] == "a"} == {2: 1, 4: 1, 8: 1}
+    assert {c.a: judge.SIGNS[c.verdict] for c in found if c.configuration["variant"] == "b"} == {2: 0, 4: -1, 8: -1}
 
 
 def test_no_threads_no_scaling():

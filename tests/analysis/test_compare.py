@@ -19,7 +19,7 @@ DRAWS, AT = 150, f"{made.BEGIN:%Y-%m-%d %H:%M}"
 
 def test_a_planted_regression_is_worse_and_the_rest_is_not():
     found = result_sets.compare(runs(), runs(factor=0.7, seed=2, kernel="6.99"))
-    assert {d.cell["variant"] for d in found.of(judge.WORSE)} == {"zerocopy"}
+    assert {d.configuration["variant"] for d in found.of(judge.WORSE)} == {"zerocopy"}
     assert len(found.of(judge.WORSE)) == 3
     assert [(c.setting, c.a, c.b) for c in found.changes] == [("kernel", ("6.12",), ("6.99",))]
     assert all(d.change.low <= 0.7 <= d.change.high for d in found.of(judge.WORSE))
@@ -95,7 +95,7 @@ def test_messages_in_flight_that_follow_the_size_are_a_setting():
     assert len(found.differences) == 6 and not found.only_a
     assert [change.setting for change in found.changes] == ["inflight"]
     asked = pl.concat([a, a.with_columns(inflight=pl.lit(1, pl.Int64), run_id="run_id")])
-    assert "inflight" in result_sets.compare(asked, asked).differences[0].cell
+    assert "inflight" in result_sets.compare(asked, asked).differences[0].configuration
 
 
 @pytest.mark.parametrize("other", [{"workload": None}, {"complete": False, "link": None}])

@@ -30,7 +30,7 @@ def one_at(size, slope=0.1):
 def test_one_planted_crossing(repeats):
     """Found, at its size, within its interval as often as the interval's level says."""
     level = judge.judge_one(judge.paired([0.0] * repeats)).level
-    found = [crossover.find(SIZES, blocks(one_at(10000), repeats, 0.03, seed))
+    found = [crossover.find_crossings(SIZES, blocks(one_at(10000), repeats, 0.03, seed))
              for seed in range(DRAWS)]
     significant = list(filter(None, found))
     assert len(significant) > 0.95 * DRAWS
@@ -50,7 +50,7 @@ def test_several_crossings_each_with_its_direction():
     sizes = tuple(2**k for k in range(10, 20))
     held = []
     for seed in range(60):
-        found = crossover.find(sizes, blocks(truth, 9, 0.01, seed, sizes))
+        found = crossover.find_crossings(sizes, blocks(truth, 9, 0.01, seed, sizes))
         assert [c.direction for c in found] == [-1, 1]
         held += [c.low <= size <= c.high
                  for c, size in zip(found, (2**13, 2**17))]
@@ -59,26 +59,26 @@ def test_several_crossings_each_with_its_direction():
 
 @pytest.mark.parametrize("side", (-1, 1))
 def test_never(side):
-    found = crossover.find(SIZES, blocks(lambda x: side * 0.2, 9, 0.02, 1))
+    found = crossover.find_crossings(SIZES, blocks(lambda x: side * 0.2, 9, 0.02, 1))
     assert found == []
 
 
 @pytest.mark.simulation
 @pytest.mark.parametrize("repeats", (9, 12))
 def test_no_difference_is_no_crossing(repeats):
-    alarms = sum(crossover.find(SIZES, blocks(lambda x: 0, repeats, 0.1, seed)) != [] for seed in range(DRAWS))
+    alarms = sum(crossover.find_crossings(SIZES, blocks(lambda x: 0, repeats, 0.1, seed)) != [] for seed in range(DRAWS))
     assert alarms / DRAWS < 0.05
 
 
 def test_fewer_than_six_repeats_tell_nothing():
-    found = crossover.find(SIZES, blocks(one_at(10000), 5, 0.001, 1))
+    found = crossover.find_crossings(SIZES, blocks(one_at(10000), 5, 0.001, 1))
     assert found == []
 
 
 def test_sizes_that_are_not_sure_within_a_crossing_do_not_hide_it():
     sizes = (1024, 4096, 16384)
     logs = blocks(lambda x: {10: -0.3, 12: 0, 14: 0.3}[x], 8, 0.02, 2, sizes)
-    found = crossover.find(sizes, logs)
+    found = crossover.find_crossings(sizes, logs)
     crossing, = found
     assert crossing.low <= 4096 <= crossing.high
     assert (crossing.before, crossing.after) == (1024, 16384)
@@ -87,4 +87,4 @@ def test_sizes_that_are_not_sure_within_a_crossing_do_not_hide_it():
 def test_a_missing_run_takes_only_its_block():
     logs = blocks(one_at(10000), 10, 0.01, 1)
     logs[2, 3] = np.nan
-    assert len(crossover.find(SIZES, logs)) == 1
+    assert len(crossover.find_crossings(SIZES, logs)) == 1

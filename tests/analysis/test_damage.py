@@ -282,7 +282,7 @@ def test_any_table_can_be_asked_anything(tmp_path, which, choice, value):
         return
     found = result_sets.compare(frame, frame)
     assert not found.of(judge.WORSE)
-    result_sets_text.text(found, True, result_sets_text.zerocopy(frame, frame))
+    result_sets_text.text(found, True, result_sets_text.zerocopy_tables(frame, frame))
     result_sets_text.describe("A", "path", frame)
     json.dumps(result_sets_text.as_json(found))
     for metric in ("throughput_bps", "message_p99_ns", "fallback_rate"):
@@ -334,6 +334,6 @@ def test_a_folder_that_cannot_be_read_is_called_so():
         os.seteuid(65534)
         try:
             with pytest.raises(Fault, match=f"{closed}: Permission denied"):
-                records.find(folder)
+                records.find_files(folder)
         finally:
             os.seteuid(0)

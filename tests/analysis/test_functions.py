@@ -35,7 +35,7 @@ def rectangles(drawn, panel):
 
 
 def test_widths_are_shares_and_colours_are_stages():
-    drawn = functions.draw(profiled(), WIDE)
+    drawn = functions.draw_functions(profiled(), WIDE)
     assert isinstance(drawn, Drawn)
     found = rectangles(drawn, 0)
     assert found["_copy_from_iter"]["end"] - found["_copy_from_iter"]["begin"] == pytest.approx(0.6)
@@ -56,13 +56,13 @@ def test_a_difference_is_in_points_of_the_reference():
 
 @pytest.mark.parametrize("stacks", [{}, {"twocopy": (("tcp_write_xmit", "transmit", 1),)}])
 def test_few_samples_are_not_drawn(stacks):
-    for draw in functions.draw, functions.draw_compared:
+    for draw in functions.draw_functions, functions.draw_compared:
         assert isinstance(draw(profiled(stacks, 1), WIDE), NotDrawn)
 
 
 def test_one_variant_has_nothing_to_be_compared_with():
     data = profiled({"twocopy": planted.SAMPLED["twocopy"]})
-    assert isinstance(functions.draw(data, WIDE), Drawn) and isinstance(functions.draw_compared(data, WIDE), NotDrawn)
+    assert isinstance(functions.draw_functions(data, WIDE), Drawn) and isinstance(functions.draw_compared(data, WIDE), NotDrawn)
 
 
 @given(st.lists(st.tuples(st.lists(st.sampled_from("abcd"), min_size=1, max_size=6), st.integers(1, 50)),
@@ -85,7 +85,7 @@ def test_any_callee_lies_above_its_caller(stacks):
 @pytest.mark.parametrize("samples, stacks", [(100, 1), (0.25, 400)])
 def test_time_off_the_cpu_has_its_own_colour(samples, stacks):
     off = ("sk_stream_wait_memory;schedule", "blocked", samples)
-    drawn = functions.draw(profiled({"twocopy": (*planted.SAMPLED["twocopy"], *(off,) * stacks)}), WIDE)
+    drawn = functions.draw_functions(profiled({"twocopy": (*planted.SAMPLED["twocopy"], *(off,) * stacks)}), WIDE)
     found = rectangles(drawn, 0)
     assert found["schedule"]["percent"] == pytest.approx(50) and found["schedule"]["stage"] == "blocked, off the CPU"
     picture = save.svg(save.spec(drawn.chart)).decode()

@@ -25,7 +25,7 @@ from test_report import EVIL, Page
 from analysis.stats import outliers
 
 def found(rows):
-    return {(one.host, one.metric) for one in hosts.find(planted.data(rows).fleet)}
+    return {(one.host, one.metric) for one in hosts.find_outliers(planted.data(rows).fleet)}
 
 
 def test_a_tap_is_named_with_its_device():
@@ -49,12 +49,12 @@ def test_a_cause_on_differently_named_devices_is_one_cause():
 def test_a_slow_host_is_named_with_what_it_alone_has(change, metric):
     rows = planted.hosts(b={**change, "kernel": "5.10"})
     assert found(rows) == {("b", metric)}
-    assert [len(one.causes) for one in hosts.find(planted.data(rows).fleet)] == [1]
-    assert not any(one.causes for one in hosts.find(planted.data(planted.hosts(b=change)).fleet))
+    assert [len(one.causes) for one in hosts.find_outliers(planted.data(rows).fleet)] == [1]
+    assert not any(one.causes for one in hosts.find_outliers(planted.data(planted.hosts(b=change)).fleet))
 
 
 def test_copies_without_a_cause_are_an_outlier_of_unknown_cause():
-    one, = hosts.find(planted.data(planted.hosts(e=goldens.UNCAUSED)).fleet)
+    one, = hosts.find_outliers(planted.data(planted.hosts(e=goldens.UNCAUSED)).fleet)
     assert (one.host, one.metric, one.value, one.causes) == ("e", hosts.COPIED, 0.9, ())
 
 
@@ -67,7 +67,7 @@ def test_three_hosts_do_not_tell():
 def test_of_busy_hosts_counts_are_exact_all_the_same():
     fleet = goldens.busy_hosts(goldens.VARIANTS).fleet
     assert hosts.rates(fleet)[hosts.TIME].null_count() == 6
-    assert [(one.host, one.metric) for one in hosts.find(fleet)] == [("c", hosts.COPIED)]
+    assert [(one.host, one.metric) for one in hosts.find_outliers(fleet)] == [("c", hosts.COPIED)]
 
 
 def test_configurations_that_one_host_alone_has_compare_with_nothing():
@@ -92,11 +92,11 @@ VALUES = st.dictionaries(st.text(min_size=1, max_size=4), st.floats(1e-3, 1e6), 
 def test_unit_and_order_do_not_matter(values, unit, random):
     shuffled = list(values.items())
     random.shuffle(shuffled)
-    apart = outliers.apart(values, 1.25, as_ratios=True)
-    assert set(outliers.apart(dict(shuffled), 1.25, as_ratios=True)) == set(apart)
+    apart = outliers.names_of(values, 1.25, as_ratios=True)
+    assert set(outliers.names_of(dict(shuffled), 1.25, as_ratios=True)) == set(apart)
     # At the very bound a unit may round it over.
-    wider = outliers.apart({k: v * unit for k, v in values.items()}, 1.25 * (1 - 1e-6), as_ratios=True)
-    narrower = outliers.apart({k: v * unit for k, v in values.items()}, 1.25 * (1 + 1e-6), as_ratios=True)
+    wider = outliers.names_of({k: v * unit for k, v in values.items()}, 1.25 * (1 - 1e-6), as_ratios=True)
+    narrower = outliers.names_of({k: v * unit for k, v in values.items()}, 1.25 * (1 + 1e-6), as_ratios=True)
     assert set(narrower) <= set(wider) and len(apart) < len(values) / 2 + 1
 
 
@@ -104,14 +104,14 @@ def test_unit_and_order_do_not_matter(values, unit, random):
 def test_less_than_half_of_equal_hosts_cannot_hide(count, away, data):
     bad = data.draw(st.integers(1, (count - 1) // 2))
     values = {str(i): 1.0 + away * (i < bad) for i in range(count)}
-    assert set(outliers.apart(values, 1.25, as_ratios=True)) == {str(i) for i in range(bad)}
+    assert set(outliers.names_of(values, 1.25, as_ratios=True)) == {str(i) for i in range(bad)}
 
 
 @pytest.mark.simulation
 @pytest.mark.parametrize("count", [4, 5, 6, 8, 15, 16, 32, 100])
 def test_equal_hosts_are_outliers_in_one_of_a_hundred_fleets(count):
     random = np.random.default_rng(count)
-    alarms = sum(bool(outliers.apart(dict(enumerate(random.normal(0, 1, count))), 0)) for _ in range(3000))
+    alarms = sum(bool(outliers.names_of(dict(enumerate(random.normal(0, 1, count))), 0)) for _ in range(3000))
     assert alarms / 3000 < 0.017
 
 
@@ -126,7 +126,7 @@ def test_parts_and_copies_of_runs_change_nothing(parts, copies):
         again = hosts.gather(pl.concat([runs] * copies).lazy(), rows)
     finally:
         hosts.ROWS_OF_A_PART = before
-    assert hosts.find(again) == hosts.find(whole)
+    assert hosts.find_outliers(again) == hosts.find_outliers(whole)
     for name in ("sums", "causes", "facts", "totals"):
         one, other = ((frame.sort(pl.all()) if name != "totals" else frame)
                       for frame in (getattr(whole, name), getattr(again, name)))

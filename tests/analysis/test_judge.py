@@ -215,10 +215,10 @@ def test_the_terminal_the_report_compare_and_advise_agree(effects, noise, repeat
     frame = made.frame(loads)
     terminal = {cell.at("load/message_bytes"): cell.comparisons["throughput"] for cell in cells
                 if cell.comparisons and cell.comparisons["throughput"]["n"]}
-    report = {one.cell["message_bytes"]: one.judgment for one in summary.compare(
+    report = {one.configuration["message_bytes"]: one.judgment for one in summary.compare(
         sending(frame), ["setting", "threads", "message_bytes"], "variant", [("zerocopy", "twocopy")], "throughput_bps")
         if one.judgment.n}
-    beside = {one.cell["message_bytes"]: one.judgment for one in result_sets_text.zerocopy_pairs(frame) if one.judgment.n}
+    beside = {one.configuration["message_bytes"]: one.judgment for one in result_sets_text.zerocopy_pairs(frame) if one.judgment.n}
     assert terminal.keys() == report.keys() == beside.keys()
     assert len(terminal) == len(effects) or busy
     for size, one in terminal.items():
@@ -243,7 +243,7 @@ def compared(frame):
     """And compare of the one variant's with the other's, as two sets: verdicts by size."""
     a, b = (frame.filter(pl.col("variant") == name).with_columns(variant=pl.lit("a way"))
             for name in ("twocopy", "zerocopy"))
-    return {found.cell["message_bytes"]: found.verdict for found in result_sets.compare(a, b).differences
+    return {found.configuration["message_bytes"]: found.verdict for found in result_sets.compare(a, b).differences
             if found.metric.column == "throughput_bps"}
 
 

@@ -71,10 +71,10 @@ def test_terminal_and_page_agree(folder, seed):
         cells.add(record)
     cells.name()
     data = Data(table.load([write(folder / "runs.jsonl", records)]).frame)
-    page = sorted((c.a, c.cell["message_bytes"], c.cell["threads"], c.verdict, c.judgment.n,
+    page = sorted((c.a, c.configuration["message_bytes"], c.configuration["threads"], c.verdict, c.judgment.n,
                    rounded([c.judgment.value]), rounded((c.judgment.low, c.judgment.high)) if c.judgment.has_interval
                    else None, rounded(sorted(c.logs))) for c in SIZES_KIND.compare(data))
-    terminal = sorted((c.a, c.cell["message_bytes"], c.cell["threads"], one["verdict"], one["n"],
+    terminal = sorted((c.a, c.configuration["message_bytes"], c.configuration["threads"], one["verdict"], one["n"],
                        rounded([one["effect"]]), rounded(one["interval"]), rounded(sorted(c.logs)))
                       for cell in cells for c, one in [(cell.compared.get("throughput"),
                                                         cell.comparisons.get("throughput"))] if c)

@@ -76,7 +76,7 @@ def test_colours_are_seen_on_their_page(page):
 
 
 def test_names_that_are_not_known_differ():
-    drawn = style.looks(["twocopy", "new", "newer"])
+    drawn = style.looks_of(["twocopy", "new", "newer"])
     assert len({look.color for look in drawn}) == 3
 
 

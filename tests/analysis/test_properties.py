@@ -43,7 +43,7 @@ def test_neither_order_nor_unit_matters(values, choice, unit):
 @given(HOLED)
 def test_any_holes_give_an_answer(logs):
     axis = [2.0**k for k in range(logs.shape[1])]
-    found = crossover.find(axis, logs)
+    found = crossover.find_crossings(axis, logs)
     for crossing in found:
         assert crossing.before <= crossing.low <= crossing.high <= crossing.after
     directions = [crossing.direction for crossing in found]
@@ -57,7 +57,7 @@ def test_any_holes_give_an_answer(logs):
 @given(HOLED)
 def test_turning_the_ratio_round_turns_the_crossings(logs):
     axis = [2.0**k for k in range(logs.shape[1])]
-    there, back = crossover.find(axis, logs), crossover.find(axis, -logs)
+    there, back = crossover.find_crossings(axis, logs), crossover.find_crossings(axis, -logs)
     assert [c.direction for c in there] == [-c.direction for c in back]
 
 

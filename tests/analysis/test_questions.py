@@ -47,7 +47,7 @@ def test_pooled_cells_are_in_order_though_one_number_of_threads_lacks_a_size():
     rows = [row for row in planted.sends(repeats=5) if row["threads"] > 1 or row["message_bytes"] != 4096]
     found = summary.compare(planted.data(rows).sending, ["setting", "threads", "message_bytes"], "variant",
                             [("onecopy", "twocopy")], "throughput_bps")
-    sizes = [one.cell["message_bytes"] for one in pairs.pooled(found, "threads")]
+    sizes = [one.configuration["message_bytes"] for one in pairs.pooled(found, "threads")]
     assert sizes == sorted(sizes) and 4096 in sizes
 
 
@@ -60,7 +60,7 @@ def test_numbers_of_threads_that_contradict_each_other_are_not_pooled():
                             [("onecopy", "twocopy")], "throughput_bps")
     assert {judge.BETTER, judge.WORSE} <= {c.verdict for c in found}
     assert pairs.pooled(found, "threads") == []
-    assert pairs.pooled([c for c in found if c.cell["threads"] == 1], "threads") == []
+    assert pairs.pooled([c for c in found if c.configuration["threads"] == 1], "threads") == []
 
 
 @pytest.mark.parametrize("commands, next_", [

@@ -18,7 +18,7 @@ from analysis.figures.base import BESIDE, NARROW, WIDE, Drawn, NotDrawn
 
 
 # pylint: disable=wrong-import-position
-from analysis.derive.timeline import EVENTS, Timeline, block  # noqa: E402 (by the names that the front has)
+from analysis.derive.timeline import EVENTS, Timeline, timeline_block  # noqa: E402 (by the names that the front has)
 from analysis.front import trace  # noqa: E402
 from analysis.text.layout import lay_out  # noqa: E402
 from analysis.text.timeline import lines  # noqa: E402
@@ -115,7 +115,7 @@ def test_json_has_the_same_events():
 
 
 def test_a_send_has_what_happened_to_it():
-    found = block(run_of(TWO))
+    found = timeline_block(run_of(TWO))
     assert (found["sends"], found["events"], found["sockets"], found["gaps"]) == (2, len(TWO), 1, 0)
     slowest = found["slowest"]
     assert (slowest["number"], slowest["bytes"], slowest["returned"], slowest["call_ns"]) == (2, 80, 70, 60)
@@ -132,7 +132,7 @@ def test_sends_of_a_socket_whose_memory_is_used_again_are_told_apart():
              for time, kind, columns in TWO]
     run = run_of((*TWO, *later))
     timeline, alone = Timeline(run), Timeline(run_of(TWO))
-    assert block(run)["sockets"] == 2
+    assert timeline_block(run)["sockets"] == 2
     shown = [[(part.what, part.at - send.begin.time, part.took) for part in made.parts(send)]
              for made in (timeline, alone) for send in made.sends]
     assert shown[:2] == shown[2:4] == shown[4:]
@@ -143,8 +143,8 @@ def test_sends_of_a_socket_whose_memory_is_used_again_are_told_apart():
 
 def test_a_copy_that_the_path_only_suggests_is_none():
     events = [(time, kind, {**columns, "extra": 0} if kind == "completed" else columns) for time, kind, columns in TWO]
-    assert block(run_of(events))["median"]["causes"] == []
-    assert block(run_of(events, by_path=False))["median"]["causes"] == ["loopback"]
+    assert timeline_block(run_of(events))["median"]["causes"] == []
+    assert timeline_block(run_of(events, by_path=False))["median"]["causes"] == ["loopback"]
 
 
 def test_gaps_stand_first():
@@ -152,16 +152,16 @@ def test_gaps_stand_first():
               for time, kind, columns in TWO]
     run = run_of(events, lost=5)
     assert Timeline(run).gaps == [(0, 10 ** 12 + 200, 10 ** 12 + 205, 3), (None, 10 ** 12 + 320, 10 ** 12 + 320, 2)]
-    text = lay_out("".join(f"{line}\n" for line in lines({"timeline": block(run)}, "zerocopy")), False)
+    text = lay_out("".join(f"{line}\n" for line in lines({"timeline": timeline_block(run)}, "zerocopy")), False)
     assert text.startswith("warning: the timeline of zerocopy has gaps: 5 events found no room in 2 places")
     names = [event.name for _, event in read_back(trace.made("x.pftrace", tracks_of(run)))["CPU 0"]]
     assert "gap: 3 events found no room" in names
 
 
 def test_only_so_many_sends_and_slow_ones():
-    assert block(run_of(TWO, sends=1))["sends"] == 1
-    assert block(run_of(TWO, slower_than_ns=50))["median"]["number"] == 1
-    assert block(run_of(TWO, slower_than_ns=100))["median"] is None
+    assert timeline_block(run_of(TWO, sends=1))["sends"] == 1
+    assert timeline_block(run_of(TWO, slower_than_ns=50))["median"]["number"] == 1
+    assert timeline_block(run_of(TWO, slower_than_ns=100))["median"] is None
 
 
 NUMBER = st.integers(0, 6)
@@ -178,16 +178,16 @@ def test_any_events_are_a_sound_trace(events):
     flows = [set(flow for track in found.values() for _, event in track for flow in getattr(event, key))
              for key in ("flow_ids", "terminating_flow_ids")]
     assert flows[1] <= flows[0]
-    block(run)
+    timeline_block(run)
 
 
 def drawn_of(width):
     rows = [row for row in planted.sends(repeats=1) if row["variant"] == "zerocopy"][:1]
-    send = block(run_of(TWO))["slowest"]
+    send = timeline_block(run_of(TWO))["slowest"]
     events = [("median", *(event[key] for key in details.EVENTS)) for event in send["events"]]
     (run_id,) = planted.data(rows).runs["run_id"]
     table = pl.DataFrame([(run_id, *event) for event in events], schema=details.SCHEMAS["timelines"], orient="row")
-    return figure.draw(planted.data(rows, timelines=table), width)
+    return figure.draw_timeline(planted.data(rows, timelines=table), width)
 
 
 @pytest.mark.parametrize("width", [WIDE, BESIDE, NARROW])
@@ -200,4 +200,4 @@ def test_the_picture_has_a_lane_for_each_side(width):
 
 
 def test_runs_without_events_have_no_picture():
-    assert isinstance(figure.draw(planted.data(planted.sends(repeats=1)), WIDE), NotDrawn)
+    assert isinstance(figure.draw_timeline(planted.data(planted.sends(repeats=1)), WIDE), NotDrawn)

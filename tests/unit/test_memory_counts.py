@@ -71,7 +71,7 @@ def test_shares_of_time_are_kept():
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_a_source_is_found_by_its_requested_events(source):
-    requested = [event.asked for event in source.events]
+    requested = [event.perf_name for event in source.events]
     assert source_of(requested) is (source if source.kind == "memory" else None)
     assert {QUANTITIES[event.quantity] for event in source.events} == {source.kind}
     assert source.kind in KINDS and all(EVENTS[name].quantity == event.quantity

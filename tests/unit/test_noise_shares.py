@@ -8,7 +8,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from analysis.derive.noise import TICKS, between, busy_threads, others_share  # noqa: E402
+from analysis.derive.noise import TICKS, busy_threads, changes, others_share  # noqa: E402
 
 NOTHING = {"stat": None, "pressure": None, "throttled": None, "khz": None, "sender": None,
            "receiver": None, "time_s": 0.0}
@@ -24,20 +24,20 @@ def stat(steal, all_):
     (-1, TICKS, 0),  # this one did
     (1, TICKS - 1, None), (0, -1, None)])
 def test_steal_share_is_of_all_time(steal, all_, share):
-    assert between(stat(1000, 30000), stat(1000 + steal, 30000 + all_), 100)["steal_share"] == share
+    assert changes(stat(1000, 30000), stat(1000 + steal, 30000 + all_), 100)["steal_share"] == share
 
 
 def test_ticks_have_eight_kinds():
     """user includes guest's time."""
-    found = between({**NOTHING, "stat": "cpu 0 0 0 0 0 0 0 0"}, {**NOTHING, "stat": "cpu  1 2 3 4 5 6 7 8 9 10"}, 1)
+    found = changes({**NOTHING, "stat": "cpu 0 0 0 0 0 0 0 0"}, {**NOTHING, "stat": "cpu  1 2 3 4 5 6 7 8 9 10"}, 1)
     assert (found["all_s"], found["busy_s"], found["irq_share"], found["steal_share"]) == (36, 6, 13 / 36, 8 / 36)
-    assert between({**NOTHING, "stat": "cpu 0 0"}, {**NOTHING, "stat": "cpu 90 90"}, 1)["all_s"] is None
+    assert changes({**NOTHING, "stat": "cpu 0 0"}, {**NOTHING, "stat": "cpu 90 90"}, 1)["all_s"] is None
 
 
 def test_what_is_not_reported_is_unknown():
-    assert set(between(NOTHING, NOTHING, 100).values()) == {None}
-    assert set(between(None, None, 100).values()) == {None}
-    assert set(between({**NOTHING, "throttled": 0.0}, NOTHING, 100).values()) == {None}
+    assert set(changes(NOTHING, NOTHING, 100).values()) == {None}
+    assert set(changes(None, None, 100).values()) == {None}
+    assert set(changes({**NOTHING, "throttled": 0.0}, NOTHING, 100).values()) == {None}
 
 
 def test_waiting_is_of_what_could_run():
@@ -45,7 +45,7 @@ def test_waiting_is_of_what_could_run():
               "sender": [10 ** 9, 0], "receiver": [5, 0]}
     closed = {**NOTHING, "time_s": 9.0, "pressure": "some avg10=0.00 total=1500000", "khz": 1.5e6, "throttled": 4.0,
               "sender": [2500000000, 500000000], "receiver": [4, 0]}  # some of its threads ended
-    found = between(opened, closed, 100)
+    found = changes(opened, closed, 100)
     assert (found["pressure_share"], found["slowdown"], found["throttled"]) == (0.25, 0.25, 0)
     assert (found["sender_waited_share"], found["receiver_waited_share"]) == (0.25, None)
 

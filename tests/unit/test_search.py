@@ -164,7 +164,7 @@ class Disturbed(Machine):
 class Progress:
     budget, elapsed = 1.0, 0.5
 
-    def say(self, what):
+    def show(self, what):
         pass
 
 

@@ -23,7 +23,7 @@ NO_PAIRS = "Undecided: no two runs of a repeat on one machine are undisturbed."
 NO_PMU = "On a machine with a PMU (see analyze doctor): {}"
 
 
-def ratio(one: judge.Judgment) -> str:
+def ratio_text(one: judge.Judgment) -> str:
     """Returns a ratio, such as "1.31 times (1.12 to 1.52)"."""
     bounds = (f" ({words.number(one.low)} to {words.number(one.high)})" if one.has_interval
                 else f" ({words.counted(one.n, 'pair')}, no interval)")
@@ -34,7 +34,7 @@ def extremes(found: list[Comparison], where) -> str:
     """Returns the least and the greatest ratio, if possible of those with an interval; "" without any."""
     known = [c for c in found if c.judgment.has_interval] or [c for c in found if c.judgment.n]
     known = sorted(known, key=lambda c: c.judgment.value)
-    return " to ".join(dict.fromkeys(f"{ratio(c.judgment)} at {where(c)}" for c in (known[:1] + known[-1:])))
+    return " to ".join(dict.fromkeys(f"{ratio_text(c.judgment)} at {where(c)}" for c in (known[:1] + known[-1:])))
 
 
 def counts(found: list[Comparison], better: str = RESULTS[judge.BETTER], worse: str = RESULTS[judge.WORSE]) -> str:
@@ -93,7 +93,7 @@ def decides(runs: pl.DataFrame, found: list[Comparison]) -> str:
     """Returns the command that may decide inconclusive comparisons, or make comparisons possible; "": all decided."""
     if found and not any(c.verdict == judge.INCONCLUSIVE for c in found):
         return ""
-    compared = {value for c in found for value in (c.a, c.b, c.cell.get("variant")) if isinstance(value, str)}
+    compared = {value for c in found for value in (c.a, c.b, c.configuration.get("variant")) if isinstance(value, str)}
     if compared:
         runs = runs.filter(pl.any_horizontal(pl.col(WAYS).is_in(compared)))
     for way in WAYS:
@@ -123,10 +123,12 @@ def tables(caption: str, found: list[Comparison], runs: pl.DataFrame, way: str, 
     """Returns one table with a row per comparison; none without comparisons."""
     if not found:
         return ()
-    columns = {key: column for key, column in COLUMNS.items() if key in found[0].cell}
-    copied = labels.copied_by(runs, [*found[0].cell, way])
-    rows = tuple((*(say(c.cell[key]) for key, (_, say) in columns.items()), str(c.a),
-                  words.estimate(interval.median(c.values_a), scale), copied.get((*c.cell.values(), c.a), ""), str(c.b),
-                  words.estimate(interval.median(c.values_b), scale), ratio(c.judgment), c.verdict, c.judgment.reason) for c in found)
+    columns = {key: column for key, column in COLUMNS.items() if key in found[0].configuration}
+    copied = labels.copied_by(runs, [*found[0].configuration, way])
+    rows = tuple((*(say(c.configuration[key]) for key, (_, say) in columns.items()), str(c.a),
+                  words.estimate(interval.median(c.values_a), scale),
+                  copied.get((*c.configuration.values(), c.a), ""), str(c.b),
+                  words.estimate(interval.median(c.values_b), scale),
+                  ratio_text(c.judgment), c.verdict, c.judgment.reason) for c in found)
     return (Table(caption, (*(head for head, _ in columns.values()), "of", "median", "copied", "against",
                             "its median", "ratio", "verdict", "why"), rows).without_empty(),)

@@ -21,7 +21,7 @@ def _value(one: Outlier) -> str:
     return f"{hosts.WORDS[one.metric]} is {words.number(one.value / one.middle)} times the median of the hosts"
 
 
-def _told(one: Outlier) -> str:
+def _outlier_text(one: Outlier) -> str:
     """Returns, for example, "host c: packet tap on eth0 (100 % of ...)."."""
     causes = words.listed(list(one.causes)) or UNKNOWN
     if one.metric == hosts.COPIED:
@@ -88,9 +88,9 @@ def answer(data: Data) -> Answer:
     names = data.fleet.hosts
     if len(names) < 2:
         return Answer(QUESTION, "These runs are not of several hosts.", verdict=None)
-    found = hosts.find(data.fleet)
+    found = hosts.find_outliers(data.fleet)
     apart = list(dict.fromkeys(one.host for one in found))
-    said = [_rule(len(names)), *map(_told, found)]
+    said = [_rule(len(names)), *map(_outlier_text, found)]
     if len(names) < outliers.FEWEST_HOSTS:
         short = f"{len(names)} hosts are too few to find an outlier: {outliers.FEWEST_HOSTS} are needed."
         said = [short]
@@ -102,7 +102,7 @@ def answer(data: Data) -> Answer:
     else:
         are = "is an outlier" if len(apart) == 1 else "are outliers"
         short = (f"{len(apart)} of {len(names)} hosts {are}: "
-                 + _told(found[0])
+                 + _outlier_text(found[0])
                  + (f" The section lists all {len(found)} findings." if len(found) > 1 else ""))
     if any(one.metric == hosts.COPIED for one in found):
         said.append("docs/causes.md explains what the kernel does there, and what helps.")

@@ -34,19 +34,19 @@ def where(kind: Kind, cell: dict) -> str:
     return f"{said}{threads}" + (f" ({cell['setting']})" if cell.get("setting") else "")
 
 
-def causes(zero: pl.DataFrame) -> list[tuple[str, str, int]]:
+def causes_of(zero: pl.DataFrame) -> list[tuple[str, str, int]]:
     """Returns (cause, device, sends) over all runs, most sends first."""
-    found = hosts.causes(zero.lazy()).collect().iter_rows()
+    found = hosts.sum_causes(zero.lazy()).collect().iter_rows()
     return sorted(((cause, device, int(sends)) for cause, device, sends in found), key=lambda one: (-one[2], one))
 
 
-def copied(zero: pl.DataFrame) -> str:
+def copied_sentence(zero: pl.DataFrame) -> str:
     """Returns, by the kernel's count, for example "all 6,351,328 zero-copy sends were copied (loopback on lo)"."""
     counted = zero.filter(pl.col("zc_copied").is_not_null() & (pl.col("zc_completions") > 0))
     done, copies = counted["zc_completions"].sum(), counted["zc_copied"].sum()
     if not done:
         return "how many sends were copied was not counted"
-    found = causes(counted)
+    found = causes_of(counted)
     why = ", ".join(hosts.cause_text(cause, device) for cause, device, _ in found[:2])
     why += f" and {len(found) - 2} more causes" if len(found) > 2 else ""
     said = (f"all {words.whole(done)} zero-copy sends were copied" if copies == done else
@@ -62,7 +62,7 @@ def copied(zero: pl.DataFrame) -> str:
 
 def is_final(zero: pl.DataFrame) -> bool:
     """Returns whether no setting prevents the copies."""
-    found = causes(zero)
+    found = causes_of(zero)
     return bool(found) and found[0][0] in FINAL
 
 
@@ -72,7 +72,7 @@ def costs(kind: Kind, runs: pl.DataFrame, a: str, b: str) -> tuple[list[str], li
     for column, what in COSTS:
         of = runs.filter(pl.col("send_span") == runs["send_span"].drop_nulls().mode().sort()[0]) if (
             column == "send_mean_ns" and runs["send_span"].count()) else runs
-        found = compare(of, kind.over.cell, "variant", [(a, b)], column, -1)
+        found = compare(of, kind.over.configuration, "variant", [(a, b)], column, -1)
         values = [c.judgment.value for c in found if c.judgment.n]
         if values:
             low, high = (words.number(end) for end in (min(values), max(values)))
@@ -100,7 +100,7 @@ def overtakes(data: Data, a: str, b: str) -> Answer:
     runs = kind.over.runs(data)
     by = "number of records" if kind.name == "records" else "size"
     question = f"At which {by} does {in_words(a)} overtake {in_words(b)}?"
-    found = compare(runs, kind.over.cell, kind.over.name, [(a, b)], kind.metric)
+    found = compare(runs, kind.over.configuration, kind.over.name, [(a, b)], kind.metric)
     both = runs.filter(pl.col("variant").is_in([a, b]))
     if not found and both["variant"].n_unique() < 2:
         return Answer(question, "These data have no pairs of the two.", verdict=None, next=(
@@ -124,12 +124,12 @@ def overtakes(data: Data, a: str, b: str) -> Answer:
         shown = f"never: {shown}" if all(c.verdict == judge.WORSE for c in told) else shown
         answer = " ".join(filter(None, (few, words.sentence(shown) if not few or threads_ else "")))
     said, made = costs(kind, runs, a, b)
-    why = [copied(zero)] if a == "zerocopy" else [f"{', '.join(said)} that of {in_words(b)}"] if said else []
+    why = [copied_sentence(zero)] if a == "zerocopy" else [f"{', '.join(said)} that of {in_words(b)}"] if said else []
     tables = common.tables(f"{words.starting(kind.what)} of {in_words(a)} (Gbit/s); a ratio is of pairs, its interval "
                            f"decides: docs/statistics.md", found, runs, kind.over.name, 1e-9)
     for what, some in made:
         tables += common.tables(f"{words.starting(what)} of {in_words(a)}", some, runs, kind.over.name)
-    return Answer(question, answer, f"throughput {common.extremes(told, lambda c: where(kind, c.cell))}",
+    return Answer(question, answer, f"throughput {common.extremes(told, lambda c: where(kind, c.configuration))}",
                   words.sentence(*why),
                   PEER if is_final(zero) and not crossings and not answers.few_repeats(in_words(a), found) else common.decides(runs, found), verdict,
                   common.discarded(data.sending), tables=tables)
@@ -166,7 +166,7 @@ def why_not(data: Data) -> Answer:
     next_ = PEER if is_final(zero) else "" if stages_known else common.again(runs, "--stages")
     unseen = ("copies without a flag were not seen in all runs: more may have been copied",
               ) if zero["zc_unflagged"].is_null().any() else ()
-    return Answer(question, words.starting(copied(zero)) + ".", held, words.sentence(*why),
+    return Answer(question, words.starting(copied_sentence(zero)) + ".", held, words.sentence(*why),
                   next_, caveats=unseen)
 
 
@@ -205,7 +205,7 @@ def caches(data: Data) -> Answer:
     question, kind = "Which cache level gains most from fewer copies?", kind_of(data)
     runs = over.with_misses_per_kib(data.sending)
     found = {level: [c for a in ("onecopy", "zerocopy") for c in compare(
-        runs, kind.over.cell, "variant", [(a, "twocopy")], f"sender_{level}_misses_per_kib", -1)]
+        runs, kind.over.configuration, "variant", [(a, "twocopy")], f"sender_{level}_misses_per_kib", -1)]
         for level in over.LEVELS}
     if not any(found.values()):
         return Answer(question, "Not answered: no run counted cache misses.", verdict=None,
@@ -249,7 +249,7 @@ def threads(data: Data) -> Answer:
     next_ = (f"On a machine with {2 * counts[-1]} CPUs: {common.again(runs)}" if scarce
              else common.decides(runs, found))
     said = common.extremes(found, lambda c: (
-        f"{style.size_text(c.cell['message_bytes'])} of {c.cell['variant']}, {c.b} to {c.a} threads"))
+        f"{style.size_text(c.configuration['message_bytes'])} of {c.configuration['variant']}, {c.b} to {c.a} threads"))
     return Answer(question, answer, f"throughput {said}", why, next_, common.overall(found),
                   common.discarded(data.sending),
                   tables=common.tables("Throughput by threads (Gbit/s)", found, runs, "threads", 1e-9))
@@ -263,14 +263,14 @@ def memory(data: Data) -> Answer:
         return Answer(question, "Not answered: no run measured memory traffic.", verdict=None,
                       next="On a machine whose memory controller counts (docs/memory.md): "
                            + common.again(data.sending, "--memory"))
-    found = compare(runs, kind.over.cell, "variant",
+    found = compare(runs, kind.over.configuration, "variant",
                            [(a, "twocopy") for a in ("onecopy", "zerocopy")], over.MEMORY, -1)
     medians = {variant: part[over.MEMORY].median() for (variant,), part in runs.group_by("variant")}
     answer = ", ".join(f"{in_words(one)} {words.number(medians[one])}" for one in in_order(list(medians)))
     caveats = ("memory traffic is an estimate, made from misses of the last-level cache, which leave out what is "
                "prefetched",) if runs["memory_is_estimate"].fill_null(False).all() else ()
     return Answer(question, f"{words.starting(answer)} (medians of all runs).",
-                  f"ratio to two-copy {common.extremes(found, lambda c: where(kind, c.cell))}" if found else "",
+                  f"ratio to two-copy {common.extremes(found, lambda c: where(kind, c.configuration))}" if found else "",
                   "The counters are of the whole machine.", common.decides(runs, found), common.overall(found),
                   (*caveats, *common.discarded(data.sending)),
                   tables=common.tables("Memory bytes per byte sent", found, runs, "variant"))

@@ -58,7 +58,7 @@ def _leaders(found: list[Comparison], models: list[str]) -> dict[tuple, str]:
     """Returns the model that is ahead of all others by configuration; "" if none is shown to be."""
     ahead: dict[tuple, dict[str, int]] = {}
     for c in found:
-        wins = ahead.setdefault(tuple(c.cell.values()), dict.fromkeys(models, 0))
+        wins = ahead.setdefault(tuple(c.configuration.values()), dict.fromkeys(models, 0))
         if c.verdict in (judge.BETTER, judge.WORSE):
             wins[c.a if c.verdict == judge.BETTER else c.b] += 1
     return {cell: next((model for model, many in wins.items() if many == len(models) - 1), "")
@@ -83,7 +83,7 @@ def models(data: Data) -> Answer:
     decided = [c for c in found if c.verdict in (judge.BETTER, judge.WORSE)]
     tables = (*_tables(runs, "Server", SERVER), *_tables(runs, "Client", CLIENT),
               *common.tables("Requests per second", found, runs, "server_model"))
-    pair = common.extremes(decided or found, lambda c: f"{_where(c.cell)} ({c.a} / {c.b})")
+    pair = common.extremes(decided or found, lambda c: f"{_where(c.configuration)} ({c.a} / {c.b})")
     return Answer(question, f"{'; '.join(said)}." if found else common.NO_PAIRS,
                   f"requests per second {pair}" if pair else "", next=common.decides(runs, found),
                   verdict=judge.BETTER if set(by_leader) - {""} else common.overall(found),
@@ -125,7 +125,7 @@ def why(data: Data) -> Answer:
     measured = len(waits) == runs["server_model"].n_unique()
     return Answer(question, f"{'; '.join(said)}." if said else "Their run-queue delays are alike." if measured else
                   "Run-queue delays were not measured for all of them.",
-                  f"CPU time per answer {common.extremes(ratios, lambda c: f'{_where(c.cell)} ({c.a} / {c.b})')}"
+                  f"CPU time per answer {common.extremes(ratios, lambda c: f'{_where(c.configuration)} ({c.a} / {c.b})')}"
                   if ratios else "", words.sentence(*why_), few or uncounted)
 
 

@@ -9,7 +9,7 @@ from analysis.figures import style
 from analysis.figures.base import Data
 from analysis.report.base import Answer, Table
 from analysis.report.questions import common
-from analysis.report.questions.common import ratio
+from analysis.report.questions.common import ratio_text
 from analysis.report.questions.sending import kind_of
 from analysis.stats import steps
 from analysis.tables.variants import in_words
@@ -43,7 +43,7 @@ def _of(course: sweeps.Course, axis: str) -> str:
 
 
 def _moved(found: list[steps.Moved]) -> str:
-    said = [f"{one.name.replace('_', ' ')} ({ratio(one.ratio)} a message"
+    said = [f"{one.name.replace('_', ' ')} ({ratio_text(one.ratio)} a message"
             + (f", rank correlation {one.correlation:.2f} over {one.steps} steps)" if one.correlation is not None
                else ")") for one in found[:MOVED_SHOWN]]
     return f"with it moved {words.listed(said)}" if said else "no counter of these records moved with it"
@@ -99,7 +99,7 @@ def answer(data: Data) -> Answer:
     outliers, table = _outliers(runs)
     courses = [(axis, course) for axis in ("fields" if kind.name == "records" else "message_bytes", "threads")
                if runs[axis].n_unique() > 1 for course in sweeps.courses(runs, METRIC, axis)]
-    dips = [f"{ratio(dip.depth)} at {_point(axis, dip.bottom)} ({_of(course, axis)})"
+    dips = [f"{ratio_text(dip.depth)} at {_point(axis, dip.bottom)} ({_of(course, axis)})"
             for axis, course in courses for dip in course.dips]
     falls = [(axis, course, step) for axis, course in courses for step in course.falls]
     said = [f"A dip: {one}." for one in dips[:SHOWN]]
@@ -113,7 +113,7 @@ def answer(data: Data) -> Answer:
         said = [f"Nothing unexpected was found along {along}." if courses else "One size and thread have no course."]
     said += [words.sentence(*failed)] if failed else []
     why = [*(_moved(course.moved.get((step.before, step.after), [])) for _, course, step in falls[:1]), outliers]
-    number = (f"{ratio(falls[0][2].ratio)} {_from(falls[0][0], falls[0][2])}" if falls else
+    number = (f"{ratio_text(falls[0][2].ratio)} {_from(falls[0][0], falls[0][2])}" if falls else
               _resolved(courses) if courses else "")
     undecided = [one for _, course in courses for step in course.steps for one in [step.ratio]
                  if one.verdict == judge.INCONCLUSIVE and one.repeats]
