@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What the tests of analysis/ share: records as the program writes them, made to measure."""
+"""Helpers of the tests of analysis/: records as the program writes them, with changes."""
 
 import contextlib
 import copy
@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT))
 from analysis.command_line import main  # noqa: E402 (it needs the path)
 from analysis.records import Record, parse  # noqa: E402
 
-# Written by the program itself, one of each kind.
+# Records that the program wrote, one of each kind.
 SAMPLES = pathlib.Path(__file__).parent / "samples.jsonl"
 
 
@@ -26,7 +26,7 @@ def samples():
 
 
 def changed(record, **changes):
-    """A copy with other values at paths, whose dots are written as two underscores."""
+    """Returns a copy with other values at paths, whose dots are written as two underscores."""
     record = copy.deepcopy(record)
     for path, value in changes.items():
         *way, last = path.split("__")
@@ -38,7 +38,7 @@ def changed(record, **changes):
 
 
 def record_of(data, line=1):
-    """The record that this would be read as."""
+    """Returns the Record that this data would be read as."""
     return Record("here", "file", line, parse(json.dumps(data).encode()))
 
 
@@ -48,8 +48,8 @@ def write(path, records):
 
 
 def analysis(*arguments, stdout=None):
-    """What program() would give, in this process: another imports the libraries for a second. Paths of
-    standard output (/dev/stdout) are the tests'.
+    """Returns the result of program(), but runs in this process, because importing the libraries takes a second. The
+    path /dev/stdout is that of the tests.
     """
     arguments = [str(argument) for argument in arguments]
     with contextlib.redirect_stdout(stdout or io.StringIO()) as out, \
@@ -59,7 +59,7 @@ def analysis(*arguments, stdout=None):
 
 
 def program(*arguments, stdout=subprocess.PIPE):
-    """The command line as a process, by this Python, and as ./analyze starts it; text output captured."""
+    """Runs the command line as ./analyze does, by this Python, with captured text output."""
     return subprocess.run([sys.executable, ROOT / "analysis/__main__.py", *map(str, arguments)],
                           stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE, text=True,
                           timeout=120, check=False)
@@ -72,8 +72,8 @@ def folder(tmp_path):
 
 @pytest.fixture
 def only_figures(monkeypatch):
-    """Has reports of this process draw only the named figures of records: drawing takes most of their time."""
-    from analysis.report import build  # what draws takes a second to import
+    """Makes reports of this process draw only the named figures: drawing takes most of their time."""
+    from analysis.report import build  # importing the drawing library takes a second
 
     def only(*names):
         monkeypatch.setattr(build, "FIGURES", [figure for figure in build.FIGURES if figure.name in names])
@@ -82,6 +82,6 @@ def only_figures(monkeypatch):
 
 @pytest.fixture(scope="session")
 def whole():
-    """Data with all that figures and questions ask for."""
-    import planted  # likewise
+    """Returns data for all figures and questions."""
+    import planted  # it imports the same library
     return planted.all_data()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tables of a fleet: hosts whose truth is planted, and very many rows made up from real records.
+"""Makes tables of a fleet, with planted outliers, of many copies of real records.
 
-As a program it writes such tables: fleet.py FOLDER ROWS [HOSTS].
+fleet.py FOLDER ROWS [HOSTS] writes such tables.
 """
 
 import pathlib
@@ -19,7 +19,7 @@ TAPPED = "host007"
 
 
 def real() -> pl.DataFrame:
-    """The runs of a stream among real records."""
+    """Returns the runs of streams among real records."""
     problems: list = []
     frame = table.build(records.stream([str(SAMPLES)], problems), problems)
     assert not problems, problems
@@ -31,8 +31,8 @@ def ring(count: int) -> list[str]:
 
 
 def write(folder: pathlib.Path, rows: int, hosts: int = 100) -> list[str]:
-    """Tables of so many rows in all, 25,000 each, of hosts in a ring: each of its sends as a real
-    record has it, but that TAPPED has a packet tap."""
+    """Writes tables of hosts in a ring, with `rows` rows in all and 25,000 in each. The runs are copies of real
+    records, except that TAPPED has a packet tap. Returns their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     names, given = ring(hosts), real()
     files = []

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What analysis/ says of planted data, as tests/fixtures/analysis keeps it, a file for each kind of report:
-`analysis/.venv/bin/python tests/analysis/goldens.py` writes them anew."""
+"""Writes the expected texts of reports on planted data to tests/fixtures/analysis, a file for each kind of report:
+analysis/.venv/bin/python tests/analysis/goldens.py"""
 
 import contextlib
 import functools
@@ -32,18 +32,18 @@ UNCAUSED = {"zc_copied": 900, "fallback_causes": ""}
 
 
 def changed(change):
-    """Data of all sends, each as a function of it changes it."""
+    """Returns a function that makes data of all sends, whose rows `change` has changed."""
     return planted.data(list(map(change, planted.sends())))
 
 
 def updated(row, columns):
-    """The row with other values, of which one may be a function of the row before."""
+    """Returns the row with other values; a value may be a function of the row."""
     return {**row, **{name: value(row) if callable(value) else value
                       for name, value in columns.items()}}
 
 
 def of(variant, **columns):
-    """A change of the rows of a variant."""
+    """Returns a change of the rows of a variant."""
     return lambda row: updated(row, columns) if row["variant"] == variant else row
 
 
@@ -104,7 +104,7 @@ def busy_hosts(variants):
 VARIANTS = "twocopy", "onecopy", "zerocopy"
 ZERO_COPY = sending.zero_copy, sending.why_not
 QUESTIONS = (*SENDING, sending.memory, *SERVERS)
-# What is planted: which questions are asked, and of which data.
+# The questions and the data of each case.
 CASES = {
     "all": (QUESTIONS, planted.all_data),
     "one-copy falls behind": ((sending.one_copy,), falls_behind),
@@ -145,7 +145,7 @@ CASES = {
 
 
 def answers(name):
-    """The answers of a case."""
+    """Returns the answers of a case."""
     questions, make = CASES[name]
     data = make()
     return [question(data) for question in questions]
@@ -164,13 +164,13 @@ def answers_text():
 
 
 def runs(repeats=8, factor=1.0, seed=1, noise=0.03, **columns):
-    """Two-copy and zero-copy, which is faster by a factor."""
+    """Returns a table of two-copy and zero-copy, which is faster by a factor."""
     return made.sweep({"twocopy": lambda x: 1e9, "zerocopy": lambda x: factor * 2e9},
                       (1024, 16384, 262144), repeats, noise, seed=seed, **columns)
 
 
 def of_link(frame, link, copied):
-    """The same over a link, with a share of zero-copy sends that were copied."""
+    """Returns the table over a link, with a copied share of zero-copy sends."""
     is_zero_copy = pl.col("variant") == "zerocopy"
     return frame.with_columns(
         link=pl.lit(link, pl.String), fallback_rate=pl.when(is_zero_copy).then(copied),
@@ -198,14 +198,14 @@ COPIED = "Do not use MSG_ZEROCOPY on this path, at any size: every send is copie
 
 
 def ratios(against, metric, kind="from", worse=4096, better=65536, values=(2.5, 0.6, 0.5)):
-    """An answer of advise, with what it rests on."""
+    """Returns an answer of advise, with its ratios."""
     return {"against": against, "metric": metric, "kind": kind, "worse": worse, "better": better,
             "ratios": [{"size": size, "n": n, "effect": value, "interval": [value - 0.1, value + 0.2],
                         "verdict": "better" if value < 0.9 else "worse"}
                        for size, n, value in zip((4096, 65536, 1 << 20), (11, 16, 22), values)]}
 
 
-# As advise writes it, with a key of a later version.
+# Advice as advise writes it, with a key of a later version.
 ADVICE = {
     "schema": "sendpath.advise/3",
     "path": {"words": "none of 300 zero-copy sends via eth0 was copied.", "copied": 0.0,
@@ -236,19 +236,19 @@ ADVICES = (ADVICE, ON_LOOPBACK, NOT_ASKED, {**ADVICE, "program": PROGRAM},
 
 
 def of_advice(*datas):
-    """The report of them."""
+    """Returns the report on these advices."""
     read = [Read(f"{n}.json", parse(json.dumps(data).encode())) for n, data in enumerate(datas)]
     return build(Data(empty()), None, [], ["F"], read)
 
 
 @functools.cache
 def whole_report():
-    """The report of all planted data: drawing its pictures takes seconds."""
+    """Returns the report on all planted data, whose pictures take seconds to draw."""
     return build(planted.all_data(), "Title", ["x.jsonl: 1 left out"], ["DIR"])
 
 
 def figure_texts():
-    """Title, description and notes of each figure, or why there is none."""
+    """Returns title, description and notes of each figure, or the reason why there is none."""
     data, lines = planted.all_data(), []
     pictures = {picture.name: picture for picture in whole_report().all_pictures}
     for figure in FIGURES:
@@ -260,7 +260,7 @@ def figure_texts():
 
 @contextlib.contextmanager
 def undrawn():
-    """Pictures of reports that are built meanwhile have names and words only."""
+    """Makes pictures of reports that are built meanwhile have only names and words."""
     with mock.patch("analysis.report.build.spec"), mock.patch("analysis.report.build.svg"), \
             mock.patch("analysis.figures.advice.alt"), mock.patch("analysis.figures.advice.lines"):
         yield

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tables of runs whose truth is known, because it was planted."""
+"""Makes tables of runs with planted effects."""
 
 import datetime
 
@@ -16,7 +16,7 @@ DEFAULTS = {"source": "made", "source_file": "made", "complete": True, "kernel":
 
 
 def frame(rows):
-    """A table with these rows; started, run_id and cell are made where they are missing."""
+    """Returns a table of these rows. Adds started, run_id and cell to rows that lack these."""
     made = []
     for n, given in enumerate(rows):
         row = {**DEFAULTS, "source_line": n + 1, "run_id": f"run-{n}",
@@ -27,9 +27,9 @@ def frame(rows):
 
 
 def sweep(truths, sizes, repeats, noise=0.03, block_noise=0.0, seed=1, spikes=0.0, **columns):
-    """A table of throughputs: truths is variant -> function of the size. noise: standard
-    deviation of a run's logarithm; block_noise: of a repeat's, shared by all variants; spikes:
-    the chance of a run being disturbed, which makes it three times slower."""
+    """Returns a table of throughputs. truths: variant -> function of the size. noise: standard deviation of a run's
+    logarithm; block_noise: that of a repeat, which all its variants share; spikes: the chance that a run is three
+    times slower."""
     random = np.random.default_rng(seed)
     rows = []
     for repeat in range(1, repeats + 1):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Prints the tables of docs/statistics.md anew (some minutes):
+"""Prints the tables of docs/statistics.md (some minutes):
 
 analysis/.venv/bin/python3 tests/analysis/measure.py
 """
@@ -31,7 +31,7 @@ def bootstrapped(method):
 
 
 def coverage(interval, repeats, random):
-    """Of samples whose median is 0, the share whose interval holds it."""
+    """Returns the share of samples with the median 0 whose interval includes 0."""
     return np.mean([low <= 0 <= high for low, high in (
         interval(random.normal(0, 1, repeats)) for _ in range(DRAWS))])
 

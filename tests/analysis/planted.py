@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Data of which every question has an answer, and the answer is known."""
+"""Makes data for which the answer to every question is known."""
 
 import numpy as np
 import polars as pl
@@ -12,7 +12,7 @@ import made
 SIZES = (256, 1024, 4096, 16384, 65536)
 THREADS = (1, 4)
 REPEATS = 10
-# onecopy / twocopy: overtakes at 2048, significantly between 1K and 4K.
+# onecopy overtakes twocopy at 2048, significantly between 1K and 4K.
 CROSSING = 2048
 
 
@@ -23,7 +23,7 @@ def throughput(variant, size, threads):
 
 
 def sends(rate=1.0, causes="loopback@lo:1000", counters=True, seed=1, repeats=REPEATS):
-    """Rows of three variants over SIZES and THREADS. rate: what of zero-copy sends was copied."""
+    """Returns rows of three variants over SIZES and THREADS. rate: the copied share of zero-copy sends."""
     random, rows = np.random.default_rng(seed), []
     for repeat in range(1, repeats + 1):
         for threads in THREADS:
@@ -54,7 +54,7 @@ def _send(variant, size, threads, repeat, random, rate, causes, counters):
     if counters:
         row.update(sender_cycles=10**9, sender_cycles_per_byte=copies * noise,
                    receiver_cycles_per_byte=0.5 * noise,
-                   # Half of the first level's, and all of the last's.
+                   # The first level's misses depend on the copies, the last's do not.
                    sender_l1d_misses=int(copies * 40e6 * noise),
                    sender_llc_misses=int(5e6 * np.exp(random.normal(0, 0.01))),
                    memory_read_bytes=1 << 30, memory_write_bytes=1 << 30,
@@ -62,12 +62,12 @@ def _send(variant, size, threads, repeat, random, rate, causes, counters):
     return row
 
 
-# Of throughput with records of 128 bytes, and of zero-copy only.
+# The number of records of 128 bytes at which the throughput of zero-copy dips.
 DIP = 16
 
 
 def records(seed=3, repeats=5, numbers=range(1, 33)):
-    """Rows of messages of 1 to 32 records of 128 bytes and of 1 KiB, picked at random."""
+    """Returns rows of messages of 1 to 32 records of 128 bytes and of 1 KiB, picked at random."""
     random, rows = np.random.default_rng(seed), []
     for repeat in range(1, repeats + 1):
         for number in numbers:
@@ -87,7 +87,7 @@ def _of_records(variant, number, size, repeat, random):
 
 
 def servers(syns=0, slow=False, seed=2, repeats=REPEATS):
-    """Rows of three server models; select answers twice as much at 100 connections."""
+    """Returns rows of three server models; select answers twice as much at 100 connections."""
     random, rows = np.random.default_rng(seed), []
     for repeat in range(1, repeats + 1):
         for connections in (10, 100):
@@ -111,7 +111,7 @@ def servers(syns=0, slow=False, seed=2, repeats=REPEATS):
     return rows
 
 
-# Samples of a send by what tcp_sendmsg_locked calls.
+# Samples of a send by the functions that tcp_sendmsg_locked calls.
 SAMPLED = {"twocopy": (("_copy_from_iter", "copy", 60), ("tcp_write_xmit", "transmit", 40)),
            "zerocopy": (("skb_zerocopy_iter_stream", "pin", 30),
                         ("tcp_write_xmit;skb_copy_ubufs", "deep_copy", 90))}
@@ -128,7 +128,7 @@ def stacks(rows, sampled=None, times=2):
         schema=Details().stacks.schema, orient="row")
 
 
-# ns of a send by stage: zero-copy saves the copy, and pays more for other things.
+# ns of a send by stage: zero-copy saves the copy, and needs more for other stages.
 DIVIDED = {"twocopy": {"entry": 100, "fragment": 200, "copy": 400, "transmit": 100, "blocked": 50},
            "onecopy": {"entry": 150, "fragment": 200, "copy": 400, "transmit": 100, "blocked": 50},
            "zerocopy": {"entry": 150, "copy": 0, "pin": 300, "deep_copy": 4000, "completion": 150,
@@ -136,7 +136,7 @@ DIVIDED = {"twocopy": {"entry": 100, "fragment": 200, "copy": 400, "transmit": 1
 
 
 def stages(rows, divided=None):
-    """The stages of each run that sent, 1,000 sends of its size."""
+    """Returns the stages of each run that sent, for 1,000 sends of its size."""
     frame = made.frame(rows).filter(pl.col("variant").is_in(list(DIVIDED)))
     return pl.DataFrame(
         [(run, "sendmsg", stage, 1000.0 * ns, 1000.0, 1000.0 * size)
@@ -145,7 +145,7 @@ def stages(rows, divided=None):
         schema=Details().stages.schema, orient="row")
 
 
-# Of a zero-copy send: lane, what, at and took in ns, CPU, bytes.
+# The events of a zero-copy send: lane, what, at and took in ns, CPU, bytes.
 SEND = (("sender", "sendmsg", 0, 40000, 0, 16384), ("softirq", "softirq NET_RX", 10000, 20000, 0, 0),
         ("softirq", "copied: loopback", 12000, None, 0, 16384),
         ("receiver", "copied to the receiver", 35000, None, 1, 16384),
@@ -153,7 +153,7 @@ SEND = (("sender", "sendmsg", 0, 40000, 0, 16384), ("softirq", "softirq NET_RX",
 
 
 def timelines(rows):
-    """The median and the slowest send of the first run by zero-copy."""
+    """Returns the events of the median and the slowest send of the first zero-copy run."""
     (run, *_) = made.frame(rows).filter(pl.col("variant") == "zerocopy")["run_id"]
     return pl.DataFrame([(run, which, *event) for which in ("median", "slowest") for event in SEND],
                         schema=Details().timelines.schema, orient="row")
@@ -165,7 +165,7 @@ def data(rows, **details):
 
 
 def hosts(names="abcdef", seed=7, **of_host):
-    """Rows of hosts in a ring, each of which sends to the next; of_host: other columns of one of them."""
+    """Returns rows of hosts in a ring, each of which sends to the next. of_host: other columns, by host."""
     rows = []
     for at, name in enumerate(names):
         for row in sends(0.0, seed=seed + at, counters=False, repeats=2):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Prints the tables of the rule in docs/statistics.md, and the numbers of docs/advise.md, anew (minutes):
+"""Prints the tables of the rule in docs/statistics.md, and the numbers of docs/advise.md (minutes):
 
 analysis/.venv/bin/python3 tests/analysis/simulate.py
 
-The rule of analysis/judge.py stands beside another one: a t-test of logarithms with Holm's correction
-with which, of pairs, the interval of the median agrees.
+Compares the rule of analysis/compare/judge.py with a t-test of logarithms with Holm's correction; for pairs, the
+interval of the median must also exclude 0.
 """
 
 import functools
@@ -39,12 +39,12 @@ def bimodal(draw, shape):
 
 
 def drifting(draw, shape):
-    """All runs become slower from one repeat, which is a row, to the next."""
+    """Makes all runs slower from one repeat (a row) to the next."""
     return normal(draw, shape) - NOISE * np.linspace(0, 4, shape[0]).reshape(-1, *[1] * (len(shape) - 1))
 
 
 def wandering(draw, shape):
-    """As no kind of the table: each set walks at random, so that its runs are not independent."""
+    """Makes each set a random walk, so that its runs are not independent."""
     walk = np.cumsum(draw.normal(0, NOISE / 3, shape[0]))
     return normal(draw, shape) + walk.reshape(-1, *[1] * (len(shape) - 1))
 
@@ -54,7 +54,7 @@ def heavy_tailed(draw, shape):
 
 
 def spiked(draw, shape):
-    """One run in seven is three times slower."""
+    """Makes one run in seven three times slower."""
     return normal(draw, shape) - np.where(draw.random(shape) < 1 / 7, np.log(3), 0)
 
 
@@ -64,8 +64,8 @@ ALL = {**KINDS, "wandering": wandering}
 
 @functools.cache
 def experiments(design, noise, repeats, family, draws, seed=1):
-    """Logarithms of two variants without any difference: of draws x family comparisons, two sides of so
-    many repeats each. Runs of a pair drift together."""
+    """Returns logarithms of two variants without any difference: draws x family comparisons, each of two sides with
+    `repeats` values. Runs of a pair drift together."""
     draw = np.random.default_rng(seed)
     made = []
     for _ in range(draws):
@@ -78,32 +78,32 @@ def experiments(design, noise, repeats, family, draws, seed=1):
 
 
 def by_judge(design, a, b, margin=judge.MARGIN):
-    """Which comparisons have a difference, of rows of logarithms."""
+    """Returns which comparisons, rows of logarithms, have a difference by the rule."""
     samples = [judge.paired(x - y) if design == PAIRS else judge.unpaired(np.exp(x), np.exp(y))
                for x, y in zip(a, b)]
     return [found.verdict in (judge.BETTER, judge.WORSE) for found in judge.judge(samples, margin=margin)]
 
 
 def by_ranks(design, a, b):
-    """The same without a margin, as the other rules have none."""
+    """Returns by_judge() without a margin, as the other rules have none."""
     return by_judge(design, a, b, 0.0)
 
 
 def on_the_edge(design, a, b):
-    """The same where every difference is the margin, which is not beyond it."""
+    """Returns by_judge() for differences of exactly the margin, which are not beyond it."""
     return by_judge(design, a + np.log1p(judge.MARGIN), b)
 
 
 def by_looks(design, a, b):
-    """The same of a sequential experiment, as sweep --decide makes."""
+    """Returns by_judge() for a sequential experiment, as sweep --decide makes."""
     assert design == PAIRS
     return [found.verdict in (judge.BETTER, judge.WORSE) for found in judge.judge(
         [judge.paired(logs, repeats=range(1, len(logs) + 1), first_look=9) for logs in a - b], margin=0.0)]
 
 
 def by_t_and_median(design, a, b):
-    """The t-test, corrected; of pairs the median's interval between the second values from both ends,
-    97.9 % of ten, must leave out 0, too."""
+    """Returns which comparisons differ by the corrected t-test. For pairs, the median's interval between the second
+    values from both ends (97.9 % for ten) must also exclude 0."""
     if design == PAIRS:
         p, ordered = scipy.stats.ttest_rel(a, b, axis=1).pvalue, np.sort(a - b, axis=1)
         agreed = (ordered[:, 1] > 0) | (ordered[:, -2] < 0)
@@ -116,19 +116,19 @@ def by_t_and_median(design, a, b):
 
 
 def wrong(rule, design, noise, repeats, family, draws=DRAWS):
-    """The share of families in which the rule finds any difference."""
+    """Returns the share of families in which the rule finds any difference."""
     return np.mean([any(rule(design, a, b))
                     for a, b in experiments(design, noise, repeats, family, draws)])
 
 
 def power(rule, design, noise, repeats, family, effect, draws=500):
-    """The share of comparisons in which it finds a difference of all of them."""
+    """Returns the share of comparisons in which the rule finds an effect that all have."""
     return np.mean([rule(design, a + np.log(effect), b)
                     for a, b in experiments(design, noise, repeats, family, draws)])
 
 
 def coverage(design, noise, repeats, draws=DRAWS):
-    """The share of intervals that hold the truth, of single comparisons."""
+    """Returns the share of intervals of single comparisons that include the truth."""
     held = []
     for (a,), (b,) in experiments(design, noise, repeats, 1, draws):
         found = judge.judge_one(judge.paired(a - b) if design == PAIRS else
@@ -172,7 +172,7 @@ def of_looks(draws=DRAWS):
 
 
 def of_advise(seeds=120):
-    """On machines with a known crossover, and on some without any difference, that drift."""
+    """Simulates advise on drifting machines with a known crossover, and on some without any difference."""
     sys.path.insert(0, str(ROOT / "tests/unit"))
     import test_search as search  # pylint: disable=import-outside-toplevel
     searches = answered = wrong_answers = advised = alike = 0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The report of what advise --json wrote: a section an advice, its figure, its ratios, and one
-line for what is damaged."""
+"""Tests the report on files of advise --json: a section for each advice, its figure and ratios, and one line for a
+damaged file."""
 
 import json
 import re
@@ -29,7 +29,7 @@ def read(data, file="advice.json"):
     return Read(file, parse(json.dumps(data).encode()))
 
 
-def test_a_page_has_the_advice_what_it_rests_on_and_all_ratios():
+def test_a_page_has_the_advice_its_evidence_and_all_ratios():
     report = of_advice(ADVICE)
     Page(to_html(report))
     assert len(report.rows[0].answer.tables[0].rows) == 9
@@ -38,7 +38,7 @@ def test_a_page_has_the_advice_what_it_rests_on_and_all_ratios():
 
 
 def layers(node, mark):
-    """All parts of a description that draw such marks."""
+    """Returns all parts of a description that draw such marks."""
     if isinstance(node, list):
         return [found for item in node for found in layers(item, mark)]
     if not isinstance(node, dict):
@@ -82,13 +82,13 @@ def test_only_an_answer_with_two_bounds_has_a_bracket(kind):
     assert not layers(spec(figure.draw_advice(read(data).advice, WIDE).chart), "rect")
 
 
-def test_of_a_copied_path_there_is_a_page_without_a_figure():
+def test_the_page_of_a_copied_path_has_no_figure():
     report = of_advice(ON_LOOPBACK)
     assert not report.pictures and isinstance(figure.draw_advice(read(ON_LOOPBACK).advice, WIDE), NotDrawn)
     assert not report.rows[0].answer.tables
 
 
-def test_of_a_program_there_are_its_sends_by_size():
+def test_the_page_of_a_program_has_its_sends_by_size():
     with undrawn():
         report = of_advice({**ADVICE, "program": PROGRAM}, {**ON_LOOPBACK, "path": None, "program": PROGRAM})
     assert [table.rows for table in report.rows[1].answer.tables] == [
@@ -141,7 +141,7 @@ BAD = [
 
 
 @pytest.mark.parametrize("damage, said", BAD)
-def test_what_is_no_advice_says_why(damage, said):
+def test_invalid_advice_is_refused_with_the_reason(damage, said):
     with pytest.raises(BadRecord, match=re.escape(said)):
         read(damage(ADVICE))
 
@@ -160,7 +160,7 @@ def test_damaged_and_foreign_files_are_one_line(folder, content, said):
 
 
 def test_command_line(folder, only_figures):
-    """Folders with both, a file named twice, one that is damaged: all that is good is used."""
+    """Reads folders with both, a file that is named twice, and a damaged one; uses all good ones."""
     only_figures("throughput")
     (folder / "paths").mkdir()
     (folder / "paths/one.json").write_text(json.dumps(ADVICE, indent=1))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""From tables to what is said along an axis: the same truths, planted in runs."""
+"""Tests that effects planted in runs are found along an axis."""
 
 import math
 
@@ -21,13 +21,13 @@ SIZES_KIND = next(kind for kind in judged.KINDS if kind.name == "sizes")
 
 
 def compared(frame, a, b):
-    """As the report finds them: by size."""
+    """Returns the comparisons by size, as the report makes them."""
     return summary.compare(SIZES_KIND.over.runs(Data(frame)), ["setting", "threads", "message_bytes"], "variant",
                           [(a, b)], "throughput_bps")
 
 
 def crossovers(frame, a, b):
-    """The number of threads and the crossing, of each."""
+    """Returns the number of threads and the crossing of each."""
     return [(cell["threads"], one) for _, cell, one in judged.crossovers(SIZES_KIND, compared(frame, a, b))]
 
 
@@ -37,7 +37,7 @@ def overtaking(size):
 
 @pytest.mark.simulation
 def test_crossovers_of_each_condition_and_of_no_other():
-    """Held by their intervals as often as they should be; one in each condition."""
+    """Each condition has one crossing, which the interval includes as often as it should."""
     held = []
     for seed in range(40):
         frame = pl.concat([made.sweep({"onecopy": overtaking(size), "twocopy": lambda x: 1e9},
@@ -64,7 +64,7 @@ def test_messages_in_flight_that_follow_the_size_divide_no_series():
     assert len(crossovers(asked_for, "a", "b")) == 2
 
 
-def test_a_dip_along_fields_and_what_moved_with_it():
+def test_a_dip_along_fields_and_the_counters_that_changed_with_it():
     dip = made.sweep({"zerocopy": lambda n: 1e9 * (0.8 if n == 16 else 1)}, range(8, 24), 11)
     random = np.random.default_rng(1)
     frame = dip.with_columns(
@@ -76,9 +76,9 @@ def test_a_dip_along_fields_and_what_moved_with_it():
     assert [m.name for m in course.moved[(15, 16)]] == ["memory_read_bytes"]
 
 
-def test_what_follows_from_throughput_has_not_moved_with_it():
-    """Runs of equal length, so that a fall has fewer messages: what stays at zero, goes on at its
-    own pace or belongs to each message has not moved; what rises as messages fall has."""
+def test_counters_that_depend_on_throughput_have_not_changed_with_it():
+    """Runs are equally long, so that a fall has fewer messages. A counter that is 0, has a constant rate, or belongs to
+    messages has not changed; one that rises as messages fall has."""
     fall = made.sweep({"onecopy": lambda n: 1e9 * (0.2 if n > 16 else 1)}, range(13, 20), 9)
     frame = fall.with_columns(
         fields=pl.col("message_bytes"), message_bytes=pl.col("message_bytes") * 128,

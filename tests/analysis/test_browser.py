@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The pages in a browser, Debian's chromium, narrow and wide, light and dark: every figure has
-marks, still and interactive, the console has nothing to say, and a tooltip has what was
-measured."""
+"""Tests the pages in Debian's chromium, narrow and wide, light and dark: every still and interactive figure has marks,
+the console stays empty, and a tooltip has the measured values."""
 
 import base64
 import os
@@ -23,23 +22,23 @@ from test_advice import ADVICE, read
 CHROMIUM = shutil.which("chromium")
 TIMEOUT_MS = 120_000  # others may use the CPUs
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not CHROMIUM, reason="no chromium: apt-get install chromium")]
-# Of each report: its figures, and the fewest marks in one, which is a bar or a point a variant.
+# The figures of each report, and the fewest marks in one: a bar or a point per variant.
 FIGURES = {"samples": 7, "advice": 1, "copies": 9, "sizes": 9, "servers": 3, "records": 3}
 FEWEST_MARKS = {"samples": 1, "advice": 9, "copies": 10, "sizes": 10, "servers": 4,
                 "records": 4}
 
 
 def sizes(**options):
-    """Sizes of 1 KiB on; a message of four times the bytes."""
+    """Returns rows of sizes from 1 KiB on: each message has four times the bytes."""
     return [{**row, "message_bytes": 4 * row["message_bytes"]} for row in planted.sends(**options)]
 
 
-# Reports as of the grids.
+# The data of reports on the grids.
 GRIDS = {"copies": planted.sends, "sizes": sizes, "servers": planted.servers,
          "records": planted.records}
-# A screen and a telephone, each by one of the two schemes: a width moves no colour.
+# A screen and a telephone, each with one of the schemes: colours do not depend on the width.
 WINDOWS = [(1400, "light"), (390, "dark")]
-# Of two colours: how far apart their lightness is, as 1 (equal) to 21 (WCAG's contrast).
+# Returns the contrast of two colours by WCAG, from 1 (equal lightness) to 21.
 CONTRAST = """(a, b) => {
   const light = color => {
     const [red, green, blue] = color.map(c => c / 255).map(
@@ -49,7 +48,7 @@ CONTRAST = """(a, b) => {
   return Math.max(light(a), light(b)) / Math.min(light(a), light(b));
 }"""
 LEAST_CONTRAST = 1.5
-# Marks of data that have a place on the screen and a colour that parts from the page's.
+# Counts the marks of data that have an area and a colour that differs from the page's.
 MARKS = f"""(figure) => {{
   const channels = paint => (paint.match(/\\d+/g) || []).slice(0, 3).map(Number);
   const page = channels(getComputedStyle(document.body).backgroundColor);
@@ -62,7 +61,7 @@ MARKS = f"""(figure) => {{
              && (seen(style.fill) || seen(style.stroke));
     }}).length;
 }}"""
-# Of a picture that the browser could draw, the same of what it is made of.
+# Counts the same marks in a picture that the browser could draw.
 MARKS_OF_STILL = f"""async (image) => {{
   await image.decode();
   const copy = document.createElement("div");
@@ -72,7 +71,7 @@ MARKS_OF_STILL = f"""async (image) => {{
   copy.remove();
   return found;
 }}"""
-# Of a screenshot: its most frequent colour, and how many pixels have a hue and part from it.
+# Returns the most frequent colour of a screenshot, and the number of pixels with a hue that differ from it.
 PIXELS = f"""async (source) => {{
   const image = new Image();
   image.src = source;
@@ -91,7 +90,7 @@ PIXELS = f"""async (source) => {{
   return {{paper, drawn: drawn.reduce((sum, [, count]) => sum + count, 0)}};
 }}"""
 PAPER = {"light": style.PAPER, "dark": style.DARK[style.PAPER]}
-# A point has more. A legend has the same colours and is no mark.
+# A point has more pixels. A legend has the same colours, but no marks.
 FEWEST_PIXELS = 30
 NO_LEGEND = ".role-legend { visibility: hidden; }"
 WITHOUT_LEGEND = f"""image => {{
@@ -112,7 +111,7 @@ def browser():
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
-    """A report as of each grid, one of advice, and one of the program's own records, without counters."""
+    """Makes a report for each grid, one for advice, and one for records of the program, without counters."""
     folder = tmp_path_factory.mktemp("browser")
     for grid, rows in GRIDS.items():
         report = build(planted.data(rows(repeats=5)), grid, [], ["DIR"])
@@ -127,7 +126,7 @@ def folders(tmp_path_factory):
 
 @pytest.fixture
 def opened(browser):
-    """Opens a page; at the end its console must have been silent."""
+    """Opens pages. At the end, their consoles must be empty."""
     pages, said = [], []
 
     def do(path, **options):
@@ -146,7 +145,7 @@ def opened(browser):
 
 
 def assert_drawn(element, scheme, grey):
-    """By the pixels on the screen: marks on paper of the page's colour. grey: they may be without a hue."""
+    """Checks the pixels of an element: marks on paper of the page's colour. grey: marks may have no hue."""
     source = "data:image/png;base64," + base64.b64encode(element.screenshot()).decode()
     found = element.evaluate(f"(_, source) => ({PIXELS})(source)", source)
     assert grey or "#" + bytes(found["paper"]).hex() == PAPER[scheme]
@@ -165,7 +164,7 @@ def test_every_figure_of_a_report_has_marks(opened, folders, name, width, scheme
         still, live, button = map(figure.query_selector, (".still", ".interactive", "button"))
         image = next(one for one in still.query_selector_all("img") if one.is_visible())
         fewest = FEWEST_MARKS[name]
-        grey = image.get_attribute("alt").startswith("Verdicts")  # what is inconclusive is
+        grey = image.get_attribute("alt").startswith("Verdicts")  # inconclusive ones are grey
         assert image.evaluate(MARKS_OF_STILL) >= fewest, image.get_attribute("alt")
         image.evaluate(WITHOUT_LEGEND)
         assert_drawn(still, scheme, grey)
@@ -173,7 +172,7 @@ def test_every_figure_of_a_report_has_marks(opened, folders, name, width, scheme
         live.wait_for_selector("svg")
         assert live.evaluate(MARKS) >= fewest, image.get_attribute("alt")
         assert_drawn(live, scheme, grey)
-        # Wide pictures scroll in their own place, the page does not.
+        # Wide pictures scroll, the page does not.
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert not still.is_visible()
         button.click()
@@ -181,8 +180,8 @@ def test_every_figure_of_a_report_has_marks(opened, folders, name, width, scheme
 
 
 def tooltip(page, mark):
-    """What is shown over a mark, name -> value."""
-    # By events: the bar of a short interval lies below its point.
+    """Returns the tooltip of a mark: name -> value."""
+    # Events are sent to the mark, because the bar of a short interval is below its point.
     for event in ("pointerover", "pointermove", "mouseover", "mousemove"):
         mark.dispatch_event(event)
     shown = page.wait_for_selector("#vg-tooltip-element.visible")
@@ -195,7 +194,7 @@ def test_a_tooltip_has_the_true_size_and_rounded_values(opened, folders, mark):
     page = opened(folders / "copies" / "report.html", viewport={"width": 1400, "height": 900})
     page.click("button[data-figure=throughput]")
     live = page.wait_for_selector("figure:has(button[data-figure=throughput]) .interactive svg")
-    # A variant each, side by side at the first size.
+    # One mark for each variant, side by side at the first size.
     found = live.query_selector_all(f"{mark}.role-mark path, {mark}.role-mark line")[:3]
     for row in [tooltip(page, one) for one in found]:
         assert row["message size (bytes)"] == "256" and row["repeats"] == "5", row

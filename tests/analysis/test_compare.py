@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Two result sets: planted changes are told, the same twice is not."""
+"""Tests the comparison of two result sets: planted changes are found, and none between equal sets."""
 
 import json
 import math
@@ -30,7 +30,7 @@ def test_an_improvement_is_better():
     assert len(found.of(judge.BETTER)) == 3 and not found.of(judge.WORSE)
 
 
-def test_less_is_better_where_it_is():
+def test_less_is_better_for_some_metrics():
     wide = runs().with_columns(message_p99_ns=pl.lit(1000), message_span=pl.lit("message"))
     slow = wide.with_columns(message_p99_ns=pl.lit(2000))
     found = result_sets.compare(wide, slow).of(judge.WORSE)
@@ -48,24 +48,24 @@ def test_the_same_twice_is_rarely_different(repeats, spikes):
     assert alarms / DRAWS < 0.05 + 4 * math.sqrt(0.05 * 0.95 / DRAWS)
 
 
-def test_loopback_against_a_network_says_what_became_of_zero_copy():
+def test_loopback_against_a_network_shows_the_copies():
     found = result_sets.compare(*COMPARED["loopback against a network"]())
     assert {d.metric.column for d in found.of(judge.BETTER)} == {"throughput_bps",
                                                                    "fallback_rate"}
     assert ("link", ("loopback",), (None,)) in [(c.setting, c.a, c.b) for c in found.changes]
 
 
-def test_a_setting_of_one_is_no_truth():
+def test_a_setting_of_1_is_not_true():
     text = result_sets_text.text(result_sets.compare(runs(), runs(seed=2, cpus=1, virtual=True)))
     assert {"cpus 8 1", "virtual none yes"} <= {" ".join(line.split()) for line in text.splitlines()}
 
 
-def test_what_cannot_be_told_says_what_would_do():
+def test_an_inconclusive_comparison_names_the_repeats():
     found = result_sets.compare(*COMPARED["too noisy to tell"]())
     assert any(d.change.repeats for d in found.of(judge.INCONCLUSIVE))
 
 
-def test_cells_that_one_lacks_are_named():
+def test_configurations_that_one_lacks_are_named():
     found = result_sets.compare(*COMPARED["loads that one lacks"]())
     assert len(found.only_a) == 2 and not found.only_b
 
@@ -99,7 +99,7 @@ def test_messages_in_flight_that_follow_the_size_are_a_setting():
 
 
 @pytest.mark.parametrize("other", [{"workload": None}, {"complete": False, "link": None}])
-def test_what_is_no_whole_load_makes_no_set_another(other):
+def test_incomplete_runs_are_no_changed_setting(other):
     a, b = runs(), runs().with_columns(link=pl.lit("veth"))
     beside = a.head(1).with_columns(pl.lit(value).cast(a.schema[name]).alias(name) for name, value in other.items())
     found = result_sets.compare(pl.concat([a, beside]), b)
@@ -113,7 +113,7 @@ def test_settings_of_loads_that_only_one_has_are_no_change():
     assert result_sets.compare(a, b).changes == []
 
 
-def test_times_of_other_spans_are_not_compared():
+def test_times_of_different_spans_are_not_compared():
     a = runs().with_columns(message_p99_ns=pl.lit(1000), message_span=pl.lit("message"))
     b = a.with_columns(message_span=pl.lit("message_due"))
     found = result_sets.compare(a, b)
@@ -156,7 +156,7 @@ def test_values_of_0_have_no_ratio_and_are_counted(sets, tmp_path):
 @pytest.mark.parametrize("known, machine", [
     ({}, "Linux 6.12 x86_64, 8 CPUs"), ({"cpus": 1}, "Linux 6.12 x86_64, 1 CPU"),
     ({"kernel": None, "cpus": None}, "Linux x86_64")])
-def test_of_a_machine_is_said_what_is_known(known, machine):
+def test_a_machine_is_described_by_its_known_values(known, machine):
     run = made.frame([known])
     assert result_sets_text.describe("A", "a", run).endswith(f"a: 1 run, {AT} to {AT} UTC; a machine, {machine}")
     assert conditions.asked(run)[-1] == f"{machine.replace(' x86_64', '')}, no PMU"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Crossovers that were planted are found; those that were not are not."""
+"""Tests that planted crossovers are found, and no others."""
 
 import math
 
@@ -14,21 +14,21 @@ DRAWS = 300
 
 
 def blocks(truth, repeats, noise, seed, sizes=SIZES):
-    """log(a / b): truth(log2 of the size) and noise."""
+    """Returns log(a / b), blocks x sizes: truth(log2 of the size), and noise."""
     random = np.random.default_rng(seed)
     return np.array([[truth(math.log2(size)) + random.normal(0, noise) for size in sizes]
                      for _ in range(repeats)])
 
 
 def one_at(size, slope=0.1):
-    """a overtakes b at this size."""
+    """Returns a truth in which a overtakes b at this size."""
     return lambda x: slope * (x - math.log2(size))
 
 
 @pytest.mark.simulation
 @pytest.mark.parametrize("repeats", (9, 12))
 def test_one_planted_crossing(repeats):
-    """Found, at its size, within its interval as often as the interval's level says."""
+    """It is found at its size, and in its interval as often as the level says."""
     level = judge.judge_one(judge.paired([0.0] * repeats)).level
     found = [crossover.find_crossings(SIZES, blocks(one_at(10000), repeats, 0.03, seed))
              for seed in range(DRAWS)]
@@ -70,12 +70,12 @@ def test_no_difference_is_no_crossing(repeats):
     assert alarms / DRAWS < 0.05
 
 
-def test_fewer_than_six_repeats_tell_nothing():
+def test_fewer_than_six_repeats_show_nothing():
     found = crossover.find_crossings(SIZES, blocks(one_at(10000), 5, 0.001, 1))
     assert found == []
 
 
-def test_sizes_that_are_not_sure_within_a_crossing_do_not_hide_it():
+def test_inconclusive_sizes_within_a_crossing_do_not_hide_it():
     sizes = (1024, 4096, 16384)
     logs = blocks(lambda x: {10: -0.3, 12: 0, 14: 0.3}[x], 8, 0.02, 2, sizes)
     found = crossover.find_crossings(sizes, logs)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Broken, truncated, older and foreign files: one clear line each, and good records are used."""
+"""Tests broken, truncated, older and foreign files: one clear line each, and good records are used."""
 
 import csv
 import io
@@ -73,7 +73,7 @@ def test_the_program_ends_by_one_line_and_this_status(tmp_path, arguments, statu
     assert (done.returncode, done.stdout) == (status, "") and one_line(done.stderr), done.stderr
 
 
-def test_good_records_of_a_damaged_file_are_used_and_it_is_said_what_was_left_out(tmp_path):
+def test_good_records_of_a_damaged_file_are_used_and_the_others_reported(tmp_path):
     file = tmp_path / "runs.jsonl"
     second = json.dumps(changed(GOOD, run__id="another")).encode()
     file.write_bytes(LINE + LINE[:500] + b"\n" + b"junk\n" + second + b"\n" + LINE[:900])
@@ -83,7 +83,7 @@ def test_good_records_of_a_damaged_file_are_used_and_it_is_said_what_was_left_ou
     assert "3 left out, 2 records used: lines 2, 5: truncated; line 3: not JSON" in done.stderr
 
 
-def test_what_is_beside_records_in_a_folder_is_no_problem(tmp_path):
+def test_other_files_in_a_folder_of_records_are_no_problem(tmp_path):
     write(tmp_path / "runs.jsonl", [GOOD])
     plan = {"version": "1", "schema": "sendpath.plan/1", "cells": [{"load": ["x"]}]}
     (tmp_path / "plan.json").write_text(json.dumps(plan))
@@ -162,7 +162,7 @@ def test_an_old_file_stays_until_the_new_one_is_whole(tmp_path):
     assert file.stat().st_mode & 0o777 == 0o640
 
 
-def test_what_a_link_of_the_kernels_leads_to_is_written_as_it_is(tmp_path):
+def test_the_target_of_a_link_of_the_kernel_is_written(tmp_path):
     with open(tmp_path / "out", "w", encoding="utf-8") as out:
         replace(f"/proc/self/fd/{out.fileno()}", lambda file: file.write(b"new"))
         assert os.path.samestat(os.fstat(out.fileno()), os.stat(tmp_path / "out"))
@@ -186,8 +186,8 @@ def test_standard_output_s_own_link_is_followed(tmp_path):
     assert done.returncode == 0 and done.stdout.startswith("source,"), done.stderr
 
 
-def test_what_is_open_already_gets_text_after_what_it_has(tmp_path):
-    """/dev/stdout is such a link, too, but a defect here would take it from the whole machine."""
+def test_an_open_file_gets_text_after_its_content(tmp_path):
+    """/dev/stdout is also such a link, but a defect here would remove it for the whole machine."""
     runs, out = write(tmp_path / "runs.jsonl", samples()[:2]), tmp_path / "out"
     out.write_text("old\n")
     with out.open("a") as file:
@@ -196,13 +196,13 @@ def test_what_is_open_already_gets_text_after_what_it_has(tmp_path):
 
 
 @given(text=st.text())
-def test_csv_holds_nothing_that_a_spreadsheet_would_run(text):
+def test_csv_has_nothing_that_a_spreadsheet_would_execute(text):
     frame = pl.concat([table.empty(), pl.DataFrame([{"run_id": text, "cell": "=cmd()", "repeat": -1}],
                                                    schema_overrides=table.POLARS_SCHEMA)], how="diagonal")
     (row,) = csv.DictReader(io.StringIO(table.csv(frame)))
     assert row["cell"] == "'=cmd()" and row["repeat"] == "-1"
     assert not row["run_id"].startswith(tuple("=+-@"))
-    # Not all that Python prints: the two may know different versions of Unicode.
+    # Python and polars may have different versions of Unicode.
     assert not {unicodedata.category(c) for c in row["run_id"]} & {"Cc", "Cf", "Zl", "Zp"}
 
 
@@ -213,7 +213,7 @@ def test_names_cannot_steer_a_terminal(tmp_path):
     assert "\x1b" not in done.stderr and one_line(done.stderr)
 
 
-# What JSON can say and no program does; among it half a character.
+# Values that JSON allows but no program writes, such as half a character.
 ODD = st.sampled_from([None, "", "\ud800", "=1+1", "\x1b[2J", "x" * 10**5, -1, 2**53 + 1, 2**63, 2**64,
                        10**30, 1e308, -0.0, [], {}, [None, 3], [[]], {"": None}])
 JSON = ODD | st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -222,7 +222,7 @@ JSON = ODD | st.recursive(st.none() | st.booleans() | st.integers() | st.floats(
 
 
 def paths(data, way=()):
-    """Every place in a record."""
+    """Yields every place in a record."""
     children = data.items() if isinstance(data, dict) else enumerate(
         data) if isinstance(data, list) else ()
     for key, value in children:
@@ -248,7 +248,7 @@ def build(content, folder):
 
 
 def with_value(which, choice, value):
-    """A sample record with this value in some place of it."""
+    """Returns a sample record with this value at some place."""
     record = json.loads(json.dumps(samples()[which]))
     *way, last = choice.choice(PATHS[which])
     place = record
@@ -271,7 +271,7 @@ def test_any_value_in_any_place_is_read_or_left_out(tmp_path, which, choice, val
 @pytest.mark.slow
 @settings(SLOW, max_examples=40)
 @given(which=st.sampled_from(sorted(PATHS)), choice=st.randoms(use_true_random=False), value=JSON)
-def test_any_table_can_be_asked_anything(tmp_path, which, choice, value):
+def test_any_table_gives_answers(tmp_path, which, choice, value):
     record = with_value(which, choice, value)
     (tmp_path / "runs.jsonl").write_text("".join(
         json.dumps(changed(one, run__id=f"{repeat}")) + "\n"
@@ -325,7 +325,7 @@ def test_a_file_named_twice_is_read_once(tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="not root: nothing to give up")
-def test_a_folder_that_cannot_be_read_is_called_so():
+def test_an_unreadable_folder_is_reported():
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         closed = pathlib.Path(folder) / "closed"

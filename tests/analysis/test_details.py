@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What the table has no column for is taken as the records pass by."""
+"""Tests the data without a column of the table, which are collected while records are read."""
 
 import polars as pl
 import pytest
@@ -11,7 +11,7 @@ from analysis.model import BadRecord
 
 
 def watched(*records):
-    """The details of these, and what was handed on."""
+    """Returns the Details of these records, and the records that were passed on."""
     collector, given = Collector(), [record_of(r, n) for n, r in enumerate(records, 1)]
     passed = list(collector.watch(given))
     assert passed == given
@@ -24,7 +24,7 @@ def stream():
 
 @pytest.mark.parametrize("damage", [
     {"buckets": 3}, {"buckets": [[1, 2]]}, {"buckets": [[1, 2, "3"]]}, {"span": 7}])
-def test_a_damaged_histogram_is_told_with_its_key(damage):
+def test_a_damaged_histogram_is_reported_with_its_key(damage):
     record = stream()
     record["app"]["message_latency_ns"].update(damage)
     with pytest.raises(BadRecord, match=rf"^app\.message_latency_ns\.{next(iter(damage))}"):
@@ -37,7 +37,7 @@ def part(name, ns):
 
 
 def divided(record, *calls):
-    """With calls (syscall, sends, bytes, ns by stage) of divided sends."""
+    """Returns the record with calls (syscall, sends, bytes, ns by stage) of divided sends."""
     (call, *_) = record["calls"]
     return {**record, "calls": [
         {**call, "syscall": syscall, "sends": sends, "stages": {
@@ -59,7 +59,7 @@ def test_a_run_that_is_there_twice_counts_once():
     assert twice.hooks.equals(once.hooks) and twice.unmeasured.equals(once.unmeasured)
 
 
-def test_folded_stacks_hold_all_time_and_cannot_be_broken():
+def test_folded_stacks_have_all_time_and_cannot_be_broken():
     record = divided(stream(), ("send;to\n 1", 10, 500, {"copy": 1000, "blocked": 70, "pin": 0}))
     record["load"]["variant"], record["load"]["message_bytes"] = "two;copy", 64
     details = watched(record)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The table is what its page says, to whatever reads CSV or Parquet."""
+"""Tests that other readers of CSV and Parquet find the table that its page describes."""
 
 import duckdb
 import pandas

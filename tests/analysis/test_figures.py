@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Every figure: drawn from data that bear it, with title, units and alt text; else a reason."""
+"""Tests every figure: its title, units and alt text, or the reason why it is not drawn."""
 
 import json
 import re
@@ -20,14 +20,14 @@ from analysis.report import build
 
 NAMES = [figure.name for figure in FIGURES]
 FIGURE = {figure.name: figure for figure in FIGURES}
-# Quantities that are counts of things have these for a unit.
+# The units of axis titles, counts included.
 UNIT = re.compile(r"\(.*(bit/s|µs|ms|%|/KiB|/byte|s/GiB|1/s|bytes|/answer).*\)"
                   r"|per byte|threads|connections|records|ratio|bytes a message|^(sender|receiver)$")
 
 
 @pytest.fixture(scope="module")
 def pictures():
-    """Every figure by its name, wide and narrow; those of records and of hosts of data of their own."""
+    """Returns every figure by its name, wide and narrow. Those of records and hosts have data of their own."""
     made = goldens.whole_report().all_pictures
     for rows, names in ((planted.hosts(), ["hosts"]),
                         (planted.records(repeats=6, numbers=range(1, 17)), [name for name in NAMES if "records" in name])):
@@ -43,7 +43,7 @@ def specs(pictures):
 
 
 def axes(node):
-    """The titles of every axis in a description, those without one included as None."""
+    """Returns the titles of every axis in a description; None for an axis without one."""
     if isinstance(node, dict):
         for key, value in node.items():
             if key in ("x", "y") and isinstance(value, dict) and ("field" in value):
@@ -61,19 +61,19 @@ def test_title_units_and_alt_text(pictures, specs, name):
     assert " ".join(spec["title"]["text"]) == drawn.title
     assert spec["description"] == drawn.description and len(drawn.description) > 60
     titles = set(axes(spec))
-    # Variants' names along an axis say what they are.
+    # An axis of variants' names needs no title.
     assert titles and all(UNIT.search(t) for t in titles if t is not None), titles
     if name not in ("kernel-time", "functions", "functions-compared", "timeline") and not name.startswith("heat"):
         assert None not in titles
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_descriptions_are_as_the_schema_has_them(specs, name):
+def test_descriptions_fit_the_schema(specs, name):
     alt.Root.validate(specs[name])
 
 
-def test_what_the_schema_refuses(specs):
-    """The test above can fail."""
+def test_the_schema_refuses_others(specs):
+    """The test of the schema can fail."""
     with pytest.raises(ValidationError):
         alt.Root.validate({**specs["throughput"], "titel": "x"})
 
@@ -90,11 +90,11 @@ def test_a_picture_of_pixels(specs):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_says_what_was_copied_wherever_zerocopy_is_drawn(specs, name):
+def test_labels_of_zerocopy_have_the_copied_share(specs, name):
     text = json.dumps(specs[name], ensure_ascii=False)
     if '"zerocopy' in text and name != "fallback":
         assert "zerocopy (100 % copied)" in text
-        # No label of it stands without.
+        # No label is without the share.
         assert not re.search(r'"label": "zerocopy"', text)
 
 
@@ -109,7 +109,7 @@ def test_intervals_are_drawn_and_named(specs):
     assert '"errorbar"' in text
 
 
-def test_no_interval_from_four_repeats_and_it_is_said():
+def test_four_repeats_have_no_interval_as_the_caption_says():
     drawn = FIGURE["throughput"].draw(planted.data(planted.sends(repeats=4)), WIDE)
     spec = save.spec(drawn.chart)
     assert "no intervals" in " ".join(spec["title"]["subtitle"])
@@ -125,7 +125,7 @@ def test_values_are_the_medians(whole):
     assert row["low"] <= planted.throughput("onecopy", 4096, 4) <= row["high"]
 
 
-def test_what_differs_beside_the_axes_is_a_panel_of_its_own():
+def test_each_other_setting_has_its_own_panel():
     rows = planted.sends() + [{**row, "link": "veth"} for row in planted.sends(seed=3)]
     spec = save.spec(FIGURE["throughput"].draw(planted.data(rows), WIDE).chart)
     panels = {value["panel"] for value in next(iter(spec["datasets"].values()))}
@@ -133,7 +133,7 @@ def test_what_differs_beside_the_axes_is_a_panel_of_its_own():
                       for link in ("loopback", "veth")}
 
 
-def test_a_panel_says_what_was_copied_in_it_where_panels_differ():
+def test_panels_that_differ_have_their_copied_shares():
     rows = planted.sends() + [{**row, "link": "veth"} for row in planted.sends(rate=0.0, seed=3)]
     for name in ("throughput", "latency", "kernel-time"):
         drawn = FIGURE[name].draw(planted.data(rows), WIDE)
@@ -143,7 +143,7 @@ def test_a_panel_says_what_was_copied_in_it_where_panels_differ():
                               or panel.endswith("veth; zerocopy not copied") for panel in panels)
 
 
-def test_messages_in_flight_are_a_setting_only_where_they_were_asked_for():
+def test_messages_in_flight_are_a_setting_only_if_requested():
     follows = [{**row, "inflight": (1 << 20) // row["message_bytes"]} for row in planted.sends()]
     assert set(sending(made.frame(follows))["setting"]) == {""}
     asked_for = [{**row, "inflight": n} for n in (8, 32) for row in planted.sends()]
@@ -185,7 +185,7 @@ def test_stages_are_stacked_where_a_record_has_them():
     found = {(v["stage"], round(v["median"], 3)) for v in values if v["variant"] == "zerocopy"}
     truth = {(stage, ns / 1000) for stage, ns in planted.DIVIDED["zerocopy"].items() if ns}
     assert found == truth | {(kernel_time.ERROR_QUEUE, 0.5)}
-    # Each begins where the one below it ends, and what passes off the CPU is above.
+    # Each stage begins where the one below it ends. Time off the CPU is above.
     bar = [v for v in values if v["variant"] == "twocopy" and v["panel"] == values[0]["panel"]]
     bar.sort(key=lambda v: v["bottom"])
     assert [v["stage"] for v in bar] == ["entry", "fragment", "copy", "transmit", "blocked"]
@@ -203,7 +203,7 @@ def test_small_stages_are_one():
     assert found == {"copy": 1, "transmit": 0.5, kernel_time.OTHER: pytest.approx(0.005)}
 
 
-def test_only_equal_spans_stand_together():
+def test_only_equal_spans_are_in_one_figure():
     rows = planted.sends()
     for row in rows[:30]:
         row["send_span"] = "syscall"
@@ -232,7 +232,7 @@ def values_of(drawn):
     return [value for rows in save.spec(drawn.chart)["datasets"].values() for value in rows]
 
 
-def test_the_ratio_has_its_crossings_and_what_decides():
+def test_the_ratio_has_its_crossings_and_the_margin():
     drawn = FIGURE["ratio"].draw(planted.data(planted.sends()), BESIDE)
     values = values_of(drawn)
     crossed = [value for value in values if value.get("crossing") == 1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Flame graphs: a function is as wide as its share of the samples, above what called it."""
+"""Tests flame graphs: a function is as wide as its share of the samples, and above its caller."""
 
 import json
 import pathlib
@@ -23,7 +23,7 @@ def profiled(stacks=None, times=2):
 
 
 def rows_in(panel, spec):
-    """Altair puts data as far outside as it can."""
+    """Returns the rows of a panel; altair may move data to the top level of a description."""
     places = panel["layer"][0], panel, spec
     data = next(place["data"] for place in places if "data" in place)
     return spec["datasets"][data["name"]] if "name" in data else data["values"]
@@ -60,7 +60,7 @@ def test_few_samples_are_not_drawn(stacks):
         assert isinstance(draw(profiled(stacks, 1), WIDE), NotDrawn)
 
 
-def test_one_variant_has_nothing_to_be_compared_with():
+def test_a_single_variant_is_not_compared():
     data = profiled({"twocopy": planted.SAMPLED["twocopy"]})
     assert isinstance(functions.draw_functions(data, WIDE), Drawn) and isinstance(functions.draw_compared(data, WIDE), NotDrawn)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What is said of planted data is as kept: goldens.py writes it anew."""
+"""Tests that texts about planted data are as expected. goldens.py writes the expected ones."""
 
 import pytest
 
@@ -7,5 +7,5 @@ from goldens import GOLDENS, KEPT
 
 
 @pytest.mark.parametrize("name", GOLDENS)
-def test_text_is_as_kept(name):
+def test_text_is_as_expected(name):
     assert GOLDENS[name]() == (KEPT / name).read_text(encoding="utf-8")

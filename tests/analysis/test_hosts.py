@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Hosts beside one another: the outliers that were planted and no others, and memory that does not
-grow with the number of runs."""
+"""Tests that the planted outliers among hosts are found and no others, and that memory does not grow with the runs."""
 
 import subprocess
 import sys
@@ -34,7 +33,7 @@ def test_a_tap_is_named_with_its_device():
     assert found(planted.hosts(c=TAP)) == {("c", hosts.COPIED)}
 
 
-def test_what_all_hosts_have_is_no_outlier():
+def test_copies_that_all_hosts_have_are_no_outlier():
     assert not found(planted.hosts(**{name: TAP for name in "abcdef"}))
 
 
@@ -46,7 +45,7 @@ def test_a_cause_on_differently_named_devices_is_one_cause():
 
 @pytest.mark.parametrize("change,metric", [
     ({"send_mean_ns": 40_000.0}, hosts.TIME), ({"throughput_bps": 1e6}, hosts.RATE)])
-def test_a_slow_host_is_named_with_what_it_alone_has(change, metric):
+def test_a_slow_host_is_named_with_the_facts_that_only_it_has(change, metric):
     rows = planted.hosts(b={**change, "kernel": "5.10"})
     assert found(rows) == {("b", metric)}
     assert [len(one.causes) for one in hosts.find_outliers(planted.data(rows).fleet)] == [1]
@@ -58,19 +57,19 @@ def test_copies_without_a_cause_are_an_outlier_of_unknown_cause():
     assert (one.host, one.metric, one.value, one.causes) == ("e", hosts.COPIED, 0.9, ())
 
 
-def test_three_hosts_do_not_tell():
+def test_three_hosts_have_no_outlier():
     answer, = goldens.answers("three hosts")
     assert not found(planted.hosts("abc", b=TAP))
     assert len(answer.tables[0].rows) == 3
 
 
-def test_of_busy_hosts_counts_are_exact_all_the_same():
+def test_counts_of_disturbed_hosts_are_exact():
     fleet = goldens.busy_hosts(goldens.VARIANTS).fleet
     assert hosts.rates(fleet)[hosts.TIME].null_count() == 6
     assert [(one.host, one.metric) for one in hosts.find_outliers(fleet)] == [("c", hosts.COPIED)]
 
 
-def test_configurations_that_one_host_alone_has_compare_with_nothing():
+def test_configurations_of_a_single_host_are_not_compared():
     rows = [row for row in planted.hosts(a={"send_mean_ns": 90_000.0})
             if row["host"] != "a" or row["message_bytes"] == 256]
     rows += [{**rows[0], "host": "a", "message_bytes": 77, "cell": "other", "repeat": n} for n in range(50)]
@@ -94,7 +93,7 @@ def test_unit_and_order_do_not_matter(values, unit, random):
     random.shuffle(shuffled)
     apart = outliers.names_of(values, 1.25, as_ratios=True)
     assert set(outliers.names_of(dict(shuffled), 1.25, as_ratios=True)) == set(apart)
-    # At the very bound a unit may round it over.
+    # Exactly at the bound, another unit may round a value across it.
     wider = outliers.names_of({k: v * unit for k, v in values.items()}, 1.25 * (1 - 1e-6), as_ratios=True)
     narrower = outliers.names_of({k: v * unit for k, v in values.items()}, 1.25 * (1 + 1e-6), as_ratios=True)
     assert set(narrower) <= set(wider) and len(apart) < len(values) / 2 + 1
@@ -138,7 +137,7 @@ def asked(report):
     return [answer.question for answer in (*(row.answer for row in report.rows), *report.open)]
 
 
-def test_one_host_is_not_asked_and_many_are_asked_alone():
+def test_the_question_of_hosts_needs_several_and_is_the_only_one_of_many():
     one = build(planted.data(planted.hosts("a")), None, [], [], draws=False)
     assert question.QUESTION not in asked(one)
     few = build(planted.data(planted.hosts("abcd")), None, [], [], draws=False)
@@ -149,7 +148,7 @@ def test_one_host_is_not_asked_and_many_are_asked_alone():
 
 
 def test_folders_of_hosts_make_a_report(folder, only_figures):
-    """By the command line, from records as the program writes them."""
+    """The command line makes it from records as the program writes them."""
     only_figures("hosts")
     record = next(r for r in samples() if r["load"] and r["load"]["variant"] == "zerocopy")
     for at, name in enumerate("abcd"):
@@ -185,7 +184,7 @@ sys.exit(status)
 
 
 def peak_mib(folder, rows):
-    """What a report of so many rows says, and the most memory that it had."""
+    """Returns the answers of a report on these rows, and its peak memory in MiB."""
     files = made_up.write(folder / f"{rows}", rows)
     done = subprocess.run([sys.executable, "-c", PEAK, "report", *files, "--out", folder / "report",
                            "--figures", "svg"], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
@@ -201,7 +200,7 @@ def test_a_million_runs_take_no_more_memory_than_a_quarter(folder):
     assert million < 1.15 * quarter, (quarter, million)
 
 
-def test_what_is_streamed_is_what_is_read(folder):
+def test_streamed_sums_equal_those_in_memory(folder):
     files = made_up.write(folder, 30_000, hosts=12)
     whole = planted.Data(table.load(files).frame).fleet
     before, table.ROWS_IN_MEMORY, hosts.ROWS_OF_A_PART = table.ROWS_IN_MEMORY, 1000, 7000
@@ -210,7 +209,7 @@ def test_what_is_streamed_is_what_is_read(folder):
     finally:
         table.ROWS_IN_MEMORY = hosts.ROWS_OF_A_PART = before
     assert streamed.hosts == whole.hosts and streamed.totals.equals(whole.totals)
-    # One host's median is another order of the same sum.
+    # The sums are added in another order.
     for one, other in zip(hosts.rates(streamed).iter_rows(), hosts.rates(whole).iter_rows()):
         assert one[:6] == other[:6]
         assert one[6:] == pytest.approx(other[6:])

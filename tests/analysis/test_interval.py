@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Do intervals hold what they promise? Counted on samples whose truth is known."""
+"""Tests how often intervals include the median, on samples with a known one."""
 
 import math
 
@@ -10,25 +10,25 @@ import scipy.stats
 from analysis.stats.interval import Estimate, median, ranks
 
 DRAWS = 1000
-# Three standard deviations of a count of DRAWS.
+# Three standard deviations of a share of DRAWS.
 SLACK = 3 * math.sqrt(0.95 * 0.05 / DRAWS)
 SHAPES = {
     "normal": lambda random, n: random.normal(0, 1, n),
     "long-tailed": lambda random, n: random.standard_t(3, n),
     "skewed": lambda random, n: random.exponential(1, n) - math.log(2),
     "very skewed": lambda random, n: random.lognormal(0, 1, n) - 1,
-    # As zero-copy's times are: a median of the whole in the larger part, which holds 5 in 7 of it.
+    # Like times of zero-copy: the median of all is in the larger part, 5/7 of the way up.
     "bimodal": lambda random, n: np.where(random.random(n) < 0.7, random.normal(0, 0.2, n),
                                           random.normal(3, 0.2, n)) - BIMODAL_MEDIAN,
 }
 BIMODAL_MEDIAN = 0.2 * scipy.stats.norm.ppf(5 / 7)
-# These hold the median more or less often than is promised.
+# Intervals of these include the median more or less often than their level.
 DRIFTING = {"drifting": lambda random, n: np.linspace(-1, 1, n) + random.normal(0, 1, n)}
 HALVES = {"halves": lambda random, n: random.choice((-1, 1), n) + random.normal(0, 0.3, n)}
 
 
 def coverage(interval, shape, n, seed=1):
-    """The share of DRAWS samples of n values with median 0 whose interval holds it."""
+    """Returns the share of DRAWS samples of n values with median 0 whose interval includes 0."""
     random = np.random.default_rng(seed)
     return np.mean([low <= 0 <= high for low, high in (
         interval({**SHAPES, **DRIFTING, **HALVES}[shape](random, n)) for _ in range(DRAWS))])
@@ -64,13 +64,13 @@ def test_95_percent_are_more_of_values_that_drift(n):
 @pytest.mark.simulation
 @pytest.mark.parametrize("n", (5, 6, 7, 10, 15))
 def test_95_percent_are_fewer_of_two_equal_halves(n):
-    """Nothing is near the median, so ends between ordered values are not where they seem."""
+    """No value is near the median, so that ends between two ordered values are misplaced."""
     assert coverage(ours, "halves", n) > 0.86
 
 
 @pytest.mark.simulation
 @pytest.mark.parametrize("shape", SHAPES)
-def test_what_five_repeats_reach(shape, capsys):
+def test_the_level_of_five_repeats(shape, capsys):
     reached = ranks(5)[2]
     covered = coverage(ours, shape, 5)
     with capsys.disabled():
@@ -83,8 +83,8 @@ def test_what_five_repeats_reach(shape, capsys):
 
 @pytest.mark.simulation
 @pytest.mark.filterwarnings("ignore")
-def test_why_it_is_not_the_plain_bootstrap(capsys):
-    """The choice is made by this measurement, and to be made anew if it changes."""
+def test_the_bootstrap_has_lower_levels(capsys):
+    """This measurement is the reason for our method."""
     plain = {(method, n): coverage(bootstrapped(method), "normal", n)
              for method in ("percentile", "BCa") for n in (7,)}
     with capsys.disabled():

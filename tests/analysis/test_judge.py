@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The rule by which all comparisons are decided: against SciPy's distributions, and on planted truth."""
+"""Tests the rule that decides all comparisons, with SciPy's distributions and planted effects."""
 
 import math
 import sys
@@ -28,7 +28,7 @@ OPPOSITE = {BETTER: WORSE, WORSE: BETTER, SAME: SAME, INCONCLUSIVE: INCONCLUSIVE
 
 
 def two_sided(sample):
-    """The p of no difference, by how many points are on the lesser side of 0."""
+    """Returns the p of no difference, by the number of points on the smaller side of 0."""
     fewer = min(sum(point <= 0 for point in sample.points), sum(point >= 0 for point in sample.points))
     return min(1, 2 * sample.chances[fewer])
 
@@ -87,7 +87,7 @@ def test_verdicts():
 
 
 @given(FAMILY, st.floats(0.001, 1000), st.sampled_from([1, -1]))
-def test_neither_unit_nor_order_matters_and_turned_round_it_is_the_opposite(family, unit, better):
+def test_neither_unit_nor_order_matters_and_swapped_sides_give_the_opposite(family, unit, better):
     for made in (judge.paired, lambda logs: judge.unpaired(np.exp(logs), [1.0, 1.1, 1.3, 1.7, 2.0])):
         there = judge.judge([made(logs) for logs in family])
         again = judge.judge([made(logs[::-1]) for logs in family])
@@ -109,7 +109,7 @@ def test_neither_unit_nor_order_matters_and_turned_round_it_is_the_opposite(fami
 
 
 @given(FAMILY, st.floats(0.001, 1), st.sampled_from([1, -1]), st.sampled_from([0.0, judge.BUCKET]))
-def test_the_verdict_is_what_the_interval_shows(family, margin, better, grain):
+def test_the_verdict_follows_from_the_interval(family, margin, better, grain):
     for one in judge.judge([judge.paired(logs, better, grain) for logs in family], margin):
         assert (one.reason == "") == (one.verdict != INCONCLUSIVE)
         assert one.repeats is None or one.verdict == INCONCLUSIVE and one.repeats > one.n
@@ -133,7 +133,7 @@ def test_a_larger_family_decides_no_more(family, another):
         assert one.low is None or other.low <= one.low and one.high <= other.high
 
 
-def test_a_difference_below_the_grain_decides_nothing():
+def test_a_difference_below_the_bucket_width_decides_nothing():
     a_bucket_more = [judge.BUCKET] * 8
     assert judge.judge_one(judge.paired(a_bucket_more)).verdict == BETTER
     assert judge.judge_one(judge.paired(a_bucket_more, grain=judge.BUCKET)).verdict == INCONCLUSIVE
@@ -142,7 +142,7 @@ def test_a_difference_below_the_grain_decides_nothing():
     assert judge.judge_one(judge.paired([0.2] * 8, grain=judge.BUCKET)).verdict == BETTER
 
 
-def test_what_cannot_be_tested_does_not_count():
+def test_samples_that_cannot_be_decided_do_not_count():
     clear, few = judge.paired([0.5] * 6), judge.paired([0.5] * 5)
     assert [one.verdict for one in judge.judge([few, clear, few])] == [INCONCLUSIVE, BETTER, INCONCLUSIVE]
     assert judge.judge([clear, clear])[0].verdict == INCONCLUSIVE
@@ -163,12 +163,12 @@ def test_no_effect_is_rarely_found_by_the_rule(noise, design):
 def test_95_percent_of_the_rule_are_95_percent(noise, design):
     held = simulate.coverage(design, noise, repeats=12, draws=DRAWS)
     slack = 3 * math.sqrt(0.95 * 0.05 / DRAWS)
-    # Of two sets that drift alike, more: they vary more than by chance.
+    # Two sets that drift equally vary more than by chance, so that more intervals include the truth.
     assert 0.95 - slack < held < (1.01 if (design, noise) == (simulate.TWO_SETS, "drifting") else 0.96 + slack)
 
 
 @pytest.mark.simulation
-def test_so_many_repeats_would_do_as_the_rule_says():
+def test_the_recommended_repeats_suffice():
     random = np.random.default_rng(4)
     asked = [judge.judge_one(judge.paired(random.normal(0.1, 0.08, 6))).repeats for _ in range(100)]
     needed = judge._repeats(judge.paired([0.0] * 6)._replace(spread=0.08), 0.1 - math.log1p(judge.MARGIN), 0.05)
@@ -178,7 +178,7 @@ def test_so_many_repeats_would_do_as_the_rule_says():
     assert 0.7 < decided < 0.9
 
 
-def test_looks_cost_confidence_and_what_is_decided_stays():
+def test_looks_cost_confidence_and_verdicts_stay():
     clear, unclear = [0.5] * 20, [0.5, -0.5] * 10
     first, both = (judge.judge([judge.paired(logs[:n], repeats=range(1, n + 1), first_look=9)
                                 for logs in (clear, unclear)]) for n in (9, 20))
@@ -192,9 +192,9 @@ def test_looks_cost_confidence_and_what_is_decided_stays():
 @settings(max_examples=20)
 @given(st.lists(st.floats(0.1, 3), min_size=1, max_size=4), st.sampled_from(sorted(simulate.KINDS)),
        st.integers(2, 40), st.sampled_from([0, 0.1, 0.5]), st.sampled_from([None, 6]), st.integers(0, 2**32))
-@example([1.0] * 4, "bimodal", 8, 0.5, 6, 63)  # some sizes have no pair that nothing disturbed
+@example([1.0] * 4, "bimodal", 8, 0.5, 6, 63)  # some sizes have no undisturbed pair
 def test_the_terminal_the_report_compare_and_advise_agree(effects, noise, repeats, busy, first_look, seed):
-    """On the same records: the verdict and what it follows from."""
+    """The verdicts, intervals and levels on the same records are equal."""
     draw = np.random.default_rng(seed)
     logs = simulate.KINDS[noise](draw, (repeats, len(effects), 2)) + np.stack(
         [np.zeros(len(effects)), np.log(effects)], axis=1)
@@ -229,7 +229,7 @@ def test_the_terminal_the_report_compare_and_advise_agree(effects, noise, repeat
 
 
 def advised(loads):
-    """What advise makes of the same runs, as blocks: verdicts by size."""
+    """Returns the verdicts by size that advise makes of the same runs, as blocks."""
     found = search.Search()
     for both in zip(loads[::2], loads[1::2]):
         if not any(load["disturbed"] for load in both):
@@ -240,7 +240,7 @@ def advised(loads):
 
 
 def compared(frame):
-    """And compare of the one variant's with the other's, as two sets: verdicts by size."""
+    """Returns the verdicts by size of the command compare, with the variants as two sets."""
     a, b = (frame.filter(pl.col("variant") == name).with_columns(variant=pl.lit("a way"))
             for name in ("twocopy", "zerocopy"))
     return {found.configuration["message_bytes"]: found.verdict for found in result_sets.compare(a, b).differences
@@ -248,12 +248,12 @@ def compared(frame):
 
 
 def contradictions(some, others):
-    """Sizes at which one is better and the other worse."""
+    """Returns the sizes at which one is better and the other worse."""
     return {size for size, verdict in others.items()
             if size in some and {some[size]["verdict"], verdict} == {BETTER, WORSE}}
 
 
-def test_a_row_is_along_sizes_or_threads_with_what_follows_them():
+def test_a_row_is_along_sizes_or_threads_and_the_keys_that_change_with_them():
     def cell(fields, size, threads=1):
         return {"message_bytes": fields * size, "threads": threads, "connections": threads, "fields": fields,
                 "field_size_bytes": size}

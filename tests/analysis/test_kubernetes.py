@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What is shipped for Kubernetes: its schemas take it, strictly. tests/integration runs it by podman."""
+"""Tests the Kubernetes manifests with strict schemas. tests/integration runs them by podman."""
 
 import kubernetes_validate
 import pytest
@@ -8,7 +8,7 @@ from conftest import ROOT
 
 DEPLOY = ROOT / "deploy/kubernetes"
 MANIFESTS = sorted(DEPLOY.glob("*.yaml"))
-# The oldest whose schemas come with it and the newest.
+# The oldest and the newest version whose schemas are installed.
 VERSIONS = ("1.25", "1.37")
 
 
@@ -18,13 +18,13 @@ def documents(file):
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("file", MANIFESTS, ids=lambda file: file.name)
-def test_the_schemas_take_it(file, version):
+def test_the_schemas_accept_the_manifests(file, version):
     for document in documents(file):
         kubernetes_validate.validate(document, version, strict=True)
 
 
-def test_what_the_schemas_refuse():
-    """The test above can fail."""
+def test_the_schemas_refuse_others():
+    """The test of the schemas can fail."""
     wrong = documents(DEPLOY / "exporter.yaml")[0]
     wrong["spec"]["selectors"] = {}
     with pytest.raises(kubernetes_validate.ValidationError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The terminal and the page compare the runs of one folder alike: pairs, ratios, intervals, verdicts, sentences."""
+"""Tests that the terminal and the page agree about one folder: pairs, ratios, intervals, verdicts, sentences."""
 
 import math
 import random
@@ -20,7 +20,7 @@ SPEED = {"twocopy": 1e9, "onecopy": 1.1e9, "zerocopy": 0.6e9}
 
 
 def swept(seed):
-    """Yields the records of a folder: of one machine and session or two, some by another mechanism, some disturbed
+    """Yields the records of a folder, from one or two machines and sessions: some by another mechanism, some disturbed
     and repeated, some missing.
     """
     dice = random.Random(seed)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The colours part for the colour-blind and in grey print, on a light and a dark page; shapes and
-dashes tell all names."""
+"""Tests that colours differ for the colour-blind and in grey print, on a light and a dark page, and that shapes and
+dashes distinguish all names."""
 
 import itertools
 
@@ -9,7 +9,7 @@ import pytest
 
 from analysis.figures import style
 
-# Machado, Oliveira and Fernandes 2009: what is left of linear RGB without one kind of cone.
+# Linear RGB as seen without one kind of cone (Machado, Oliveira and Fernandes 2009).
 BLIND = {
     "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216],
                    [-0.003882, -0.048116, 1.051998]],
@@ -19,7 +19,7 @@ BLIND = {
                    [0.004733, 0.691367, 0.303900]],
     "normal": np.eye(3),
 }
-# Distances of CIE 1976 L*a*b*: 10 is seen at a glance, 2.3 just so.
+# Distances in CIE 1976 L*a*b*: 10 is visible at a glance, 2.3 is just noticeable.
 APART, GREY_APART = 20, 8
 PAGES = ("light", "dark")
 TOGETHER = [("twocopy", "onecopy", "zerocopy"), ("iterative", "threaded", "select")]
@@ -46,7 +46,7 @@ def shown(name, page):
 @pytest.mark.parametrize("names", TOGETHER)
 @pytest.mark.parametrize("sight", BLIND)
 @pytest.mark.parametrize("page", PAGES)
-def test_colours_part(names, sight, page):
+def test_colours_differ(names, sight, page):
     for a, b in itertools.combinations(names, 2):
         seen = [lab(BLIND[sight] @ shown(name, page)) for name in (a, b)]
         assert np.linalg.norm(seen[0] - seen[1]) > APART, (a, b, sight)
@@ -54,14 +54,14 @@ def test_colours_part(names, sight, page):
 
 @pytest.mark.parametrize("names", TOGETHER)
 @pytest.mark.parametrize("page", PAGES)
-def test_lightness_parts_without_colour(names, page):
+def test_lightness_differs(names, page):
     for a, b in itertools.combinations(names, 2):
         lightness = [lab(shown(name, page))[0] for name in (a, b)]
         assert abs(lightness[0] - lightness[1]) > GREY_APART, (a, b)
 
 
 @pytest.mark.parametrize("part", ["color", "shape", "dash"])
-def test_no_two_variants_look_alike_in_anything(part):
+def test_no_two_variants_share_a_colour_shape_or_dash(part):
     variants = ["twocopy", "onecopy", "zerocopy", "write", "writev", "sendfile", "splice", "uring",
                 "uring_zc", "null"]
     values = [getattr(style.LOOKS[name], part) for name in variants]
@@ -75,7 +75,7 @@ def test_colours_are_seen_on_their_page(page):
         assert abs(lab(linear(paper))[0] - lab(shown(name, page))[0]) > 18, name
 
 
-def test_names_that_are_not_known_differ():
+def test_unknown_names_differ():
     drawn = style.looks_of(["twocopy", "new", "newer"])
     assert len({look.color for look in drawn}) == 3
 

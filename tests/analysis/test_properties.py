@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What must hold of any data."""
+"""Tests properties that hold for any data."""
 
 import itertools
 
@@ -14,7 +14,7 @@ from analysis.stats.interval import median
 
 POSITIVE = st.floats(1e-6, 1e12)
 SAMPLE = st.lists(POSITIVE, min_size=1, max_size=30)
-# Blocks x sizes, with holes where a run failed. A logarithm of 1e-16 is of no ratio: 1 + 1e-16 is 1.
+# Blocks x sizes, with holes for failed runs. Logarithms are rounded: 1e-16 is no ratio, because 1 + 1e-16 is 1.
 HOLED = arrays(float, st.tuples(st.integers(1, 8), st.integers(2, 9)),
                elements=st.floats(-3, 3).map(lambda log: round(log, 9)) | st.just(float("nan")))
 
@@ -55,7 +55,7 @@ def test_any_holes_give_an_answer(logs):
 
 
 @given(HOLED)
-def test_turning_the_ratio_round_turns_the_crossings(logs):
+def test_inverting_the_ratio_inverts_the_crossings(logs):
     axis = [2.0**k for k in range(logs.shape[1])]
     there, back = crossover.find_crossings(axis, logs), crossover.find_crossings(axis, -logs)
     assert [c.direction for c in there] == [-c.direction for c in back]

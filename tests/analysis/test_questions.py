@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Answers say what was planted, and claim nothing where nothing is."""
+"""Tests that answers have the planted effects, and claim nothing without any."""
 
 import re
 
@@ -17,7 +17,7 @@ DECIDED = {judge.BETTER, judge.WORSE, judge.SAME}
 
 
 def claims(answer):
-    """What of it is decided: its chip, and the rows of its tables."""
+    """Returns the verdicts of an answer and of the rows of its tables that are decided."""
     rows = [row for table in answer.tables if "verdict" in table.header
             for row in table.rows if row[table.header.index("verdict")] in DECIDED]
     return rows + ([answer.verdict] if answer.verdict in DECIDED else [])
@@ -30,7 +30,7 @@ def test_one_copy_overtakes_where_it_was_planted(whole):
     assert all(float(size) == pytest.approx(2, rel=0.1) for size, *_ in found)
 
 
-def test_zero_copy_never_does_and_says_why(whole):
+def test_zero_copy_never_does_and_the_answer_has_the_cause(whole):
     answer = sending.zero_copy(whole)
     assert (answer.verdict, answer.answer) == (judge.WORSE, "Never: zero-copy is slower than two-copy in all 10 configurations.")
     assert "All 100,000 zero-copy sends were copied (loopback on lo)." == answer.why
@@ -43,7 +43,7 @@ def test_numbers_of_threads_are_pooled_where_too_few_repeats_decide_alone():
     assert not [row for row in answer.tables[0].rows if row[answer.tables[0].header.index("verdict")] in DECIDED]
 
 
-def test_pooled_cells_are_in_order_though_one_number_of_threads_lacks_a_size():
+def test_pooled_configurations_are_in_order_though_one_number_of_threads_lacks_a_size():
     rows = [row for row in planted.sends(repeats=5) if row["threads"] > 1 or row["message_bytes"] != 4096]
     found = summary.compare(planted.data(rows).sending, ["setting", "threads", "message_bytes"], "variant",
                             [("onecopy", "twocopy")], "throughput_bps")
@@ -74,14 +74,14 @@ def test_the_next_command_runs_both_variants(commands, next_, disturbed):
     assert sending.one_copy(planted.data(rows)).next == f"sudo ./analyze {next_}"
 
 
-def test_where_a_timeline_is_all_the_next_command_is_of_a_named_grid():
+def test_after_a_timeline_the_next_command_is_of_a_named_grid():
     rows = [{**row, "command": "analyze timeline --variant twocopy"} for row in planted.sends()]
     assert sending.threads(planted.data([row for row in rows if row["threads"] == 1])).next == (
         "sudo ./analyze sweep --grid sizes --threads 1,2,4,8 --out DIR")
 
 
 @pytest.mark.parametrize("repeats, disturbed", [(2, None), (10, "busy")])
-def test_too_few_and_disturbed_repeats_claim_nothing_and_say_what_would_decide(repeats, disturbed):
+def test_too_few_and_disturbed_repeats_claim_nothing_and_name_the_next_command(repeats, disturbed):
     rows = [{**row, "disturbed": disturbed, "command": "analyze sweep --grid sizes --out S"}
             for row in planted.sends(repeats=repeats) + planted.servers(repeats=repeats)]
     found = answered(planted.data(rows))
@@ -104,8 +104,8 @@ def test_without_difference_nothing_is_better_or_worse():
         assert one(planted.data(rows)).verdict in (judge.SAME, judge.INCONCLUSIVE), one
 
 
-def test_claims_are_seen(whole):
-    """What the tests of no claims look for, there is where differences are planted."""
+def test_planted_differences_are_claimed(whole):
+    """The tests of no claims can fail."""
     assert sum(bool(claims(one)) for one in answered(whole)) >= 6
 
 
@@ -115,7 +115,7 @@ def test_without_data_it_is_open(question):
     assert answer.verdict is None and not answer.number and not answer.tables
 
 
-def test_what_has_no_counters_names_where_they_are():
+def test_without_counters_the_answer_names_a_machine_with_them():
     data = planted.data(planted.sends(counters=False))
     assert "a machine with a PMU" in sending.caches(data).next
     assert sending.memory(data).next.endswith("--memory --out DIR")
@@ -136,7 +136,7 @@ def test_caches_and_memory_as_planted(whole):
 
 
 def test_a_cache_gains_by_its_pairs_though_medians_say_the_opposite():
-    """All pairs but one, which moves the median up."""
+    """One pair of several moves the median up."""
     def misses(row):
         of_two = 2_000_000 * row["repeat"]
         return of_two if row["variant"] == "twocopy" else 10**9 if row["repeat"] == 1 else int(0.94 * of_two)
@@ -151,7 +151,7 @@ def test_why_not_divides_the_kernel_time():
     assert re.search(r"at 64K a send saves 0\.6\d+ \u00b5s of copying and pays .*deep copy.*more on the CPU", why), why
 
 
-def test_a_dip_of_records_is_found_and_the_smallest_that_would_be_is_said():
+def test_a_dip_of_records_is_found_with_the_smallest_visible_one():
     found = {one.question: one for one in answered(planted.data(planted.records(repeats=11)))}
     assert len(found) == len(RECORDS)
     dip, = (one for question, one in found.items() if "dip" in question)
@@ -162,12 +162,12 @@ def test_a_dip_of_records_is_found_and_the_smallest_that_would_be_is_said():
                     unexpected.answer(planted.data(even)).number)
 
 
-def test_a_fall_and_what_moves_with_it():
+def test_a_fall_and_the_counters_that_change_with_it():
     answer, = goldens.answers("a fall, and what moves with it")
     assert "falls from 16K to 64K a message" in answer.answer and "sender context switches" in answer.why
 
 
-def test_outliers_in_one_repeat_are_told():
+def test_outliers_in_one_repeat_are_reported():
     rows = planted.sends()
     for row in rows[:7]:
         row.update(throughput_bps=row["throughput_bps"] * 0.1, disturbed="busy")
@@ -175,7 +175,7 @@ def test_outliers_in_one_repeat_are_told():
     assert re.search(r"7 runs of 300 are outliers, 7 of them in repeat 1, of which 7 of 30 runs were disturbed", why), why
 
 
-def test_failed_runs_are_told():
+def test_failed_runs_are_reported():
     answer, = goldens.answers("a failed run")
     assert answer.tables[-1].rows == (("twocopy,256B,8f,1t", "1", "the receiver is gone"),)
 
@@ -188,7 +188,7 @@ def test_server_models_as_planted(whole):
     assert len(compared.rows) == 6
 
 
-def test_servers_say_who_waited_and_what_binds_them_all():
+def test_the_answer_about_servers_has_the_waits_and_the_common_work():
     rows = [{**row, "sender_waited_share": 0.97 if row["server_model"] == "threaded" else 0.0008}
             for row in planted.servers()]
     answer = servers.why(planted.data(rows))
@@ -196,7 +196,7 @@ def test_servers_say_who_waited_and_what_binds_them_all():
     assert "bound by the same work" in answer.why
 
 
-def test_what_was_not_measured_of_servers_is_not_alike():
+def test_unmeasured_delays_of_servers_are_not_equal():
     rows = [{**row, "sender_waited_share": 0.6 if row["server_model"] == "threaded" else None} for row in planted.servers()]
     assert "not measured for all" in servers.why(planted.data(rows)).answer
 
@@ -209,7 +209,7 @@ def test_quick_answers_do_not_hide_connections_without_one():
     assert "were not counted" in servers.slow(planted.data(unknown)).answer
 
 
-def test_slow_answers_say_what_they_were():
+def test_slow_answers_have_their_causes():
     retransmitted, = goldens.answers("retransmitted SYNs")
     assert "30 retransmitted SYNs" in retransmitted.answer and "connect 1,020 ms" in retransmitted.why
     waited, = goldens.answers("slow answers without them")

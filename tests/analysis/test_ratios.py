@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Paired ratios and decisions on tables whose truth was planted."""
+"""Tests paired ratios and decisions on tables with planted effects."""
 
 import math
 
@@ -22,15 +22,15 @@ def flat(level):
 
 
 def ratios(frame):
-    """Of a to b at each size, as the report compares them."""
+    """Returns the ratio of a to b at each size, as the report compares them."""
     return summary.compare(sending(frame), ["setting", "message_bytes"], "variant", [("a", "b")], "throughput_bps")
 
 
 @pytest.mark.parametrize("seeds, then", [
     ((None, None), {"disturbed": "others"}), ((3, 4), {"disturbed": "others"}), ((3, 4), {"complete": False}), ((3, 4), None)])
 def test_a_run_that_does_not_count_is_not_replaced_by_one_of_another_day(seeds, then):
-    """Both days are the same for a and b, the second twice the first; on the first b was disturbed, failed, or
-    was not run."""
+    """Both days are the same for a and b, and the second has twice the values of the first. On the first, b was
+    disturbed, failed, or was not run."""
     days = [made.sweep({"a": flat(day), "b": flat(day)}, SIZES, repeats=7, noise=0, seed=1).with_columns(
         pl.col("started") + pl.duration(days=day), seed=pl.lit(seed, pl.Int64)) for day, seed in zip((1, 2), seeds)]
     of_b = pl.col("variant") == "b"
@@ -67,7 +67,7 @@ def test_no_effect_is_rarely_found(repeats, spikes):
     assert alarms / DRAWS < 0.05 + 4 * math.sqrt(0.05 * 0.95 / DRAWS)
 
 
-def test_what_disturbs_a_repeat_disturbs_both_sides():
+def test_a_slow_repeat_slows_both_sides():
     noisy = made.sweep({"a": flat(1.1), "b": flat(1)}, SIZES, 8, noise=0.005, block_noise=0.5)
     assert [c.verdict for c in ratios(noisy)] == [judge.BETTER] * len(SIZES)
 
@@ -78,7 +78,7 @@ def test_runs_without_repeats_are_paired_in_their_order():
     assert [(c.verdict, c.sample().n) for c in found] == [(judge.BETTER, 8)] * len(SIZES)
 
 
-def test_too_few_repeats_are_never_sure():
+def test_too_few_repeats_are_never_significant():
     frame = made.sweep({"a": flat(2), "b": flat(1)}, SIZES, repeats=5, noise=0.001)
     found = ratios(frame)
     assert [(judge.SIGNS[c.verdict], c.judgment.low, c.judgment.repeats) for c in found] == [(0, None, 6)] * 4
@@ -111,7 +111,7 @@ def test_an_outlier_is_flagged_and_still_counts():
 
 @pytest.mark.simulation
 @pytest.mark.parametrize("n", (5, 10))
-def test_among_equals_one_in_a_hundred_cells_has_a_flag(n):
+def test_among_equals_one_in_a_hundred_configurations_has_a_flag(n):
     random = np.random.default_rng(5)
     cells = 2000
     flags = outliers.flags(np.exp(random.normal(0, 0.1, (cells, n)))).any(axis=1).sum()

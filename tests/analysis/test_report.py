@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The pages: everything in one file, nothing fetched, and no text of a record is markup."""
+"""Tests the pages: complete in one file, without requests, and no text of a record is markup."""
 
 import html
 import html.parser
@@ -28,7 +28,7 @@ EVIL = "</script><img src=x onerror=alert(1)>|[a](http://evil.example)\x1b[31m\n
 
 
 class Page(html.parser.HTMLParser):
-    """Checks that elements nest, and keeps what a browser would fetch or run."""
+    """Checks that elements nest, and keeps the addresses and scripts that a browser would fetch or run."""
 
     def __init__(self, page):
         super().__init__()
@@ -57,7 +57,7 @@ class Page(html.parser.HTMLParser):
 
 
 def words_of(rows, title="T", sources=("DIR",)):
-    """A report without its pictures, which take most of the time."""
+    """Returns a report without pictures, which take most of the time."""
     return build(planted.data(rows), title, [], list(sources), draws=False)
 
 
@@ -87,7 +87,7 @@ def test_html_fetches_nothing(page):
     assert "http" not in json.dumps(json.loads(specs))
 
 
-def test_every_figure_has_alt_text_and_stands_once(report, page):
+def test_every_figure_has_alt_text_and_is_there_once(report, page):
     images = Page(page).images
     assert len(images) == 2 * len(report.all_pictures)
     assert all(len(image["alt"]) > 60 for image in images)
@@ -111,7 +111,7 @@ def test_text_of_records_is_no_markup(only_figures):
     parsed = Page(to_html(report))
     assert not parsed.handlers
     assert all(r.startswith(("data:image/svg+xml;base64,", "#")) for r in parsed.references)
-    text_ = re.sub(r"(?ms)^```$.*?^```$", "", markdown(report))  # what is fenced is as it is typed
+    text_ = re.sub(r"(?ms)^```$.*?^```$", "", markdown(report))  # without fenced text
     assert "```" not in text_ and "# How to run it again" in text_
     assert not re.search(r"(?<!\\)(<img|\]\(http)", text_) and "\x1b" not in text_
     for picture in report.all_pictures:
@@ -147,7 +147,7 @@ def test_command_line(folder, only_figures):
     assert {"report.html", "report.md", "figures/throughput.svg"} <= made_files
     assert not any(name.endswith((".html", ".part")) for name in made_files - {"report.html"})
     Page((folder / "out/report.html").read_text())
-    # What stands in the folder of a report is not taken for records.
+    # The files of a report in the folder are no records.
     only_figures("throughput")
     again = analysis("report", folder, "--figures", "png")
     assert again.returncode == 0 and not again.stderr
@@ -189,7 +189,7 @@ def test_nothing_of_a_report_depends_on_order():
     assert one.rows == other.rows
 
 
-def test_losses_stand_at_the_top_and_answers_have_a_caveat(folder, only_figures):
+def test_losses_are_at_the_top_and_answers_have_a_caveat(folder, only_figures):
     only_figures()
     records = samples()
     records[2] = changed(records[2], lost__completions=22)
@@ -214,7 +214,7 @@ def test_nothing_was_lost():
 
 
 @pytest.mark.parametrize("kind", ["calls", "completions", "flags", "groups", "stacks"])
-def test_every_kind_of_loss_is_told_with_its_number(kind):
+def test_every_kind_of_loss_is_reported_with_its_number(kind):
     rows = planted.sends(repeats=1)
     rows[0][f"lost_{kind}"], rows[1][f"lost_{kind}"] = 1200, 34
     lost = words_of(rows).lost
@@ -222,7 +222,7 @@ def test_every_kind_of_loss_is_told_with_its_number(kind):
 
 
 def test_the_first_screen_has_questions_answers_and_one_figure(report, page):
-    """Before any other figure, table or warning."""
+    """They come before any other figure, table or warning."""
     pages = html.unescape(page), markdown(report).replace("\\", "")
     assert report.first.name == "ratio" and report.title == "Title"
     for text_ in pages:
@@ -237,11 +237,11 @@ def test_the_first_screen_has_questions_answers_and_one_figure(report, page):
     (lambda: [row for row in planted.sends() if row["variant"] == "twocopy"], "Two-copy sends over loopback"),
     (planted.servers, "Three server models at 10 to 100 connections"),
     (planted.records, "Zero-copy and two-copy over loopback, messages of 1 to 32 records")])
-def test_the_title_says_what_was_compared(rows, title):
+def test_the_title_names_the_compared_ways(rows, title):
     assert words_of(rows(), None).title == title
 
 
-def test_what_these_data_do_not_answer_names_the_way():
+def test_open_questions_name_the_next_command():
     report = words_of(planted.sends(counters=False), None)
     assert [one.next for one in report.open] and all(one.next for one in report.open)
     assert all(one.answer in html.unescape(to_html(report)) for one in report.open)
@@ -252,13 +252,13 @@ def test_what_these_data_do_not_answer_names_the_way():
      "--size 4K --out 's w' --order-seed 3 --decide"),
     ("--size 4K --json 'p q' --threads 8 --details", "--size 4K --threads 1,2 --out DIR",
      "--size 4K --threads 8 --decide --out DIR")])
-def test_next_commands_are_sweeps_that_a_shell_takes(made_by, again, decides):
+def test_next_commands_are_sweeps_that_a_shell_accepts(made_by, again, decides):
     runs = pl.DataFrame({"command": [f"analyze {made_by}"], "variant": ["twocopy"], "server_model": [None]})
     assert common.again(runs, "--threads 1,2") == f"sudo ./analyze sweep {again}"
     assert common.decides(runs, []) == f"sudo ./analyze sweep {decides}"
 
 
-def test_caveats_are_marks_and_their_words_stand_once():
+def test_caveats_are_marks_and_their_words_are_there_once():
     rows = [{**row, "warnings": "paced", "rate_per_thread": 2000, "disturbed": "busy" if n % 9 == 0 else None}
             for n, row in enumerate(planted.sends())]
     report = words_of(rows, None)
@@ -278,7 +278,7 @@ def test_warnings_of_a_kind_are_one_row_with_their_range():
         ("the receiver waited for a CPU in 50 % of the time in which it could run", "40 of 300")]
 
 
-def test_a_table_alone_will_do(folder, only_figures):
+def test_a_table_suffices(folder, only_figures):
     only_figures("throughput")
     source = write(folder / "runs.jsonl", samples())
     assert analysis("table", source, "--parquet", folder / "t.parquet").returncode == 0

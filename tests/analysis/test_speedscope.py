@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What --folded writes is read by speedscope itself, of the npm registry, in a browser."""
+"""Tests that speedscope, from the npm registry and in a browser, reads the files of --folded."""
 
 import base64
 import collections
@@ -45,7 +45,7 @@ def lines_of(record):
 
 
 def imported(index, lines, folder):
-    """What speedscope saves of a file that was given to it: a profile of its own format."""
+    """Returns the profile that speedscope saves, in its own format, of a file with these lines."""
     script = folder / "open.js"
     content = base64.b64encode("".join(f"{line}\n" for line in lines).encode()).decode()
     script.write_text(f'speedscope.loadFileFromBase64("sends.folded", "{content}")')
@@ -67,7 +67,7 @@ def test_speedscope_reads_every_stack(page_of_speedscope, tmp_path):
     lines = lines_of(record)
     read = imported(page_of_speedscope, lines, tmp_path)
     names = [frame["name"] for frame in read["shared"]["frames"]]
-    # Of frames that open and close at a place: between two of these lie the samples of a stack.
+    # Frames open and close at places. The samples of a stack are between two places.
     stacks, stack, last = collections.Counter(), [], 0
     for event in read["profiles"][0]["events"]:
         if event["at"] > last:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Falls and dips along a sweep: planted ones, and none where there is noise alone."""
+"""Tests that planted falls and dips along a sweep are found, and none in noise."""
 
 import math
 
@@ -14,14 +14,14 @@ DRAWS = 200
 
 
 def curve(truth, repeats=11, noise=0.01, seed=1, axis=FIELDS, block_noise=0.1):
-    """log of a truth(x), and noise."""
+    """Returns logarithms of truth(x) with noise, blocks x axis."""
     random = np.random.default_rng(seed)
     return np.array([[math.log(truth(x)) + shift + random.normal(0, noise) for x in axis]
                      for shift in random.normal(0, block_noise, repeats)])
 
 
 def flat_with_dip(x):
-    """Grows to 8 fields, then flat, but for a dip of 15 % at 16 and 17."""
+    """Returns a truth that grows to 8 fields and is then flat, except for a dip of 15 % at 16 and 17."""
     return min(x, 8) * (0.85 if x in (16, 17) else 1)
 
 
@@ -49,12 +49,12 @@ def test_noise_is_no_fall(repeats):
     assert alarms / DRAWS < 0.05 + 4 * math.sqrt(0.05 * 0.95 / DRAWS)
 
 
-def test_counters_that_moved_with_a_dip_are_named_and_others_not():
+def test_counters_that_changed_with_a_dip_are_named_and_others_not():
     logs = curve(flat_with_dip)
     random = np.random.default_rng(2)
     reads = curve(lambda x: 3.0 if x in (16, 17) else 1.0, seed=5)
     quiet = random.normal(0, 0.1, reads.shape)
-    # With equal times of all runs, what stays at 0 is throughput upside down, a message.
+    # All runs take the same time: per message, a counter that stays at 0 is the inverse of the throughput.
     counters = {"reads": (reads, reads + logs), "quiet": (quiet, quiet + logs),
                 "zero": (-logs, 0 * logs), "of each message": (0 * logs, logs)}
     found = steps.moved_with(logs, counters, FIELDS.index(15), FIELDS.index(16))
@@ -63,7 +63,7 @@ def test_counters_that_moved_with_a_dip_are_named_and_others_not():
     assert found[0].steps == 31
 
 
-@pytest.mark.parametrize("noise", (0.01, 0.0))  # 0: of equal steps
+@pytest.mark.parametrize("noise", (0.01, 0.0))  # 0: equal steps
 def test_a_correlation_is_spearmans(noise):
     logs = curve(flat_with_dip)
     reads = curve(lambda x: 3.0 if x in (16, 17) else 1.0, seed=5, noise=noise, block_noise=0)
@@ -73,7 +73,7 @@ def test_a_correlation_is_spearmans(noise):
 
 
 @pytest.mark.simulation
-def test_noise_does_not_move_with_anything():
+def test_no_counter_changes_with_noise():
     axis = FIELDS[10:20]
     logs, random = curve(flat_with_dip, axis=axis), np.random.default_rng(3)
     alarms = sum(bool(steps.moved_with(logs, {str(k): (noise, noise)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The tidy table: what stands in a record stands in its row."""
+"""Tests that a row of the tidy table has the values of its record."""
 
 import re
 import subprocess
@@ -46,7 +46,7 @@ def test_a_stream():
     assert row["sender_context_switches"] is not None
 
 
-def test_options_of_memory_stand_as_they_were_asked_for():
+def test_options_of_memory_are_as_on_the_command_line():
     record = by_variant("twocopy")
     load = {**record["load"], "align_bytes": 64, "huge_pages": True, "file_dir": "/a b"}
     usual, asked = rows(record, {**record, "load": load})
@@ -54,7 +54,7 @@ def test_options_of_memory_stand_as_they_were_asked_for():
     assert asked["memory_options"] == "--align 64 --huge-pages --file-dir '/a b'"
 
 
-def test_zerocopy_and_why_it_was_copied():
+def test_zerocopy_and_its_causes():
     record = by_variant("zerocopy")
     row = rows(record)[0]
     assert row["zc_requests"] == record["zerocopy"]["requests"]
@@ -89,7 +89,7 @@ def test_a_hybrid_cpu_counts_on_both_its_pmus():
     assert rows(changed(record, counters=counters(10, None)))[0]["sender_cycles"] is None
 
 
-def test_failed_and_interrupted_runs_say_so():
+def test_failed_and_interrupted_runs_are_incomplete():
     record = by_variant("twocopy")
     failed = changed(record, app__error="the receiver has gone")
     stopped = changed(record, warnings=[{"code": "interrupted", "text": "x"}])
@@ -98,7 +98,7 @@ def test_failed_and_interrupted_runs_say_so():
     assert (second["complete"], second["error"]) == (False, None)
 
 
-def test_a_planned_run_that_came_to_nothing_is_a_row():
+def test_a_planned_run_without_a_result_is_a_row():
     record = by_variant("twocopy")
     nothing = {key: record[key] for key in ("tool", "started", "run", "host", "load")}
     row, = rows({"schema": "sendpath.failure/1", **nothing, "complete": False,
@@ -108,7 +108,7 @@ def test_a_planned_run_that_came_to_nothing_is_a_row():
     assert row["message_bytes"] == 16384 and row["throughput_bps"] is None
 
 
-def test_of_a_run_made_again_the_second_record_counts(folder):
+def test_the_second_record_of_a_repeated_run_counts(folder):
     record = by_variant("twocopy")
     nothing = {key: record[key] for key in ("tool", "started", "run", "host", "load")}
     failed = changed({"schema": "sendpath.failure/1", **nothing, "complete": False,
@@ -119,7 +119,7 @@ def test_of_a_run_made_again_the_second_record_counts(folder):
     assert loaded.notes() == []
 
 
-def test_of_a_disturbed_run_made_again_the_last_record_counts(folder):
+def test_the_last_record_of_a_disturbed_run_counts(folder):
     record = by_variant("twocopy")
     made = [{**record, "run": {**record["run"], "id": f"{n}", "seed": seed},
              "noise": {"disturbed": why}}
@@ -145,7 +145,7 @@ def test_a_value_of_the_wrong_kind_leaves_the_record_out(folder):
         (2, "app.throughput_bps: expected float | null, got str")]
 
 
-def test_parquet_comes_back_as_it_was(folder):
+def test_parquet_is_read_back_unchanged(folder):
     frame = table.load([write(folder / "runs.jsonl", samples())]).frame
     table.write_parquet(frame, str(folder / "t.parquet"))
     assert table.load([str(folder / "t.parquet")]).frame.equals(frame)
@@ -164,7 +164,7 @@ def test_folders_of_several_hosts_are_one_data_set_and_copies_count_once(folder)
                               "the same run as another record"]
 
 
-def test_a_summary_says_what_intervals_reach(folder):
+def test_a_summary_has_the_levels_of_intervals(folder):
     record = by_variant("zerocopy")
     runs = [changed(record, run__id=str(n), run__repeat=n, app__throughput_bps=1e9 + n * 1e7)
             for n in range(1, 6)]
@@ -184,7 +184,7 @@ def test_a_summary_says_what_intervals_reach(folder):
         assert wrong.returncode == 2 and f"{column}: {why}" in wrong.stderr
 
 
-def test_the_command_writes_what_it_was_asked_for(folder):
+def test_the_command_writes_the_requested_files(folder):
     runs = write(folder / "runs.jsonl", samples())
     done = analysis("table", runs, "--csv", folder / "t.csv", "--parquet", folder / "t.parquet")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

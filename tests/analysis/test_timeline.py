@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Timelines as files: Perfetto's own message types read back what was written; and as a picture."""
+"""Tests timelines as files, which Perfetto's message types read back, and as a picture."""
 
 import collections
 import json
@@ -25,7 +25,7 @@ from analysis.text.timeline import lines  # noqa: E402
 
 KINDS = [event.name for event in EVENTS]
 LOOPBACK = 7  # the counter of a cause
-# Two zero-copy sends, the second in parts and off the CPU, completed together: time, kind, and columns.
+# Two zero-copy sends that completed together, the second in parts and off the CPU: time, kind, and columns.
 TWO = ((100, "send", {"id": 99, "bytes": 50, "extra": 1000}), (110, "softirq_begin", {"extra": 3}),
        (120, "copied", {"id": 4, "of": 1, "bytes": 50, "extra": LOOPBACK}), (130, "softirq_end", {}),
        (140, "return", {"id": 4, "of": 1, "bytes": 50, "extra": 5}),
@@ -55,7 +55,7 @@ def tracks_of(run):
 
 
 def read_back(data):
-    """The names of tracks, and of each track its events in the order of the file."""
+    """Returns the names of tracks, and the events of each track in the order of the file."""
     names, found, last = {}, collections.defaultdict(list), 0
     for packet in pb.Trace.FromString(data).packet:
         if packet.HasField("track_descriptor"):
@@ -70,7 +70,7 @@ def read_back(data):
 
 
 def nested(events):
-    """(depth, name, begin, end) of slices; that each has its end is checked."""
+    """Returns (depth, name, begin, end) of slices, and checks that each has an end."""
     begun, found = [], []
     for time, event in events:
         if event.type == pb.TrackEvent.TYPE_SLICE_BEGIN:
@@ -114,19 +114,19 @@ def test_json_has_the_same_events():
         ("s", 1), ("s", 2), ("f", 1), ("f", 2)]
 
 
-def test_a_send_has_what_happened_to_it():
+def test_a_send_has_its_events():
     found = timeline_block(run_of(TWO))
     assert (found["sends"], found["events"], found["sockets"], found["gaps"]) == (2, len(TWO), 1, 0)
     slowest = found["slowest"]
     assert (slowest["number"], slowest["bytes"], slowest["returned"], slowest["call_ns"]) == (2, 80, 70, 60)
     assert slowest["copied"]
     assert [slowest[key] for key in ("completion_ns", "read_ns", "received_ns")] == [100, 120, 70]
-    # They completed together, as data of one ubuf do: its copy is noted for the first.
+    # They completed together, because they share a ubuf; its copy has the id of the first.
     assert found["median"]["causes"] == slowest["causes"] == ["loopback"]
 
 
-def test_sends_of_a_socket_whose_memory_is_used_again_are_told_apart():
-    """Another connection, whose ids begin at the same number."""
+def test_sends_of_sockets_at_the_same_address_are_distinguished():
+    """The kernel reuses a socket's memory for a connection whose ids begin at the same number."""
     later = [(time + 1000, kind, {**columns, **({"id": 77, "extra": columns["extra"] + 10 ** 6} if kind == "send" else
                                                 {"id": 77, "extra": 1000 + 10 ** 6} if kind == "received" else {})})
              for time, kind, columns in TWO]
@@ -147,7 +147,7 @@ def test_a_copy_that_the_path_only_suggests_is_none():
     assert timeline_block(run_of(events, by_path=False))["median"]["causes"] == ["loopback"]
 
 
-def test_gaps_stand_first():
+def test_gaps_come_first():
     events = [(time, kind, {**columns, "missed": 3 * (time > 200)} if not columns.get("cpu") else columns)
               for time, kind, columns in TWO]
     run = run_of(events, lost=5)
@@ -158,7 +158,7 @@ def test_gaps_stand_first():
     assert "gap: 3 events found no room" in names
 
 
-def test_only_so_many_sends_and_slow_ones():
+def test_limits_of_sends_and_of_their_time():
     assert timeline_block(run_of(TWO, sends=1))["sends"] == 1
     assert timeline_block(run_of(TWO, slower_than_ns=50))["median"]["number"] == 1
     assert timeline_block(run_of(TWO, slower_than_ns=100))["median"] is None
