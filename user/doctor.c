@@ -221,6 +221,7 @@ int doctor(int argc, char **argv)
 	}
 	if (argc > 1)
 		return program__fail(STATUS_USAGE,
-				     "doctor takes --hooks, --hooks=NAME or nothing: %s", argv[1]);
+				     "doctor: %s is unknown: give --hooks, --hooks=NAME or nothing",
+				     argv[1]);
 	return report_facts();
 }

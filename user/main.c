@@ -168,8 +168,8 @@ static int prepare_runs(struct engine *e, struct resources *h, struct failure *f
 	e->setup = measurement_of(o, h);
 	return o->memory && !memory__has_events(h->memory) && !h->host.pmus[0]
 		       ? failure__set(f, STATUS_SYSTEM, -ENOTSUP,
-				      "--memory: this machine shows no counters of the memory "
-				      "system, and no LLC misses to estimate from")
+				      "--memory: this machine has no counters of the memory "
+				      "system, and no LLC misses for an estimate")
 		       : 0;
 }
 
@@ -369,7 +369,7 @@ static int show_help(const char *name)
 int help(int argc, char **argv)
 {
 	if (argc > 2)
-		return program__fail(STATUS_USAGE, "help takes one word: a command, or a topic");
+		return program__fail(STATUS_USAGE, "help: give one word, a command or a topic");
 	return show_help(argc == 2 && argv[1][0] != '-' ? argv[1] : NULL);
 }
 

@@ -98,7 +98,7 @@ def check_options(options, parser):
     if len(targets) > 1:
         parser.error(f"{' and '.join(targets)}: give one of them")
     if options.path and load_options(options):
-        parser.error(f"--path {options.path}: says what options of a load would measure; leave them out")
+        parser.error(f"--path {options.path}: has the measured path; leave out the options of a load")
     if options.path and not targets:
         parser.error(f"--path {options.path}: goes with a program: --pid, --comm, --cgroup or --")
     if options.command and not shutil.which(options.command[0]):

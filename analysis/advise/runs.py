@@ -116,10 +116,9 @@ def _by_error_queue(record, refused):
     """Returns the fields of _found(), from the reports in the load's error queue."""
     counts = record["app"]["zerocopy"]
     done, copied = counts["completions"], counts["copied"]
-    said = f"the kernel could not be asked ({refused}); its error queue says"
-    if done and copied is not None:
-        said += f" that {copied:,} of {done:,} zero-copy sends were copied."
-    return {"words": said, "works": None, "copied": copied / done if done and copied is not None else None,
+    known = done and copied is not None
+    reported = f"reported {copied:,} of {done:,} zero-copy sends as copied" if known else "reported no completion"
+    return {"words": f"the kernel could not be traced ({refused}); its error queue {reported}.", "works": None, "copied": copied / done if known else None,
             "final": False, "remedy": None, "cause": None}
 
 

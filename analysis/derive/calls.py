@@ -6,7 +6,7 @@ from analysis.tables.stages import NUMBERS, STAGES
 from .hist import Hist
 from .run import URING_SLOT, error_name
 
-MAY_COST = "asked for with --stages, because it costs"
+MAY_COST = "only with --stages, which slows sends"
 WHOLE, ON_CPU = len(NUMBERS), len(NUMBERS) + 1  # sums of all stages, of those on the CPU
 
 
@@ -92,7 +92,7 @@ def calls_block(run):
         return None
     rows = [call_row(run, call) for call in run.calls if call.sends]
     if not run["setup"]["call_counters"]:
-        run.missing("calls.counters", "asked for with --call-counters, because reading them costs")
+        run.missing("calls.counters", "only with --call-counters, which slows sends")
     if not run["setup"]["stages"]:
         run.missing("calls.cpu_ns", MAY_COST)
         run.missing("calls.stages", MAY_COST)

@@ -117,7 +117,7 @@ def others_share(run):
 
 def noise_block(run, record):
     raw, out = run["noise"], {}
-    no_cpu = "too short a window, or /proc/stat does not tell"
+    no_cpu = "too short a window, or /proc/stat does not have it"
     no_wait = ("of loads alone" if run.observed
                else "the kernel keeps no schedstat, or threads ended meanwhile")
     for key, value, reason in (
@@ -127,8 +127,8 @@ def noise_block(run, record):
             ("pressure_share", raw["pressure_share"], "this kernel has no /proc/pressure (CONFIG_PSI)"),
             ("sender_waited_share", raw["sender_waited_share"], no_wait),
             ("receiver_waited_share", raw["receiver_waited_share"], no_wait),
-            ("throttled", raw["throttled"], "this machine does not tell when it throttles its CPUs"),
-            ("slowdown", raw["slowdown"], "this machine does not tell the frequency of its CPUs")):
+            ("throttled", raw["throttled"], "this machine does not show when it throttles its CPUs"),
+            ("slowdown", raw["slowdown"], "this machine does not show the frequency of its CPUs")):
         out[key] = run.known("noise", key, value, reason)
     out["disturbed"] = disturbed(run, {**record, "noise": out})
     return out

@@ -34,7 +34,7 @@ def run_block(run):
     steal = run["noise"]["steal_share"] if run["window"] else None
     if steal is None:
         run.missing("run.steal_share",
-                    "too short a window, or /proc/stat does not tell" if run["window"]
+                    "too short a window, or /proc/stat does not have it" if run["window"]
                     else "no window was measured")
     return {**run["run"], "command": command_line(run["run"]["command"]), "steal_share": steal,
             "first_look": None}
@@ -116,7 +116,7 @@ def receiver(run):
 
 def overhead(run):
     if not run["setup"]["cost"]:
-        run.missing("overhead", "asked for with --cost, because counting costs too")
+        run.missing("overhead", "only with --cost, which slows the programs")
         return None
     cpu = sum(next((c["value"] for c in run["counters"]
                     if c["event"] == "task-clock" and c["scope"] == scope), 0)

@@ -47,7 +47,7 @@ def _not_shown(advice: Advice) -> list[str]:
         said.append(f"Sizes below {style.size_text(min(sizes))} and above "
                     f"{style.size_text(max(sizes))} bytes, and between those tried.")
     if advice.path and not advice.path.traced:
-        said.append("Copies that the kernel does not flag: it could not be asked.")
+        said.append("Copies that the kernel does not flag, because it could not be traced.")
     if advice.seconds_more:
         said.append("What is open still: a budget of about "
                     f"{advice.seconds_more:.0f} s more would settle it.")

@@ -20,7 +20,7 @@ class Cause(NamedTuple):
 CAUSES = (
     Cause("UNCLASSIFIED", "unclassified", "a caller that the table of causes lacks",
           "The kernel copied the data; the stack says where.",
-          "The functions of the stack tell which part of the kernel asked for the copy."),
+          "Look in the stack for the part of the kernel that requested the copy."),
     Cause("LOOPBACK", "loopback", "loopback",
           "The kernel copies data for a socket on this machine before it delivers them.",
           "Zero-copy cannot help here: send without it, or try another path: analyze advise "

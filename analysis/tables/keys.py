@@ -24,7 +24,7 @@ SPANS = (
     ("message_due", "a message is due, at a fixed rate (`rate_per_thread`), whenever it is taken "
         "up",
      "as above"),
-    ("request..answer", "the receiver asks (or the window opens, if that is later)",
+    ("request..answer", "the receiver requests it (or the window opens, if that is later)",
      "it read the last byte of the message"),
     ("connect", "the client calls connect", "connect returns: the connection is established"),
     ("connected..accepted", "the client's connect returns", "the server's accept returned; 0 where "
@@ -164,7 +164,7 @@ PLAN = block(
         Key("name", TEXT, "what it sees"),
         Key("mechanism", one_of(*MECHANISMS, None), "null: not attached"),
         Key("symbol", null(TEXT), "function or tracepoint"),
-        Key("status", one_of("attached", "unavailable", "disabled"), "`disabled`: not asked for"),
+        Key("status", one_of("attached", "unavailable", "disabled"), "`disabled`: not requested"),
         Key("reason", null(TEXT), "why it is not attached, or not by a better mechanism"),
         Key("missed", null(COUNT), "runs of its programs that the kernel skipped, for any process; "
             "of kprobes this is null before Linux 6.7, which began to count them"),
@@ -255,10 +255,10 @@ APP = null(block(
     Key("message_latency_ns", HISTOGRAM, "time of a whole message, memcpy and waiting included"),
     Key("errors", ERRORS, "errors that sends returned"),
     Key("zerocopy", null(block(
-        Key("requests", COUNT, "sends that asked for zero-copy"),
+        Key("requests", COUNT, "sends that requested zero-copy"),
         Key("completions", COUNT, "completions that the load generator read"),
         Key("notifications", COUNT, "notifications that reported these completions", required=False),
-        Key("copied", null(COUNT), "null where io_uring does not say"),
+        Key("copied", null(COUNT), "null where io_uring does not report it"),
         Key("enobufs", COUNT, "refused with ENOBUFS, or ENOMEM by io_uring"))),
         "zero-copy, as the load generator counted it"),
     Key("received_bytes", COUNT, "payload that the receiver read"),
@@ -355,7 +355,7 @@ IO_URING = null(list_of(block(
     Key("errors", ERRORS, "of these, the requests that failed"))))
 
 BY = null(block(
-    Key("dimensions", list_of(one_of("process", "device", "port", "cgroup"), minItems=1), "as asked for"),
+    Key("dimensions", list_of(one_of("process", "device", "port", "cgroup"), minItems=1), "as requested"),
     Key("groups", list_of(block(
         *_SUMS,
         Key("pid", null(integer(1)), "with `process`: the process (thread group) that sent, by its "
@@ -628,7 +628,7 @@ PROFILE = null(block(
     Key("lost", COUNT, "dropped events: samples without room for their stack"),
     Key("stacks", list_of(block(
         Key("syscall", null(TEXT), "of the send that the thread was in; null: it was in none"),
-        Key("zerocopy", null(TRUTH), "whether that send asked for zero-copy"),
+        Key("zerocopy", null(TRUTH), "whether that send requested zero-copy"),
         Key("context", one_of(*(context.name for context in CONTEXTS)),
             "`send`, and apart `softirq`, are inside a send; `kernel` is other kernel code, `program` "
             "user space"),
@@ -638,7 +638,7 @@ PROFILE = null(block(
         Key("samples", integer(1), "with this stack"))), "the most frequent first"),
     Key("waits", list_of(block(
         Key("syscall", TEXT, "of the send"),
-        Key("zerocopy", TRUTH, "whether that send asked for zero-copy"),
+        Key("zerocopy", TRUTH, "whether that send requested zero-copy"),
         Key("stage", one_of(*(stage.name for stage in STAGES if not stage.on_cpu)),
             "`blocked` mostly for buffer space; `preempted`: waiting for a CPU"),
         Key("functions", list_of(TEXT), "of the kernel, from which the thread left, outermost first"),
@@ -681,8 +681,8 @@ MEMORY = null(block(
 SEND = shared("send", block(
     Key("number", integer(1), "its place among the sends"),
     Key("syscall", TEXT, "that sent"),
-    Key("zerocopy", TRUTH, "whether it asked for zero-copy"),
-    Key("bytes", COUNT, "that it was asked to send"),
+    Key("zerocopy", TRUTH, "whether it requested zero-copy"),
+    Key("bytes", COUNT, "that it was to send"),
     Key("returned", integer(), "bytes that it took; below 0: the error"),
     Key("call_ns", COUNT, "from the beginning of the send to its return"),
     Key("completion_ns", null(COUNT), "from the beginning of the send to its completion"),
@@ -700,7 +700,7 @@ SEND = shared("send", block(
         Key("took_ns", null(COUNT), "null: no time"),
         Key("cpu", COUNT, "where it happened"),
         Key("tid", COUNT, "of the thread that the CPU was in"),
-        Key("bytes", integer(), "that it moved, or was asked to"))), "in order")))
+        Key("bytes", integer(), "that it moved, or was to move"))), "in order")))
 TIMELINE = block(
     Key("slower_than_ns", COUNT, "0: the first sends"),
     Key("sends", COUNT, "number taken, of those that returned in the window"),
@@ -738,12 +738,12 @@ RECORD = block(
     Key("io_uring", IO_URING, "io_uring's requests to send, to sockets of any protocol: a row for each operation that "
         "occurred; null where no hook sees them end", required=False),
     Key("by", BY, "with `--by`, else null: sends by group, see [Groups](#groups)"),
-    Key("zerocopy", ZEROCOPY, "see [Zero-copy](#zero-copy); null where the load never asks for it"),
+    Key("zerocopy", ZEROCOPY, "see [Zero-copy](#zero-copy); null for a load without zero-copy"),
     Key("receiver", RECEIVER, "what the other end's kernel copied"),
     Key("counters", COUNTERS, "events: a row for each event and side; null where processes were "
         "observed that ran already"),
     Key("memory", MEMORY, "with `--memory`, else null: what the machine's memory and its devices "
-        "moved while the window was open; [memory.md](memory.md) says from which counters, and how "
+        "moved while the window was open; [memory.md](memory.md) lists the counters, and how "
         "good they are", required=False),
     Key("profile", PROFILE, "with `--profile`, else null: samples of the measured processes' CPU time, "
         "by kernel functions"),
@@ -753,7 +753,7 @@ RECORD = block(
     Key("findings", FINDINGS, "what is wrong with zero-copy sends, worst first: [findings.md](findings.md)",
         required=False),
     Key("complete", TRUTH, "false where the run was interrupted before its time was up, or failed "
-        "(`warnings` say which); an observation without `--duration` has no such time",
+        "(`warnings` have the reason); an observation without `--duration` has no such time",
         required=False),
     Key("warnings", WARNINGS, "caveats"),
     Key("unmeasured", UNMEASURED, "why a key is null"),

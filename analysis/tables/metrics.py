@@ -29,7 +29,7 @@ SOURCES = {
 # The needs of families except hooks, and the reason why a family is not measured without them.
 NEEDS = {
     "NEED_PROCESSES": "--top 0 names no processes",
-    "NEED_COST": "asked for with --cost, because counting costs too",
+    "NEED_COST": "only with --cost, which slows the programs",
     "NEED_TIMED": "some sends could not be followed one by one",
     "NEED_SIZED": "the size of a send is not known before it returns",
     "NEED_SKIPS": "calls are not counted here, because this kernel does not count programs that it skips",
@@ -78,7 +78,7 @@ FAMILIES = (
            f"Of these, sends that were copied and flagged as copied. {NO_REPORT}", needs="HOOK_COMPLETION"),
     Family("process_zerocopy_unflagged", "counter", "process", "unflagged",
            "Of these, sends that were copied without a flag.", needs="HOOK_COMPLETION NEED_UNFLAGGED"),
-    Family("zerocopy_requests", "counter", "interface", "sums.sends", "Sends that asked for zero-copy."),
+    Family("zerocopy_requests", "counter", "interface", "sums.sends", "Sends that requested zero-copy."),
     Family("zerocopy_ignored", "counter", "interface", "sums.ignored",
            "Of these, sends without data, or on a socket without SO_ZEROCOPY."),
     Family("zerocopy_sent_bytes", "counter", "interface", "sums.bytes",

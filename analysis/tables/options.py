@@ -232,7 +232,7 @@ OPTIONS = (
            "also count the traffic of memory and PCIe (needs perf)",
            "perf(1) counts it for the whole machine, by counters outside of the cores. What this machine "
            "lacks is \"not supported\". If only LLC misses can be counted, the report shows an "
-           "estimate and says so.", ("flag", "memory")),
+           "estimate and marks it.", ("flag", "memory")),
     Option("stages", "", "details",
            "divide the kernel time of a send into its stages",
            "Stages are taking the lock, copying or pinning, transmitting, softirqs, waiting and others. "

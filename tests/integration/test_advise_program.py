@@ -185,7 +185,7 @@ def test_an_interrupt_ends_the_watch_with_what_was_seen(ending, tmp_path):
 @pytest.mark.parametrize("args,status,words", [
     (("--pid", "1", "--comm", "x"), 2, "--comm x: give one of --pid, --comm, --cgroup"),
     (("--path", "x"), 2, "--path x: goes with a program"),
-    (("--path", "x", "--pid", "1", "--link", "veth"), 2, "leave them out"),
+    (("--path", "x", "--pid", "1", "--link", "veth"), 2, "leave out the options of a load"),
     (("--path", "/no/such/file", "--pid", "1"), 1, "--path /no/such/file: No such file"),
     (("--path", __file__, "--pid", "1"), 2, "name what advise --json wrote"),
     (("--pid", "4194303"), 2, "4194303: there is no such process"),

@@ -324,7 +324,7 @@ def test_what_is_not_measured_is_absent_with_the_reason():
     with Exporter("--pid", os.getpid(), "--top", 0) as exporter:
         found = exporter.read()
     assert not found.rows("sendpath_exporter_bpf_seconds_total")
-    assert "Not measured: asked for with --cost" in found.help_of("sendpath_exporter_bpf_seconds")
+    assert "Not measured: only with --cost" in found.help_of("sendpath_exporter_bpf_seconds")
     assert not found.rows("sendpath_process_sends_total")
     assert "Not measured: --top 0" in found.help_of("sendpath_process_sends")
 

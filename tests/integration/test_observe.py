@@ -206,7 +206,7 @@ def test_a_command_that_may_not_be_ended_is_named(untouched):
     result = run(ANALYZE, "--duration", "4", "--", "setpriv", "--reuid=65534", "--clear-groups", "sh", "-c",
                  "exec </dev/null >/dev/null 2>&1 sleep 1000")
     assert result.returncode == 0, result.stderr
-    left = re.search(r"the command lives on as process (\d+): it cannot be ended", result.stderr)
+    left = re.search(r"the command still runs as process (\d+) and cannot be ended", result.stderr)
     os.kill(int(left[1]), signal.SIGKILL)
 
 

@@ -282,7 +282,7 @@ def test_what_happens_beside_a_send_is_timed():
 def test_without_the_option_there_are_none():
     record = only(records("--variant", "onecopy", "--messages", "100"))
     assert all(call["stages"] is None and call["cpu_ns"] is None for call in record["calls"])
-    assert {"key": "calls.stages", "reason": "asked for with --stages, because it costs"} in \
+    assert {"key": "calls.stages", "reason": "only with --stages, which slows sends"} in \
         record["unmeasured"]
 
 

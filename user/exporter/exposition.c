@@ -97,7 +97,7 @@ static void write_name(struct exposition *e, const char *suffix, const char *con
 }
 
 /*
- * Returns the value, or the last one if that was greater, as it is than a value below zero: a
+ * Returns the value, or the last one if that was greater or if the value is below zero, because a
  * correction may be charged to another group than the count that it corrects. The sample's name is
  * the text from name to its end.
  */

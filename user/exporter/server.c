@@ -229,9 +229,10 @@ bool server__open(const struct exporter_options *options)
 		return true;
 	return program__fail(
 		false, "--listen %s: %s", options->listen,
-		errno == EADDRINUSE ? "the port is in use: name another, or end what listens there"
-		: errno == EACCES   ? "this user may not listen at that port: name one above 1023"
-				    : strerror(errno));
+		errno == EADDRINUSE
+			? "the port is in use: give another, or end the program that listens there"
+		: errno == EACCES ? "this user may not listen at that port: give one above 1023"
+				  : strerror(errno));
 }
 
 void server__close(void)

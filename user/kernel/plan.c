@@ -214,13 +214,13 @@ static const char *useless(const struct hook *hook, const struct plan *plan, enu
 	if (forced == MECHANISM_OFF)
 		return TURNED_OFF;
 	if (hook->stages_only && !wants_stages)
-		return "asked for with --stages, because it costs";
+		return "only with --stages, which slows sends";
 	if (hook->packets_only && !wants_packets)
-		return "asked for with --packets, because it costs";
+		return "only with --packets, which slows sends";
 	if (hook->zerocopy_only && what == PLAN_COPYING_LOAD)
 		return PLAN_NEVER_ASKS;
 	if (hook->observed_only && what != PLAN_OBSERVATION)
-		return "no load of ours does that";
+		return "no load of sendpath does that";
 	if (hook->load_only && what == PLAN_OBSERVATION)
 		return hook->load_only;
 	if (hook->observed_only && plan__mechanism(plan) == MECHANISM_TRACEPOINT)
@@ -251,7 +251,7 @@ bool plan__options(struct plan *plan, const struct kernel_facts *facts, enum hoo
 
 	memset(plan, 0, sizeof(*plan));
 	for (enum hook_id id = 0; id < HOOK_COUNT; id++) {
-		disable(&plan->entries[id], "not asked for");
+		disable(&plan->entries[id], "not requested");
 		if (id < first || id >= end || !hook__get(id)->options[number].mechanism)
 			continue;
 		plan->entries[id] = (struct plan_entry){.status = HOOK_UNAVAILABLE};

@@ -135,7 +135,7 @@ int memory__open(struct memory **out, struct failure *f)
 	free(m);
 	return failure__set(f, err == -ENOENT ? STATUS_SYSTEM : STATUS_FAILED, err, "--memory: %s",
 			    err == -ENOENT ? "perf is missing: install it (Debian: linux-perf)"
-			    : err == -EIO  ? "perf list fails; try it by hand"
+			    : err == -EIO  ? "perf list fails: run it to see why"
 					   : strerror(-err));
 }
 

@@ -129,7 +129,7 @@ static int receive_control(struct generator *g)
 	    m->version != CONTROL_VERSION)
 		return failure__set(
 			g->failure, STATUS_FAILED, -EPROTO,
-			"the load generator speaks another version: build both anew (make)");
+			"the load generator is of another version: build both again (make)");
 	if (m->type != CONTROL_ERROR)
 		return 0;
 	return failure__set(g->failure, m->status, -ECANCELED, "%.*s", (int)m->length, m->text);

@@ -84,7 +84,7 @@ int run__close_window(struct run_result *r, const struct measurement *setup, str
 	if (!err)
 		interval_printer__end(setup->live, r->maps);
 	return failure__set(&r->failure, STATUS_FAILED, err,
-			    "reading what the kernel counted failed");
+			    "the counts in the kernel cannot be read");
 }
 
 void run__free(struct run_result *r)

@@ -115,7 +115,7 @@ static void await_ending(const struct child *c)
 	err = child__reap(c->pid);
 	signals__end_too(0);
 	if (err < 0)
-		program__complain("the command lives on as process %d: it cannot be ended: %s",
+		program__complain("the command still runs as process %d and cannot be ended: %s",
 				  (int)c->pid, strerror(-err));
 	else if (err)
 		program__complain("the command did not end at SIGTERM and was killed");
