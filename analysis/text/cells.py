@@ -52,6 +52,7 @@ def configuration_of(record):
               "socket_options": settings.socket_options(members(record, "load/socket")),
               "memory_options": settings.memory_options(of_memory),
               "pinned": bool(at(record, "load/pinning/sender"))}
+    others = {column: safe_text(value) if isinstance(value, str) else value for column, value in others.items()}
     return tuple(read(one.column, one.path) if one.path else others[one.column] for one in SETTINGS)
 
 

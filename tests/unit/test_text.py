@@ -108,6 +108,13 @@ ANYTHING = st.recursive(
     max_leaves=6)
 
 
+def test_a_setting_that_differs_can_be_printed():
+    one, other = (json.loads(json.dumps(RECORDS[2])) for _ in range(2))
+    one["load"]["socket"]["nodelay"] = "\x1f"
+    text = lay_out(report(cells_of(one, other, other)), colour=False)
+    assert "nodelay=" in text and "\x1f" not in text
+
+
 @given(st.lists(st.integers(0, len(RECORDS) - 1), min_size=1, max_size=3), st.booleans(),
        st.sampled_from([REPORT, DETAILS, SUMMARY]), st.data())
 def test_any_damage_leaves_a_text_that_can_be_printed(numbers, equal, extent, data):
