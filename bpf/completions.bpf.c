@@ -240,7 +240,10 @@ static __always_inline __u32 completed(struct zsock *s, const struct completion 
 	if (c->tail)
 		*(volatile __u64 *)&s->tail = c->tail;
 	__sync_fetch_and_add(&s->waiting, -counted);
-	if (s->closed && s->waiting <= 0)
+	if (s->waiting > 0)
+		return counted;
+	pacing__end(&s->pacing, (struct sock *)s->sock);
+	if (s->closed)
 		zsock__remove(c->send.sock, s, true);
 	return counted;
 }

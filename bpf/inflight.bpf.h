@@ -11,18 +11,6 @@
 /* log2 of the page size, set by the analyzer. */
 const volatile __u32 page_shift = 12;
 
-/* The histograms of enum span. */
-PERCPU_ARRAY(spans, SPANS, struct hist);
-
-static __always_inline void span__add(enum span span, __u64 ns)
-{
-	__u32 key = span;
-	struct hist *h = bpf_map_lookup_elem(&spans, &key);
-
-	if (h)
-		hist_put(h, ns);
-}
-
 /*
  * Adds to a histogram while an interrupt may add to it, too: min and max can then be stale, which
  * the analyzer corrects.

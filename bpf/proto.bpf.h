@@ -96,6 +96,24 @@ static __always_inline bool route_copies(struct sock *sk)
 	return !(READ(sk, sk_route_caps) & NETIF_F_SG);
 }
 
+/* One past the last byte that the application has received, as a sequence number. */
+static __always_inline __u32 received_to(struct sock *sk)
+{
+	return READ((struct tcp_sock *)sk, copied_seq);
+}
+
+/* The largest segment of the connection, in bytes. */
+static __always_inline __u32 segment_bytes(struct sock *sk)
+{
+	return READ((struct tcp_sock *)sk, mss_cache);
+}
+
+/* The shortest round trip of the last minutes, in microseconds. */
+static __always_inline __u32 least_round_trip(struct sock *sk)
+{
+	return READ((struct tcp_sock *)sk, rtt_min.s[0].v);
+}
+
 static __always_inline __u16 own_port(struct sock *sk)
 {
 	return READ(sk, __sk_common.skc_num);

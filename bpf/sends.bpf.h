@@ -106,6 +106,14 @@ static __noinline bool send__begin(struct zsock *s, struct send_key *send, struc
 	return begun;
 }
 
+/* The thread's send is one of those in flight. A separate function has its own stack. */
+static __noinline void zsock__pace(struct zsock *s, const struct thread *thread, struct sock *sk)
+{
+	pacing__begin(&s->pacing, sk, s->waiting - 1,
+		      thread->zerocopy_sock == s->sock ? thread->zerocopy_ns : RETURNED_BY,
+		      thread->send.start, thread->send.size, SHAPES_MSG_ZEROCOPY);
+}
+
 /*
  * The thread's send has this id. The socket is locked, so that no other send gets an id meanwhile,
  * unless ids are guessed.
@@ -121,6 +129,7 @@ static __always_inline void id__given(struct zsock *s, struct thread *thread, st
 		return;
 	if (!send__begin(s, &send, thread))
 		return;
+	zsock__pace(s, thread, sk);
 	thread->send.id = send.id;
 	thread->send.tracked = 1;
 	thread->zerocopy_sock = s->sock;
@@ -491,6 +500,8 @@ static __noinline void send_end(struct thread *thread, __s64 ret)
 		flags = zerocopy_returned((__u64)sk, ret);
 	if (zerocopy || group_by)
 		groups__count_send((__u64)sk, flags, ret, ns);
+	if (thread->send.tracked)
+		thread->zerocopy_ns = ns < -1U ? ns : -1U;
 	if (zerocopy && thread->send.notification)
 		notification__end(thread->send.notification, ret);
 	s = count_send(slot, ret, ns, flags);

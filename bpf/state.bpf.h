@@ -70,6 +70,18 @@ MAP(target_cgroup, CGROUP_ARRAY, 0, 1, __u32, __u32);
 
 PERCPU_ARRAY(totals, 1, struct totals);
 
+/* The histograms of enum span. */
+PERCPU_ARRAY(spans, SPANS, struct hist);
+
+static __always_inline void span__add(enum span span, __u64 ns)
+{
+	__u32 key = span;
+	struct hist *h = bpf_map_lookup_elem(&spans, &key);
+
+	if (h)
+		hist_put(h, ns);
+}
+
 /* enum gate */
 volatile __u32 gate;
 

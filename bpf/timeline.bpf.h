@@ -129,12 +129,15 @@ static __always_inline void timeline__give_id(const struct thread *thread)
 /* It returns. slot: of calls. */
 static __always_inline void timeline__end(struct thread *thread, __u32 slot, __s64 ret)
 {
-	__u64 has_id = thread->send.tracked && ret > 0;
+	__u64 has_id = (thread->send.tracked || thread->send.notification) && ret > 0;
+	__u32 id = thread->send.id;
 
 	if (!timeline || !thread->send.in_timeline)
 		return;
+	if (thread->send.notification)
+		id = thread->send.notification;
 	thread->send.in_timeline = 0;
-	timeline__emit(EVENT_RETURN, thread->send.sock, has_id << 32 | thread->send.id, ret, slot);
+	timeline__emit(EVENT_RETURN, thread->send.sock, has_id << 32 | id, ret, slot);
 }
 
 /* Something happens while the calling thread is in a send that is taken. */
@@ -168,6 +171,13 @@ static __always_inline void timeline__of_ids(__u32 kind, __u64 sock, __u32 first
 			       detail);
 }
 
+/* io_uring posted a notification. It has no order by which those of the first sends are known. */
+static __always_inline void timeline__posted(__u64 sock, __u64 notification, __u32 copied)
+{
+	if (timeline && (!timeline_sends || timeline_part.sock == sock))
+		timeline__emit(EVENT_COMPLETED, sock, 1ULL << 32 | (__u32)notification, 0, copied);
+}
+
 /* Are the packets of this socket's sends taken? Where all sends are, only within them. */
 static __always_inline bool timeline__has_packets(struct sock *sk)
 {
@@ -196,7 +206,7 @@ static __always_inline void timeline__receive(struct sock *sk, int bytes)
 	if (!timeline)
 		return;
 	ports = timeline__ports(sk, false);
-	seq = READ((struct tcp_sock *)sk, copied_seq);
+	seq = received_to(sk);
 	if (timeline_sends && timeline_part.ports != ports)
 		return;
 	if (!timeline__is_full() || (__s32)(seq - timeline_part.end_seq) < 0)

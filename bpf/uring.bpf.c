@@ -7,6 +7,8 @@
 #include "uring.bpf.h"
 #include "functions.bpf.h"
 #include "requests.bpf.h"
+#include "syscalls.bpf.h"
+#include "timeline.bpf.h"
 
 static __always_inline void count_copied(const struct notification *n)
 {
@@ -17,12 +19,30 @@ static __always_inline void count_copied(const struct notification *n)
 		__sync_fetch_and_add(&cause->uring, n->sends);
 }
 
+#define IORING_SETUP_COOP_TASKRUN  (1U << 8)
+#define IORING_SETUP_DEFER_TASKRUN (1U << 13)
+
+/*
+ * Could the program wait for what is posted now? With these flags, io_uring posts when the program
+ * enters the kernel for any reason, which tells nothing unless it waits for io_uring.
+ */
+static __always_inline bool is_posted_for_waiter(struct io_ring_ctx *ring)
+{
+	struct pt_regs *regs;
+
+	if (!(READ(ring, flags) & (IORING_SETUP_COOP_TASKRUN | IORING_SETUP_DEFER_TASKRUN)))
+		return true;
+	regs = call_regs();
+	return regs && READ(regs, SYSCALL_MEMBER) == NR_IO_URING_ENTER;
+}
+
 /* A notification is posted once, in the context of its task or of a worker. */
 SEC("raw_tp/io_uring_complete")
-int BPF_PROG(uring_completed, void *ring, __u64 key)
+int BPF_PROG(uring_completed, struct io_ring_ctx *ring, __u64 key)
 {
 	struct io_notif_data *data;
 	struct notification *found, n;
+	bool reports;
 
 	request__end((void *)key);
 	if (!gate || !notifications_seen)
@@ -34,15 +54,19 @@ int BPF_PROG(uring_completed, void *ring, __u64 key)
 	if (bpf_map_delete_elem(&notifications, &key))
 		return 0;
 	pinned__free(&uring_pinned, n.bytes);
+	if (n.sock)
+		uring_socket__end(n.sock, is_posted_for_waiter(ring));
 	if (n.start)
 		completion_took(SPAN_NOTIFICATION, bpf_ktime_get_ns() - n.start);
+	data = (void *)key;
+	reports = bpf_core_field_exists(data->zc_report) && READ(data, zc_report);
+	/* io_uring reports so, too: if no packet gave the pages back, no packet had them. */
+	if (reports)
+		n.copied = READ(data, zc_copied) || !READ(data, zc_used);
+	timeline__posted(n.sock, key, n.copied ? 1 : reports ? 0 : 2);
 	if (!n.sends) /* the head has them */
 		return 0;
-	data = (void *)key;
-	/* io_uring reports so, too: if no packet gave the pages back, no packet had them. */
-	if (bpf_core_field_exists(data->zc_report) && READ(data, zc_report)) {
-		n.copied = READ(data, zc_copied) || !READ(data, zc_used);
-	} else if (!n.copied) {
+	if (!reports && !n.copied) {
 		COUNT(uring_unknown, n.sends);
 		groups__add(&n.owner, __builtin_offsetof(struct group, unknown), n.sends);
 	}

@@ -17,6 +17,7 @@ struct notification {
 	struct group_key owner;
 	__u64 start;   /* ns; of its first send; 0: it began before the window */
 	__u64 bytes;   /* that this send requested */
+	__u64 sock;    /* key of uring_sockets */
 	__u64 sends;   /* that the kernel accepted; once linked, the head's are those of all */
 	__u32 copied;  /* enum uring_copies */
 	__u32 counter; /* of the cause */
@@ -31,6 +32,16 @@ enum uring_copies {
 };
 
 GROWING_HASH(notifications, 65536, __u64, struct notification);
+
+/* A socket with zero-copy sends by io_uring. */
+struct uring_socket {
+	struct pacing pacing;
+	__u64 returned;	 /* when its last send returned, in ns */
+	__s32 in_flight; /* notifications */
+};
+
+/* The sockets that sent last: those beyond the size of the map have no waits. */
+MAP(uring_sockets, LRU_HASH, 0, 1024, __u64, struct uring_socket);
 
 /* While this is 0, no completion of io_uring needs a lookup. */
 volatile __u32 notifications_seen;
@@ -95,8 +106,46 @@ static __always_inline bool notification__make(const struct notification *fresh)
 	return false;
 }
 
+/* The entry is on the stack of this function alone. */
+static __noinline void uring_socket__make(__u64 sock)
+{
+	struct uring_socket fresh = {};
+
+	bpf_map_update_elem(&uring_sockets, &sock, &fresh, BPF_NOEXIST);
+}
+
+/* A send with a notification of its own begins. */
+GLOBAL int uring_socket__begin(__u64 sock, __u64 start, __u32 bytes)
+{
+	struct uring_socket *s = bpf_map_lookup_elem(&uring_sockets, &sock);
+
+	if (!s) {
+		uring_socket__make(sock);
+		s = bpf_map_lookup_elem(&uring_sockets, &sock);
+	}
+	if (!s)
+		return 0;
+	pacing__begin(&s->pacing, (struct sock *)sock, s->in_flight, s->returned - s->pacing.begun,
+		      start, bytes, SHAPES_URING);
+	__sync_fetch_and_add(&s->in_flight, 1);
+	return 0;
+}
+
+/* A notification was posted. awaited: the program may have waited for it. */
+GLOBAL int uring_socket__end(__u64 sock, __u32 awaited)
+{
+	struct uring_socket *s = bpf_map_lookup_elem(&uring_sockets, &sock);
+
+	if (!s)
+		return 0;
+	__sync_fetch_and_add(&s->in_flight, -1);
+	if (awaited && s->in_flight <= 0)
+		pacing__end(&s->pacing, (struct sock *)sock);
+	return 0;
+}
+
 /* A function of its own, so that the entry is not on the stack while others are called. */
-static __noinline void notification__insert(struct thread *thread, enum uring_copies copied,
+static __noinline bool notification__insert(struct thread *thread, enum uring_copies copied,
 					    __u32 counter)
 {
 	struct notification fresh = {
@@ -104,12 +153,15 @@ static __noinline void notification__insert(struct thread *thread, enum uring_co
 		.owner = thread->send.owner,
 		.start = thread->send.start,
 		.bytes = thread->send.size,
+		.sock = thread->send.sock,
 		.copied = copied,
 		.counter = counter,
 	};
 
-	if (notification__make(&fresh))
-		pinned__charge(&uring_pinned, FIRST_OF(uring_pinned_peaks), fresh.bytes);
+	if (!notification__make(&fresh))
+		return false;
+	pinned__charge(&uring_pinned, FIRST_OF(uring_pinned_peaks), fresh.bytes);
+	return true;
 }
 
 /*
@@ -133,7 +185,8 @@ static __noinline void notification__begin(struct thread *thread, struct sock *s
 		counter = cause_counter__index_of(CAUSE_ROUTE, device);
 	}
 	groups__make_room(&thread->send.owner, sk);
-	notification__insert(thread, copied, counter);
+	if (notification__insert(thread, copied, counter))
+		uring_socket__begin(thread->send.sock, thread->send.start, thread->send.size);
 }
 
 /* The notification was linked to another one: the head takes over its counts. */
@@ -148,7 +201,7 @@ static __noinline void notification__link(struct notification *own, __u64 head)
 	} else { /* the head began before the window */
 		fresh = *own;
 		fresh.key = head;
-		fresh.start = fresh.bytes = 0;
+		fresh.start = fresh.bytes = fresh.sock = 0;
 		notification__make(&fresh);
 	}
 	own->sends = 0;
@@ -158,10 +211,15 @@ static __noinline void notification__link(struct notification *own, __u64 head)
 GLOBAL int notification__end(__u64 key, __s64 ret)
 {
 	struct notification *own = bpf_map_lookup_elem(&notifications, &key);
-	__u64 head = notification__head(key), bytes;
+	__u64 head = notification__head(key), bytes, sock;
+	struct uring_socket *s;
 
 	if (!own)
 		return 0;
+	sock = own->sock;
+	s = bpf_map_lookup_elem(&uring_sockets, &sock);
+	if (s)
+		s->returned = bpf_ktime_get_ns();
 	if (ret > 0)
 		add(&own->sends, 1);
 	if (head != key) {
@@ -171,8 +229,10 @@ GLOBAL int notification__end(__u64 key, __s64 ret)
 	if (own->sends)
 		return 0;
 	bytes = own->bytes;
-	if (!bpf_map_delete_elem(&notifications, &key))
-		pinned__free(&uring_pinned, bytes);
+	if (bpf_map_delete_elem(&notifications, &key))
+		return 0;
+	pinned__free(&uring_pinned, bytes);
+	uring_socket__end(sock, false);
 	return 0;
 }
 

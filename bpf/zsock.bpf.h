@@ -6,6 +6,7 @@
 #pragma once
 
 #include "groups.bpf.h"
+#include "waits.bpf.h"
 
 /* If no program sees the id that a send gets, the socket's next one is assumed. */
 const volatile bool ids_guessed = false;
@@ -46,7 +47,8 @@ struct zsock {
 	__u32 ports;		/* of the socket when its first id was given: both_ports() */
 	struct group_key owner; /* group that completions are charged to: see groups.bpf.h */
 	__u64 device;		/* of its route when owner was set */
-	union note note;	/* of the ubuf up to whose sends the queue's tail is counted */
+	struct pacing pacing;
+	union note note; /* of the ubuf up to whose sends the queue's tail is counted */
 };
 
 /* The first id of a notification, and one past its last. */

@@ -6,7 +6,7 @@ from typing import NamedTuple, Optional
 from analysis.tables.causes import REFUSAL_BY_NAME
 from analysis.tables.findings import (BY_CODE, HEADED_SENDS, HEADED_SHARE, HEADER_BYTES, LATE_SHARE, LOST_SHARE,
                                       NOT_REFUSED, OTHERS_SHARE, PENDING_SHARE, SENDS, SEVERITIES, UNREAD_SENDS,
-                                      UNREAD_SHARE)
+                                      UNREAD_SHARE, WAITS, WAIT_SHARE)
 
 from . import facts
 from .facts import IO_URING, MSG_ZEROCOPY
@@ -23,6 +23,10 @@ WITHOUT = {MSG_ZEROCOPY: "Send without MSG_ZEROCOPY on this path.",
 # Remedies of limits that a single send exceeds: of pages that its process may pin, and of optmem.
 TOO_SMALL = "Raise net.core.optmem_max."
 NEVER_FITS = "Raise the limit (ulimit -l), or send so much at once without MSG_ZEROCOPY."
+# Remedies of waits.
+SMALL_PLAIN = ("Send messages this small without zero-copy, or do not wait for the completion of one before the next.")
+LOOK_AT_RECEIVER = ("Keep several sends in flight, and find out why the receiver is slow to acknowledge (ss -ti shows "
+                    "its window and retransmissions).")
 
 
 class Finding(NamedTuple):
@@ -179,7 +183,17 @@ def _headers(f):
                      evidence={"header_bytes": round(f.header_bytes / f.headed)})
 
 
-RULES = (_refusals, _ignored, _copies, _queue, _headers)
+def _waits(f):
+    sends, ns = (sum(max(sums[place], 0.0) for sums in f.awaited.values()) for place in (0, 1))
+    if sends < max(WAITS, WAIT_SHARE * f.intervals) or ns <= WAIT_SHARE * f.interval_ns or f.interval_ns <= 0:
+        return
+    longest = max(f.awaited, key=lambda reason: f.awaited[reason][1])
+    remedy = {"delayed_ack": SMALL_PLAIN, "other": LOOK_AT_RECEIVER}.get(longest)
+    yield _found("waits", f, sends, f.intervals, remedy,
+                 evidence={"share": min(ns / f.interval_ns, 1.0), "mean_ns": round(ns / sends), "reason": longest})
+
+
+RULES = (_refusals, _ignored, _copies, _waits, _queue, _headers)
 
 
 def _other_protocols(others):

@@ -18,7 +18,7 @@ from analysis import words  # noqa: E402
 from analysis.findings import facts, rules, sentences  # noqa: E402
 from findings_of import FACTS, NAMED  # noqa: E402
 from analysis.tables.causes import REFUSALS  # noqa: E402
-from analysis.tables.findings import BY_CODE, SEVERITIES  # noqa: E402
+from analysis.tables.findings import BY_CODE, SEVERITIES, WAIT_REASONS  # noqa: E402
 
 
 def codes(name):
@@ -55,6 +55,9 @@ def test_zero_copy_works_only_without_findings_against_it(name):
     ("headers of 200 bytes", ["small_header", "works"]), ("some headers", ["small_header", "works"]),
     ("few of the sends have headers", ["works"]), ("large first parts", ["works"]),
     ("by io_uring, headers", ["small_header", "unseen"]),
+    ("each awaited, for 40 ms", ["copied_loopback", "waits"]), ("each awaited, for a round trip", ["waits", "works"]),
+    ("by io_uring, each awaited, a slow receiver", ["waits", "unseen"]),
+    ("few waits", ["works"]), ("some waits", ["works"]), ("short waits", ["works"]),
     ("read in time", ["works"]), ("unread when it ended", ["works"]),
     ("by io_uring, copied", ["copied_loopback"]), ("by io_uring, not known", ["copies_unknown"]),
     ("by io_uring, all refused", ["refused_memlock"]), ("by io_uring, most refused", ["refused_memlock", "unseen"]),
@@ -150,6 +153,8 @@ def any_facts(draw):
                                                  "copied", "queue_reported", "queue_unread", "skipped_looks")})
     known.update(refused=draw(REFUSED), causes=draw(ROWS), ended=draw(st.booleans()), empty=0.0,
                  interface=draw(st.sampled_from(list(facts.BLOCKS))), requests=draw(SENDS))
+    known.update(intervals=draw(SENDS), interval_ns=draw(SENDS), awaited={
+        reason: (draw(SENDS), draw(SENDS)) for reason in draw(st.sets(st.sampled_from(WAIT_REASONS)))})
     if draw(st.booleans()):
         known["results"] = facts.Results(tuple(draw(REFUSED)), draw(SENDS))
     if draw(st.booleans()):

@@ -33,6 +33,7 @@ static const struct dumped {
 	{"uring_requests", DUMP_ELEMENTS},
 	{"group_paths", DUMP_PAIRS},
 	{"send_shapes", DUMP_ELEMENTS},
+	{"send_waits", DUMP_ELEMENTS},
 };
 
 static const char *const variables[] = {"pinned",     "uring_pinned",	"groups_rest",
