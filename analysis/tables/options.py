@@ -167,8 +167,8 @@ OPTIONS = (
            ("number", "sends", "1", "TIMELINE_SENDS_MAX")),
     Option("slower-than", "T", "timeline",
            "take only sends that took longer than T, of any socket",
-           "The time counts from the call to its return. The analyzer reads all events and drops those of "
-           "faster sends, which costs more. --sends limits these sends, too.", ("seconds", "slower_than_s", "1")),
+           "The time counts from the call to its return, of a zero-copy send to its completion. The analyzer reads all "
+           "events and drops those of faster sends, which costs more. --sends limits these sends, too.", ("seconds", "slower_than_s", "1")),
     Option("out", "FILE", "timeline",
            "write the events to FILE: .pftrace for Perfetto, or .json",
            "ui.perfetto.dev opens both. .pftrace needs the libraries of the report."),
