@@ -227,6 +227,29 @@ def of_records(records):
     return [facts for facts in found if facts.is_used]
 
 
+class Process(NamedTuple):
+    """Zero-copy sends of a process, by both interfaces. pid: 0 if it is in another PID namespace."""
+    comm: str
+    pid: int
+    requests: int
+    ignored: int
+    refused: int
+    completions: int
+    copied: int
+
+
+def processes(record):
+    """Returns the Processes of a record of all processes with groups by process; else nothing."""
+    if string(record, "observed/by") != "all" or "process" not in rows(record, "by/dimensions"):
+        return []
+    found = {}
+    for group in rows(record, "by/groups"):
+        sums = found.setdefault((string(group, "comm"), round(value(group, "pid"))), [0.0] * 5)
+        for place, name in enumerate(Process._fields[2:]):
+            sums[place] += value(group, f"zerocopy/{name}")
+    return [Process(*who, *map(round, sums)) for who, sums in found.items() if sums[0] > 0]
+
+
 class Others(NamedTuple):
     """Sends without MSG_ZEROCOPY, and sends by protocols that are not analysed. sends, bytes: by such a protocol."""
     sends: dict

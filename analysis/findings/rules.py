@@ -15,6 +15,7 @@ from .facts import IO_URING, MSG_ZEROCOPY
 NO_VERDICT = {"copies_unknown", "lost", "pending"}
 _REFUSED = set(REFUSAL_BY_NAME) - NOT_REFUSED
 _RANK = {name: rank for rank, name in enumerate(SEVERITIES)}
+PROCESSES_MAX = 10  # that a finding lists
 # The remedy where no setting prevents the copies.
 WITHOUT = {MSG_ZEROCOPY: "Send without MSG_ZEROCOPY on this path.",
            IO_URING: "Send by IORING_OP_SEND (SENDMSG for SENDMSG_ZC) on this path."}
@@ -45,6 +46,7 @@ class Finding(NamedTuple):
     evidence: dict = {}
     removable: Optional[bool] = None
     remedy: Optional[str] = None
+    processes: tuple = ()  # with --all and --by process: of each, comm, pid, count and total; worst first
 
 
 def _found(code, f, count, total, remedy=None, severity=None, **more):
@@ -234,6 +236,27 @@ def copied_share(findings, all_facts):
     return sum(f.copied or 0 for f in all_facts) / done if done > 0 and has_verdict(findings) else None
 
 
+def _by_process(finding, processes):
+    """Returns the finding with its processes. A process has sums of all causes, so only one finding has them."""
+    part, whole = next((members for kind, members in (
+        ("copied_", ("copied", "completions")), ("refused_", ("refused", "requests")),
+        ("ignored", ("ignored", "requests"))) if finding.code.startswith(kind)), (None, None))
+    if not part:
+        return finding
+    found = [{"comm": one.comm, "pid": one.pid or None, "count": getattr(one, part), "total": getattr(one, whole)}
+             for one in processes if getattr(one, part) > 0]
+    found.sort(key=lambda one: -one["count"])
+    return finding._replace(processes=tuple(found[:PROCESSES_MAX]))
+
+
 def of_records(records):
     """Returns the findings of records of one configuration, worst first."""
-    return of_facts(facts.of_records(records), facts.others(records))
+    found = of_facts(facts.of_records(records), facts.others(records))
+    processes = facts.processes(records[0]) if len(records) == 1 else []
+    seen = set()
+    for place, finding in enumerate(found if processes else []):
+        kind = finding.code.partition("_")[0]
+        if kind not in seen:
+            found[place] = _by_process(finding, processes)
+        seen.add(kind)
+    return found

@@ -226,6 +226,13 @@ def _brief(first):
     return _BRIEF[first.code]
 
 
+def _processes(finding):
+    """Returns "; by process: python3 (4711) 40 of 40, qemu 3 of 500" if these are known, else ""."""
+    texts = (f"{one['comm']}{' (%d)' % one['pid'] if one['pid'] else ''} {words.whole(one['count'])} of "
+             f"{words.whole(one['total'])}" for one in finding.processes)
+    return "; by process: " + ", ".join(texts) if finding.processes else ""
+
+
 def paragraphs(findings, brief=False):
     """Returns a pair (what is wrong, what to do) for each finding. Findings of copies by one interface share a pair.
     brief: leave out numbers and caveats. Configurations with the same findings then have the same texts.
@@ -243,7 +250,7 @@ def paragraphs(findings, brief=False):
             found = copied[finding.interface]
         else:
             continue
-        said.append((_brief(found[0]) if brief else sentence(found), remedy(found)))
+        said.append((_brief(found[0]) if brief else sentence(found) + _processes(found[0]), remedy(found)))
     return said
 
 

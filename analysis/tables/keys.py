@@ -400,7 +400,13 @@ FINDINGS = list_of(block(
     Key("evidence", Kind("block", {"type": "object"}), "further numbers and names on which it rests"),
     Key("removable", null(TRUTH), "true: the remedy ends it; false: nothing ends it on this path; null: not known, "
         "or there is nothing to end"),
-    Key("remedy", null(TEXT), "what to do")))
+    Key("remedy", null(TEXT), "what to do"),
+    Key("processes", list_of(block(
+        Key("comm", TEXT, "its name"), Key("pid", null(integer(1)), "null: it is in another PID namespace"),
+        Key("count", COUNT, "of its zero-copy sends, those that were copied, refused or ignored, for whatever cause"),
+        Key("total", COUNT, "its completed sends if these are copied ones, else its requests")), maxItems=10),
+        "with `--all --by process`: those it concerns, most sends first; of several findings of copies, or of refused "
+        "sends, only the first has them", required=False)))
 COMPARISON = block(
     Key("of", NAME, "`run.cell` of the configuration"),
     Key("against", NAME, "`run.cell` of its first variant"),

@@ -185,6 +185,27 @@ def test_texts_have_what_findings_have(all_facts, others):
         assert not (finding.total > 1 and alone.startswith("all ") and not sentences.is_copied(finding))
 
 
+def of_processes(by, copied):
+    """Returns the findings of a record of all processes. copied: the copied sends of each process, of 200 each."""
+    sums = {"ignored": 0, "refused": 0, "requests": 200, "completions": 200}
+    groups = [{"comm": f"process {place}", "pid": place or None, "zerocopy": {**sums, "copied": count}}
+              for place, count in enumerate(copied)]
+    causes = [{"cause": cause, "count": sum(copied)} for cause in ("loopback", "packet_tap")]
+    return rules.of_records([{"observed": {"by": by}, "by": {"dimensions": ["process"], "groups": groups}, "zerocopy": {
+        "requests": 200 * len(copied), "completions": 200 * len(copied), "copied": sum(copied), "outstanding": 0,
+        "causes": causes}}])
+
+
+def test_findings_have_their_processes_worst_first():
+    first, second, *_ = of_processes("all", [7, 0, *range(100, 112)])
+    assert (first.code, second.code, second.processes) == ("copied_loopback", "copied_packet_tap", ())
+    assert [one["count"] for one in first.processes] == list(range(111, 101, -1))
+    assert sentences.paragraphs([first])[0][0].endswith(", process 4 (4) 102 of 200")
+    (first, *_) = of_processes("all", [7, 0])
+    assert first.processes == ({"comm": "process 0", "pid": None, "count": 7, "total": 200},)
+    assert not any(finding.processes for finding in of_processes("comm", [7, 0]))
+
+
 def test_an_alert_has_the_code_of_its_findings():
     rules_file = (ROOT / "deploy/prometheus/sendpath.rules.yml").read_text(encoding="ascii")
     found = dict(re.findall(r"- alert: (\w+)\n(?:.*\n)*? +labels: .*code: \"(\w+)", rules_file))
