@@ -29,6 +29,14 @@ def as_nobody(memlock):
     return ["prlimit", f"--memlock={memlock}:{memlock}", "setpriv", "--reuid=65534", "--clear-groups"]
 
 
+def assert_findings(program):
+    """Asserts that another build of the analyzer finds the faults of some cases, too."""
+    for case, code in ("ignored", "ignored"), ("awaits_each", "waits"), ("never_passed", "flag_never_passed"):
+        done = run(program, "--json", "-", "--", "/usr/bin/python3", CASES, case)
+        assert done.returncode == 0, done.stderr
+        assert code in [finding["code"] for finding in json.loads(done.stdout.splitlines()[-1])["findings"]]
+
+
 def observed(tmp_path, command, *options):
     """Returns the program's own counts, its record, and the texts of the default report and of advise."""
     file = tmp_path / "record.json"

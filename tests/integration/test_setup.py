@@ -8,7 +8,8 @@ import subprocess
 
 import pytest
 
-from conftest import ANALYZE, ROOT, git, only, run
+from conftest import ANALYZE, ROOT, git, needs_bpf, only, run
+from test_diagnosis import assert_findings
 
 USER = pwd.getpwnam("nobody")
 # The PATH of an ordinary user's login in Debian: bpftool is not in it.
@@ -79,6 +80,7 @@ def test_all_users_may_read_what_is_installed(tmp_path):
 
 
 @pytest.mark.slow
+@needs_bpf
 def test_what_is_installed_works_whole_and_goes_again(tree):
     """Its reports work, too, without a further command; root's installation replaces sudo's."""
     prefix = tree.parent / "installed"
@@ -89,6 +91,7 @@ def test_what_is_installed_works_whole_and_goes_again(tree):
         assert {path.lstat().st_uid for path in prefix.rglob("*")} == {0}
         assert not closed(prefix)
     sendpath = prefix / "bin/sendpath"
+    assert_findings(sendpath)
     records = prefix.parent / "records.jsonl"
     records.write_bytes((ROOT / "tests/analysis/samples.jsonl").read_bytes())
     table = run(sendpath, "table", records, cwd="/")
