@@ -377,7 +377,7 @@ struct pinned_peak {
 };
 ABI_SIZE(pinned_peak, 4 * 8);
 
-/* What refused zero-copy sends needed, and the limits. 0: no send was refused for that. */
+/* The needs of refused zero-copy sends, and the limits. 0: no send was refused for that. */
 struct refusal_limits {
 	__u64 pages;	    /* the most pages that a send would have pinned */
 	__u64 pages_locked; /* those that its user had pinned then */
@@ -409,7 +409,7 @@ struct profile_stack {
 };
 ABI_SIZE(profile_stack, 16 + PROFILE_DEPTH_MAX * 8);
 
-/* What happens to the sends of a timeline. */
+/* The events of a timeline's sends. */
 enum timeline_kind { EVENT_NUMBERS, EVENTS };
 
 struct timeline_event {
@@ -442,7 +442,7 @@ struct timeline_event {
 };
 ABI_SIZE(timeline_event, 64);
 
-/* What is taken of a socket: of its ids and of its bytes all that come before these ends. */
+/* The socket whose events are taken: all ids and bytes before these ends. */
 struct timeline_part {
 	__u64 sock;
 	__u32 ports; /* as timeline__ports() */
@@ -499,7 +499,7 @@ ABI_SIZE(thread, 192);
 /* The lower bits of a thread's id give its slot. A power of two. */
 #define THREAD_SLOTS 4096
 
-/* What is measured of a process; a set of bits. */
+/* The part of a process in a measurement; a set of bits. */
 enum role {
 	ROLE_NONE = 0,
 	ROLE_SENDER = 1,

@@ -203,7 +203,7 @@ static __always_inline void slot__release(struct slot *slot)
 	__sync_fetch_and_add(&slot->taken, -1);
 }
 
-/* May a new send have the slot? */
+/* Returns whether a new send may have the slot. */
 static __always_inline bool slot__is_free(const struct slot *slot)
 {
 	__u32 state = slot__state(slot);
@@ -461,8 +461,8 @@ GLOBAL int zsock__watch(__u64 sock, __u32 id)
 }
 
 /*
- * Is the entry that of an earlier socket with the same address? A new socket gives its first send
- * the id 0; so does a socket whose only send failed, but that has the same ports.
+ * Returns whether the entry is that of an earlier socket with the same address. A new one gives its
+ * first send the id 0; so does a socket whose only send failed, but that has the same ports.
  */
 static __always_inline bool zsock__is_earlier(const struct zsock *s, struct sock *sk, __u32 id)
 {

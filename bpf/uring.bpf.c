@@ -23,8 +23,8 @@ static __always_inline void count_copied(const struct notification *n)
 #define IORING_SETUP_DEFER_TASKRUN (1U << 13)
 
 /*
- * Could the program wait for what is posted now? With these flags, io_uring posts when the program
- * enters the kernel for any reason, which tells nothing unless it waits for io_uring.
+ * Returns whether the program may wait for what is posted now. With these flags, io_uring posts
+ * when the program enters the kernel for any reason; it waits only if it enters io_uring.
  */
 static __always_inline bool is_posted_for_waiter(struct io_ring_ctx *ring)
 {

@@ -23,7 +23,7 @@ struct notification {
 	__u32 counter; /* of the cause */
 };
 
-/* What is known of a notification's data. */
+/* The copies of a notification's data that were seen. */
 enum uring_copies {
 	NOT_SEEN_COPIED,
 	SEEN_COPIED,

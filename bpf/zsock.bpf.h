@@ -57,7 +57,7 @@ struct zsock {
 /* Key: the address of struct sock. */
 GROWING_HASH(sockets, 65536, __u64, struct zsock);
 
-/* Sockets of which other processes' sends take ids, too. */
+/* Sockets whose ids are also taken by other processes' sends. */
 GROWING_HASH(shared, SHARED_MAX, __u64, struct shared_ids);
 
 /* The value of a new entry: too large for a program's stack. */
@@ -66,7 +66,7 @@ static const struct shared_ids no_ids;
 /* Sockets in the map; those of them that are closed; all there ever were. */
 __u32 sockets_kept, sockets_closed, generations;
 
-/* Of sockets in the map, as sockets_checked last found them. */
+/* The sockets in the map, as sockets_checked last found them. */
 struct error_queues open_queues;
 
 /* False: no target's zero-copy send can be in flight. */
@@ -218,7 +218,7 @@ static __noinline struct shared_ids *shared__get(struct zsock *s)
 	return bpf_map_lookup_elem(&shared, &s->sock);
 }
 
-/* Have other processes taken ids, so that this id is beyond the window's next? */
+/* Returns whether other processes have taken ids, so that this id is beyond the window's next. */
 static __always_inline bool others_came(const struct zsock *s, __u32 id)
 {
 	return id_before(*(volatile __u32 *)&s->next, id);
