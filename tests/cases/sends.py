@@ -114,6 +114,12 @@ def answers(connection, size):
         received %= size
 
 
+def serves(port, size):
+    """Answers one connection, instead of sending."""
+    with socket.create_server(("127.0.0.1", port)) as listener:
+        answers(listener.accept()[0], size)
+
+
 def await_completion(sender):
     """Counts waits of 1 ms and more."""
     begun = time.monotonic()
