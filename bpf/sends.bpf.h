@@ -504,7 +504,7 @@ static __noinline void send_end(struct thread *thread, __s64 ret)
 	if (thread->send.tracked)
 		thread->zerocopy_ns = ns < -1U ? ns : -1U;
 	if (zerocopy && thread->send.notification)
-		notification__end(thread->send.notification, ret);
+		notification__end(thread->send.notification, ret, thread->send.size);
 	s = count_send(slot, ret, ns, flags);
 	if (full_path && s)
 		counters__add(s, thread);

@@ -19,6 +19,7 @@ struct notification {
 	__u64 bytes;   /* that this send requested */
 	__u64 sock;    /* key of uring_sockets */
 	__u64 sends;   /* that the kernel accepted; once linked, the head's are those of all */
+	__u32 whole;   /* its last send was accepted whole */
 	__u32 copied;  /* enum uring_copies */
 	__u32 counter; /* of the cause */
 };
@@ -165,6 +166,23 @@ static __noinline bool notification__insert(struct thread *thread, enum uring_co
 }
 
 /*
+ * Another request has the memory of a notification whose end no program saw: if the completion
+ * queue overflows, the kernel posts without raw_tp/io_uring_complete. The sends of both count when
+ * the new one is posted.
+ */
+static __noinline void notification__renew(struct notification *n, const struct thread *thread)
+{
+	pinned__free(&uring_pinned, n->bytes);
+	uring_socket__end(n->sock, false);
+	n->start = thread->send.start;
+	n->bytes = thread->send.size;
+	n->sock = thread->send.sock;
+	n->whole = 0;
+	pinned__charge(&uring_pinned, FIRST_OF(uring_pinned_peaks), n->bytes);
+	uring_socket__begin(n->sock, n->start, n->bytes);
+}
+
+/*
  * A zero-copy send by io_uring begins. Its entry is created now, because copies may be made before
  * it returns. A separate function: most zero-copy sends have no notification, and this needs much
  * stack.
@@ -174,11 +192,15 @@ static __noinline void notification__begin(struct thread *thread, struct sock *s
 	struct net_device *device = route_device(sk);
 	enum uring_copies copied = NOT_SEEN_COPIED;
 	__u64 key = thread->send.notification;
+	struct notification *found;
 	__u32 counter = 0;
 
 	notifications_seen = 1;
 	key__of(&thread->send.owner, sk, device, BY_ALL);
-	if (bpf_map_lookup_elem(&notifications, &key))
+	found = bpf_map_lookup_elem(&notifications, &key);
+	if (found && found->whole)
+		notification__renew(found, thread);
+	if (found)
 		return;
 	if (route_copies(sk)) { /* without a call to the notification */
 		copied = SEEN_COPIED;
@@ -208,7 +230,7 @@ static __noinline void notification__link(struct notification *own, __u64 head)
 }
 
 /* A send returned. Without an accepted send, nothing is in flight. */
-GLOBAL int notification__end(__u64 key, __s64 ret)
+GLOBAL int notification__end(__u64 key, __s64 ret, __u64 size)
 {
 	struct notification *own = bpf_map_lookup_elem(&notifications, &key);
 	__u64 head = notification__head(key), bytes, sock;
@@ -220,6 +242,7 @@ GLOBAL int notification__end(__u64 key, __s64 ret)
 	s = bpf_map_lookup_elem(&uring_sockets, &sock);
 	if (s)
 		s->returned = bpf_ktime_get_ns();
+	own->whole = ret > 0 && (__u64)ret >= size;
 	if (ret > 0)
 		add(&own->sends, 1);
 	if (head != key) {

@@ -385,7 +385,7 @@ static const struct row rows[] = {
 	 .read = read_operation},
 	{"header", 'H', "BYTES", "with sendmsg-zc: give the first part of a message BYTES bytes",
 	 AT(header), .max = 4096},
-	{"depth", 'd', "N", "zero-copy sends in flight at most (9)", AT(depth), .max = ENTRIES},
+	{"depth", 'd', "N", "zero-copy sends in flight at most (9)", AT(depth), .max = 4096},
 	{"report", 'r', NULL, "request a report of copies", .at = AT(report)},
 	{"worker", 'w', NULL, "let a worker thread send", .at = AT(worker)},
 	{"poll", 'q', NULL, "let a kernel thread read submissions", .at = AT(poll)},

@@ -167,16 +167,18 @@ static const struct hook hooks[HOOK_COUNT] = {
 			 * 6.10 has the first name; 6.2 has the second, if no reports are requested;
 			 * 6.1 has the third.
 			 */
-			{MECHANISM_FENTRY, .programs = {"uring_copied_fentry", "uring_completed"},
+			{MECHANISM_FENTRY, .programs = {"uring_copied_fentry", "uring_completed",
+						     "notifications_left"},
 			 .functions = {"io_tx_ubuf_complete", "io_tx_ubuf_callback",
 				       "io_uring_tx_zerocopy_callback"},
 			 .tracepoints = {{"io_uring_complete", 2}}, .preemptible = true},
-			{MECHANISM_KPROBE, .programs = {"uring_copied_kprobe", "uring_completed"},
+			{MECHANISM_KPROBE, .programs = {"uring_copied_kprobe", "uring_completed",
+						     "notifications_left"},
 			 .functions = {"io_tx_ubuf_complete", "io_tx_ubuf_callback",
 				       "io_uring_tx_zerocopy_callback"},
 			 .tracepoints = {{"io_uring_complete", 2}}, .misses = SKIPPED_IN_INTERRUPTS,
 			 .preemptible = true},
-			{MECHANISM_TRACEPOINT, .programs = {"uring_completed"},
+			{MECHANISM_TRACEPOINT, .programs = {"uring_completed", "notifications_left"},
 			 .tracepoints = {{"io_uring_complete", 2}}, .type = "io_notif_data",
 			 .preemptible = true, .by_report = true},
 		},

@@ -314,17 +314,13 @@ unsigned int tracer__sockets_most(const struct tracer *t)
 	return bpf_map__max_entries(t->skel->maps.sockets);
 }
 
-/*
- * Ends the entries of sockets whose end no program saw, and counts the error queues of the others,
- * where the kernel can run this program.
- */
-static void check_sockets(struct tracer *t)
+/* Runs a program that walks a map, if it is loaded. */
+static void check(const struct bpf_program *program)
 {
-	int program = bpf_program__fd(t->skel->progs.sockets_checked);
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
 
-	if (program >= 0)
-		bpf_prog_test_run_opts(program, &opts);
+	if (bpf_program__fd(program) >= 0)
+		bpf_prog_test_run_opts(bpf_program__fd(program), &opts);
 }
 
 int tracer__read(struct tracer *t, struct window_counts *out, enum counted what)
@@ -334,7 +330,9 @@ int tracer__read(struct tracer *t, struct window_counts *out, enum counted what)
 	memset(out, 0, sizeof(*out));
 	/* Read first: a send that returns meanwhile is in both, rather than in neither. */
 	if (what == ALL_COUNTS) {
-		check_sockets(t);
+		/* They end entries whose end no program saw; the first also counts error queues. */
+		check(t->skel->progs.sockets_checked);
+		check(t->skel->progs.notifications_checked);
 		out->in_sends = tracer__in_sends(t);
 	}
 	err = read_calls(t, out);
