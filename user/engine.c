@@ -21,7 +21,10 @@ struct engine_cell {
 	size_t group;	  /* equal if only the variant or server model differs */
 };
 
-/* Without the front nobody reads results: the run and the command end. */
+/*
+ * Without the front nobody reads results: the run and the command end. During a run the front only
+ * requests its end.
+ */
 static bool interrupted(void *engine)
 {
 	const struct engine *e = engine;
@@ -29,7 +32,7 @@ static bool interrupted(void *engine)
 
 	if (gone)
 		signals__pass_on(SIGTERM);
-	return gone || signals__caught();
+	return gone || signals__caught() || (e->front && front__has_request(e->front));
 }
 
 /* An observation is one configuration, whatever its load options are. */
@@ -260,6 +263,8 @@ static int answer(struct engine *e, json_object *o)
 
 	if (json_object_object_get_ex(o, "end", NULL))
 		return 1;
+	if (json_object_object_get_ex(o, "stop", NULL)) /* the run is over */
+		return 0;
 	return run_request__read(&q, o, e->cell_count) ? run(e, &q) : -EBADMSG;
 }
 
