@@ -50,7 +50,7 @@ static int add_cells(struct engine *e, const struct options *part, size_t group)
 		*cell = (struct engine_cell){part, load_options__nth(grid, i),
 					     group + i / load_options__compared(grid)};
 		if (part->target.given && !load_options__given(grid, "duration"))
-			cell->load.duration_s = 0;
+			cell->load.duration_s = part->count * part->interval; /* 0: no end */
 	}
 	return 0;
 }
@@ -116,6 +116,7 @@ static json_object *begin_json(const struct engine *e)
 	json__add_truth(o, "command_runs", e->child != NULL);
 	json__add_truth(o, "interval", parts->interval > 0);
 	json__add_truth(o, "sweep", parts->what == MEASURE_SWEEP);
+	json__add_truth(o, "top", parts->what == MEASURE_TOP);
 	json__add_truth(o, "decides", parts->decides);
 	json__add(o, "options", options__json(parts));
 	for (i = 0; i < e->cell_count; i++)
