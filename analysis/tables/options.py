@@ -14,6 +14,7 @@ TOPICS = {
     "observed": "Programs to observe, instead of a load:",
     "sweep": "A sweep (analyze sweep):",
     "timeline": "The life of single sends (analyze timeline):",
+    "top": "A live table (analyze top):",
     "exporter": "Always on (analyze exporter):",
     "measuring": "Measuring:",
     "details": "Measuring, in detail:",
@@ -110,6 +111,8 @@ GRIDS = {
     "records": (_records("128", range(128, 4097, 128)),
                 _records("1K", [f"{n}K" for n in range(1, 33)])),
 }
+# Keys of --sort, each a column of top: their first letters are those of the columns.
+SORTS = ("sends", "gbit", "us", "zero-copy", "copied", "refused")
 ALL_VARIANTS = 3  # that --variant all means
 
 
@@ -172,6 +175,19 @@ OPTIONS = (
     Option("out", "FILE", "timeline",
            "write the events to FILE: .pftrace for Perfetto, or .json",
            "ui.perfetto.dev opens both. .pftrace needs the libraries of the report."),
+    Option("interval", "SECONDS", "top",
+           "redraw the table every SECONDS (default 1)",
+           "The table shows the sends since the one before it."),
+    Option("count", "N", "top",
+           "end after N tables", sets=("number", "count", "1", "COUNT_MAX")),
+    Option("sort", "KEY", "top",
+           f"largest first by {', '.join(SORTS[:-1])} or {SORTS[-1]} (default gbit)",
+           "Letters change it while the table is shown.", ("text", "sort")),
+    Option("by", "LIST", "top",
+           "a row for each process (default) or cgroup, or both"),
+    Option("top", "N", "top",
+           "show at most N rows (default 32)",
+           "At most 256. The rest is one row."),
     Option("listen", "ADDRESS:PORT", "exporter",
            "serve metrics to Prometheus there (default 127.0.0.1:9435)",
            "The exporter answers GET /metrics by HTTP, in the OpenMetrics format if the client accepts "
@@ -191,7 +207,7 @@ OPTIONS = (
     Option("top", "N", "exporter",
            "name N processes, count the rest as other (default 32; 0: none)",
            "At most 256. With --by process,cgroup, a process has a name in each of its control groups. The "
-           "first names stay. When several new names compete, those with most bytes win.", ("number", "exporter.top", "0", "TOP_MAX")),
+           "first names stay. When several new names compete, those with most bytes win.", ("number", "top", "0", "TOP_MAX")),
     Option("json", "FILE", "measuring",
            "append a run record to FILE after each run, as JSON (- for stdout)",
            "On standard output the records replace the report.", ("text", "json")),

@@ -132,8 +132,10 @@ def test_a_path_with_a_space_removes_nothing_beside_it(tmp_path, target, name):
     (["timeline", "--s"], ["--sample=", "--seed=", "--sends=", "--server-model=", "--size=", "--slower-than=",
                            "--socket=", "--stages"]),
     (["sweep", "--o"], ["--order-seed=", "--out="]),
+    (["top", "--sort", "z"], ["zero-copy"]),
+    (["top", "--sor"], ["--sort="]),
     (["exporter", "--t"], ["--textfile=", "--threads=", "--top=", "--total="]),
-    *(([f"--{name}"], []) for name in ("decide", "grid", "listen", "out", "retry", "sends", "shard", "textf", "top")),
+    *(([f"--{name}"], []) for name in ("decide", "grid", "listen", "out", "retry", "sends", "shard", "sort", "textf", "top")),
     (["--", "ls", "--col"], []),
 ])
 def test_bash_completes(words, offered):
@@ -159,7 +161,8 @@ def test_a_program_below_home_completes(tmp_path, shell, script, command, there)
 
 @pytest.mark.parametrize("words,offered", [
     (["--vari"], "--variant="), (["sw"], "sweep"), (["compare", "--thr"], "--threshold"),
-    (["timeline", "--st"], "--stages"), (["--variant=two"], "twocopy"), (["sweep", "--grid=s"], "servers")])
+    (["timeline", "--st"], "--stages"), (["--variant=two"], "twocopy"), (["sweep", "--grid=s"], "servers"),
+    (["top", "--sort=z"], "zero-copy")])
 def test_zsh_completes(words, offered):
     """Prints the arguments of zsh's own functions, which only run inside its line editor."""
     if not shutil.which("zsh"):

@@ -28,9 +28,10 @@ int front__check(struct failure *f);
 
 /* Sends a line and frees it; NULL means no memory. 0 or -errno: -EPIPE: the front has ended. */
 int front__say(struct front *f, char *line);
+#define FRONT_OFFER_MAX (64u << 10)
 /*
  * The same for a line that may be dropped, without waiting. Returns false, and sends nothing, if
- * the front has not read all earlier lines.
+ * the front has not read all earlier lines, or if the line has more than FRONT_OFFER_MAX bytes.
  */
 bool front__offer(struct front *f, char *line);
 /*
@@ -38,6 +39,8 @@ bool front__offer(struct front *f, char *line);
  * -EBADMSG: it sent no valid line.
  */
 json_object *front__hear(struct front *f, int *err);
+/* Has it sent a request that was not read yet? */
+bool front__has_request(const struct front *f);
 /* Parses a line without its end; NULL: not a small object. */
 json_object *front__parse(const char *line, size_t size);
 /* Has the front ended, or closed its end? Then nobody reads results. */

@@ -410,6 +410,11 @@ int tracer__each_group(struct tracer *t, group_visit see, void *context)
 	return err == -ENOENT ? 0 : err; /* there was no more */
 }
 
+const struct group *tracer__groups_rest(const struct tracer *t)
+{
+	return &t->skel->bss->groups_rest;
+}
+
 void tracer__group_path(struct tracer *t, const struct group_key *key, char text[CGROUP_TEXT_MAX])
 {
 	struct cgroup_path path;
