@@ -11,6 +11,7 @@ from analysis.faults import FAILED, FOUND, SYSTEM, USAGE, Fault
 from analysis.front.output import LineFile, Stream, json_line, why
 from analysis.front.plan import order, without_twins
 from analysis.front.progress import Progress
+from analysis.words import counted
 
 GUESS_S = 0.5  # of a run beside its window
 
@@ -107,6 +108,7 @@ class Grid(Runs):
         self.runs = len(self.planned)
         self.spare = self.runs // 2 if begin["decides"] else 0
         self.skipped = set()
+        self.unmade = None  # why a run has no record; "": an interrupt ended the runs
         self.held = None  # the latest record of several configurations: of the last one are the comparisons
         self.fail_on = _codes(self.options["fail_on"])
         self.files = {}  # by the option that names them
@@ -143,6 +145,7 @@ class Grid(Runs):
                 pass
         except Interrupted:
             if self.runs > 1 and not self.begin["observes"]:
+                self.unmade = ""
                 self.complain(f"interrupted: {self.reported} of {self.progress.runs} runs stand in the result")
         finally:  # however it ended
             if self.held:
@@ -167,6 +170,7 @@ class Grid(Runs):
             return True
         if outcome:
             self.complain(said["error"])
+            self.unmade = said["error"]
             self.status = FAILED
             return False
         return self._conclude(said, number, repeat)
@@ -175,6 +179,7 @@ class Grid(Runs):
         """What was measured is reported, be it interrupted or failed."""
         if raw["error"]:
             self.complain(raw["error"])
+            self.unmade = self.unmade if raw["window"] else raw["error"]
         self.progress.end(not raw["error"], "")
         status = raw["exit_status"] if raw["error"] else 0
         if self.tracks and "timeline" in raw:
@@ -242,6 +247,10 @@ class Grid(Runs):
             if not self._close(option, file):
                 self.status = FAILED
         if self.text and self.reported:
+            if self.unmade is not None:
+                self.kept.unfinished = ": ".join(filter(None, [
+                    f"{self.reported} of {counted(self.progress.runs, 'run')} {'was' if self.reported == 1 else 'were'} "
+                    "made", self.unmade]))
             extent = self._results.DETAILS if self.options["details"] else self._results.REPORT
             self._results.print_report(self.kept, extent, self.text)
             if not self.text.check(self.complain):

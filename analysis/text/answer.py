@@ -139,7 +139,7 @@ def advice(asked):
 def answer(cells):
     """One paragraph."""
     said = [words.sentence(one) for one in results(cells)]
-    asked = {cell: findings for cell in cells if (findings := rules.of_records(cell.records))}
+    asked = {} if cells.all_failed else {cell: found for cell in cells if (found := rules.of_records(cell.records))}
     found = whys(list(asked.values()))
     if found and not any(do for _, do in found):
         found[0] = found[0][0], advice(list(asked))

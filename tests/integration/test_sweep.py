@@ -16,7 +16,7 @@ import jsonschema
 import pytest
 
 from conftest import (ANALYZE, PATIENCE_S, ROOT, analyze, check, eventually, needs_bpf,
-                      on_a_terminal, only, run)
+                      on_a_terminal, only, run, unwrapped)
 from test_errors import descend
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
@@ -230,7 +230,7 @@ def test_impossible_runs_are_skipped_with_a_message(tmp_path):
         2 * ["iterative", "threaded", "select", "epoll"])
     assert "8 of 16 runs measured, 0 failed, 8 skipped" in result.stdout
     assert re.search(r"^skipped: procinfo,epoll,1025c,.*, 2 of 2 runs: --client-model threaded",
-                     result.stdout, re.M)
+                     unwrapped(result.stdout), re.M)
 
 
 def test_shards_are_a_partition(tmp_path):
