@@ -108,7 +108,7 @@ class Grid(Runs):
         self.runs = len(self.planned)
         self.spare = self.runs // 2 if begin["decides"] else 0
         self.skipped = set()
-        self.unmade = None  # why a run has no record; "": an interrupt ended the runs
+        self.unmade = None  # why a run has no record
         self.held = None  # the latest record of several configurations: of the last one are the comparisons
         self.fail_on = _codes(self.options["fail_on"])
         self.files = {}  # by the option that names them
@@ -145,7 +145,7 @@ class Grid(Runs):
                 pass
         except Interrupted:
             if self.runs > 1 and not self.begin["observes"]:
-                self.unmade = ""
+                self.unmade = "interrupted"
                 self.complain(f"interrupted: {self.reported} of {self.progress.runs} runs stand in the result")
         finally:  # however it ended
             if self.held:

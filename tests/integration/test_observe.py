@@ -451,6 +451,14 @@ def test_an_end_by_interrupt(options, cut_short, tmp_path, untouched):
     assert ("interrupted" in {w["code"] for w in record["warnings"]}) == cut_short
 
 
+def test_a_process_that_has_ended_is_refused(untouched):
+    with Child(["true"]) as job:
+        os.waitid(os.P_PID, job.pid, os.WEXITED | os.WNOWAIT)
+        result = analyze("--pid", job.pid, "--duration", 1)
+    assert result.returncode == 2 and not result.stdout
+    assert result.stderr == f"analyze: --pid {job.pid}: has ended, and its parent did not wait for it (a zombie)\n"
+
+
 @pytest.mark.parametrize("zerocopy", [False, True])
 def test_unused_hooks_cause_no_warning(zerocopy, tmp_path, untouched):
     path = tmp_path / "record"
