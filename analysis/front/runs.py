@@ -53,9 +53,9 @@ class Runs:
         self.progress = None
         self.status = 0
 
-    def _set_progress(self, runs, left, lines):
+    def _set_progress(self, configurations, runs, left, lines):
         # Nobody knows how long an observation takes.
-        self.progress = Progress(0 if self.begin["observes"] else runs, runs - left,
+        self.progress = Progress(0 if self.begin["observes"] else runs, configurations, runs - left,
                                  self.begin["cells"][0]["seconds"] + GUESS_S,
                                  not self.begin["interval"] and not self.begin["command_runs"], lines)
 
@@ -105,7 +105,7 @@ class Grid(Runs):
             (numbers[place], repeat) for repeat in range(1, self.options["repeat"] + 1) for place in
             (range(len(numbers)) if self.seed is None or repeat == 1 else
              order(len(numbers), self.seed, repeat)))
-        self.runs = len(self.planned)
+        self.runs, self.configurations = len(self.planned), len(numbers)
         self.spare = self.runs // 2 if begin["decides"] else 0
         self.skipped = set()
         self.unmade = None  # why a run has no record
@@ -139,7 +139,7 @@ class Grid(Runs):
         """All runs. The exit status."""
         if not self._open_files():
             return FAILED
-        self._set_progress(self.runs, self.runs, lines=False)
+        self._set_progress(self.configurations, self.runs, self.runs, lines=False)
         try:
             while self.planned and self._make(*self.planned.popleft()):
                 pass

@@ -110,7 +110,7 @@ class Sweep(Runs):
         self.read = set(self.outcomes)
         runs = self._runs()
         left = runs - sum(map(self._count, ("measured", "failed", "skipped")))
-        self._set_progress(runs, left, lines=True)
+        self._set_progress(len(self.mine), runs, left, lines=True)
         name = self.folder.name
         if self.foreign:
             self.complain(f"{name} has {counted(self.foreign, 'record')} of no run of this plan: left alone")

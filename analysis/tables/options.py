@@ -223,8 +223,8 @@ OPTIONS = (
            "end, at most half as many as were planned. With --messages or --interval the default is 1.",
            ("number", "repeat", "1", "REPEAT_MAX")),
     Option("total", "T", "details",
-           "measure each configuration for T seconds in all, shared by its repeats",
-           "--duration is the window of one run. Without both options, the default repeats of several "
+           "measure each configuration for T seconds, shared by its repeats",
+           "Three configurations take three times as long; warm-ups come on top. --duration is the window of one run. Without both options, the default repeats of several "
            "configurations share 5 seconds; otherwise, and in a sweep, a window is 5 seconds long.",
            ("seconds", "total_s", "1")),
     Option("events", "LIST", "details",

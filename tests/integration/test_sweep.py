@@ -382,7 +382,8 @@ def test_bar_on_a_terminal_only(tmp_path):
     status, text, _ = on_a_terminal([ANALYZE, "sweep", "--out", tmp_path / "b", *TINY],
                                     stdout=subprocess.DEVNULL)
     assert status == 0
-    assert re.search(rb"\r\[#{10}\.{10}\] 4/8  \w+copy \w+ x1 #2: \d+\.\d s, \d+ s left\x1b\[K", text)
+    assert re.search(rb"\r\[#{5}\.{5}\] 4/8 of 4 configurations, \d+ s left: \w+copy \w+ x1 #2: "
+                     rb"\d+\.\d s\x1b\[K", text)
     assert text.endswith(b"\r\x1b[K")
 
 
