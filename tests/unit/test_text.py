@@ -358,6 +358,21 @@ def test_an_answer_that_would_scroll_away_stands_last_too(lines, again):
     assert answer_ in " ".join(begin.split())
 
 
+def test_sampled_stages_are_one_table_that_adds_up():
+    text = texts.printed(texts.sampled())
+    assert text.count("unaccounted") == 1 and "stages of sends" not in text and "off the CPU:" not in text
+    rows = re.findall(r"^([A-Z?]) .* ([0-9.]+)  +([0-9.]+) %$", text, re.M)
+    whole, = re.findall(r"^on the CPU +([0-9.]+)  100.0 %$", text, re.M)
+    assert [letter for letter, *_ in rows] == [*"POTDRSI?"]
+    assert sum(float(time) for _, time, _ in rows) == pytest.approx(float(whole), abs=0.05 * len(rows))
+    assert sum(float(share) for *_, share in rows) == pytest.approx(100, abs=0.05 * len(rows))
+    assert " by 620 samples or more (cpu-clock): shares within 3.9 points (95 %)" in " ".join(text.split())
+    few = texts.sampled()
+    few[0]["profile"]["stacks"] = [stack | {"samples": 1} for stack in few[0]["profile"]["stacks"]]
+    text = texts.printed(few)
+    assert "too few to name functions" in text and re.search(r"^\? unaccounted +.* 9[0-9]\.. %$", text, re.M)
+
+
 def test_ratios_are_of_pairs_and_have_the_interval_of_six():
     """The ratio is the Hodges-Lehmann estimate; of six pairs, the outermost are the ends of the interval."""
     records = list(texts.repeats(*texts.LOADS, count=6))
