@@ -244,8 +244,8 @@ class Sweep(Runs):
             more = "--retry and " * bool(self._count("failed"))
             text += f"inconclusive: the same command with {more}a larger --budget goes on\n"
         if self.disturbed:
-            text += (f"{counted(len(self.disturbed), 'disturbed run')} left out of comparisons: the same command "
-                     "with --retry repeats what was disturbed\n")
+            text += (f"{counted(len(self.disturbed), 'run')} on a busy machine in no comparison: the same command with "
+                     "--retry repeats them\n")
         return text
 
     def _keep_comparisons(self):

@@ -53,7 +53,7 @@ def of_several(cells, what):
     subject, other = name(cells[0]), name(cells[0].reference)
     found = [cell.compared["throughput"] for cell in cells if "throughput" in cell.compared]
     if not found:
-        yield f"{subject} and {other} have no pair of undisturbed runs"
+        yield f"{subject} and {other} are not compared: the machine was too busy"
         return
     told, threads = answers.decisive(found)
     few = answers.few_repeats(subject, found, threads)
@@ -104,7 +104,7 @@ def needed(cells):
         if found and found["verdict"] == INCONCLUSIVE and (found["n"] or found["discarded"]):
             open_.setdefault(name(cell), []).append(found)
     if any(one["discarded"] for found in open_.values() for one in found):
-        return "not enough undisturbed runs: --wait-quiet waits for a quiet machine"
+        return "too few runs on a quiet machine: --wait-quiet waits for one"
     repeats = {subject: max(one["repeats"] for one in found) for subject, found in open_.items()
                if all(one["repeats"] for one in found)}
     close = [subject for subject in open_ if subject not in repeats]
@@ -156,6 +156,6 @@ def discarded(cells):
     records = [record for cell in cells for record in cell.records]
     why = [string(record, "noise/disturbed") for record in records if string(record, "noise/disturbed")]
     if why and cells.comparisons:
-        yield f"{len(why)} of {words.counted(len(records), 'run')} discarded in ratios: {why[-1]}"
+        yield f"{len(why)} of {words.counted(len(records), 'run')} are in no ratio: {why[-1]}"
     if needed(cells):
         yield needed(cells)

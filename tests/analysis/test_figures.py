@@ -147,7 +147,7 @@ def test_messages_in_flight_are_a_setting_only_where_they_were_asked_for():
     follows = [{**row, "inflight": (1 << 20) // row["message_bytes"]} for row in planted.sends()]
     assert set(sending(made.frame(follows))["setting"]) == {""}
     asked_for = [{**row, "inflight": n} for n in (8, 32) for row in planted.sends()]
-    assert set(sending(made.frame(asked_for))["setting"]) == {"8 in flight", "32 in flight"}
+    assert set(sending(made.frame(asked_for))["setting"]) == {"8 messages in flight", "32 messages in flight"}
 
 
 def test_runs_that_failed_are_in_no_figure():
