@@ -218,9 +218,11 @@ class Sweep(Runs):
         out = Stream("stdout")
         measured, failed, skipped = map(self._count, ("measured", "failed", "skipped"))
         runs = self._runs()
-        if measured + failed + skipped < runs:
-            self.kept.unfinished = (f"{measured + failed + skipped:,} of {counted(runs, 'run')} were made; the same "
-                                    "command goes on from here")
+        missing = [f"{measured + failed + skipped:,} of {counted(runs, 'run')} were made; the same command goes on from "
+                   "here"] if measured + failed + skipped < runs else []
+        if failed:
+            missing.append(f"{failed:,} of {counted(runs, 'run')} failed; --retry repeats them")
+        self.kept.unfinished = "; ".join(missing)
         self._sort()
         if len(self.kept) and not self.status:  # a folder that refused a record takes no more
             self._keep_comparisons()
