@@ -53,7 +53,6 @@ def of_several(cells, what):
     subject, other = name(cells[0]), name(cells[0].reference)
     found = [cell.compared["throughput"] for cell in cells if "throughput" in cell.compared]
     if not found:
-        yield f"{subject} and {other} are not compared: the machine was too busy"
         return
     told, threads = answers.decisive(found)
     few = answers.few_repeats(subject, found, threads)
@@ -80,12 +79,17 @@ def results(cells):
             yield compared(name(cell), name(cell.reference), cell.comparisons["throughput"], cell.comparisons["cpu"],
                            what, last == name(cell.reference))
         last = name(cell.reference)
-    open_ = {}
+    busy, open_ = {}, {}
     for (subject, other), (cell, *more) in compared_cells.items():
+        if more and not any("throughput" in one.compared for one in (cell, *more)):
+            busy.setdefault(other, []).append(subject)
         one = cell.comparisons["throughput"]
         if not more and one["verdict"] == INCONCLUSIVE and (one["n"] or one["discarded"]):
             open_.setdefault(other, []).append(
                 subject + (interval(one) or f" ({words.counted(one['n'], 'pair')} of runs)"))
+    for other, subjects in busy.items():
+        yield (f"{words.listed(subjects)} {'is' if len(subjects) == 1 else 'are'} not compared with {other}: the machine was "
+               "too busy")
     for other, subjects in open_.items():
         yield f"inconclusive against {other}: {', '.join(subjects)}"
 

@@ -296,6 +296,18 @@ def test_disturbed_repeats_are_out_of_a_comparison_and_counted():
     assert [cell.comparisons["throughput"]["n"] for cell in cells if cell.comparisons] == [6]
 
 
+def test_configurations_without_a_comparison_are_named_once():
+    found = list(texts.grid("copying_load", "zerocopy_load"))
+    third = [copy.deepcopy(one) for one in found if one["zerocopy"]]
+    for one in third:
+        one["load"]["variant"], one["run"]["cell"] = "onecopy", "onecopy" + one["run"]["cell"]
+    for one in found + third:
+        one["noise"]["disturbed"] = "others took 26 %"
+    text = " ".join(texts.printed(found + third).split())
+    assert text.count("not compared with two-copy: the machine was too busy.") == 1
+    assert re.search("(One-copy and zero-copy|Zero-copy and one-copy) are not compared", text)
+
+
 def test_a_quiet_machine_is_awaited_only_for_disturbed_runs_of_undecided_ones():
     def found(disturbed):
         """Returns the answer with a decided size and an undecided one, which has disturbed runs."""
