@@ -27,6 +27,8 @@ def print_report(cells, extent, stream, more=""):
     away has the answer once more at the end.
     """
     text = lay_out(report(cells, extent) + more, stream.colour())
-    if text.count("\n") >= stream.height():
-        text += "\n" + lay_out(report(cells, ANSWER).rstrip("\n") + "\n", stream.colour())
+    answer = lay_out(report(cells, ANSWER), stream.colour()).rstrip("\n")
+    begin = text.find(answer.partition("\n")[0])
+    if answer and text.count("\n", begin) >= stream.height():
+        text += f"\n{answer}\n"
     stream.write(text)

@@ -255,7 +255,7 @@ class Grid(Runs):
             self._results.print_report(self.kept, extent, self.text)
             if not self.text.check(self.complain):
                 self.status = self.status or FAILED
-        found = self._found() if self.fail_on and self.reported else {}
+        found = self._found() if self.fail_on and self.reported and not self.kept.all_failed else {}
         if found:
             self.complain(f"--fail-on: found {', '.join(found)}")
             self.status = self.status or FOUND

@@ -392,6 +392,16 @@ def test_sampled_stages_are_one_table_that_adds_up():
     assert "too few to name functions" in text and re.search(r"^\? unaccounted +.* 9[0-9]\.. %$", text, re.M)
 
 
+@pytest.mark.parametrize("more, again", [(0, False), (1, True)])
+def test_an_answer_is_repeated_only_if_it_scrolled_away(more, again):
+    cells, screen = cells_of(*texts.named("zerocopy_load")), Screen(24)
+    lines = texts.printed(texts.named("zerocopy_load")).splitlines()
+    begin = next(number for number, line in enumerate(lines) if line.startswith("All "))
+    fill = 23 - (len(lines) - begin)  # below the answer's first line; the prompt takes a line
+    results.print_report(cells, REPORT, screen, "more\n" * (fill + more))
+    assert (screen.text.count(lines[begin]) == 2) == again
+
+
 def test_ratios_are_of_pairs_and_have_the_interval_of_six():
     """The ratio is the Hodges-Lehmann estimate; of six pairs, the outermost are the ends of the interval."""
     records = list(texts.repeats(*texts.LOADS, count=6))
