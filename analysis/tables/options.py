@@ -153,16 +153,16 @@ OPTIONS = (
            "only in variant or server model stay in one part, with all their repeats. Parts that run "
            "on one machine at the same time disturb each other.", ("text", "shard")),
     Option("retry", "", "sweep",
-           "run again what failed, was skipped or was disturbed",
-           "Other programs, the hypervisor or a full run queue disturb a run.", ("flag", "retry")),
+           "run again what failed, was skipped, or ran on a busy machine",
+           "Other programs, the hypervisor or a full run queue make it busy.", ("flag", "retry")),
     Option("decide", "", "sweep",
            "repeat what is inconclusive until it is decided",
            "Configurations whose comparison with their first variant is inconclusive get half as many "
-           "repeats again before each look, until all are better, worse or the same, or until --budget "
-           "is spent. The intervals account for the number of looks.", ("flag", "decide")),
+           "repeats again, and again, until all are better, worse or the same, or until --budget "
+           "is spent. The intervals account for deciding several times.", ("flag", "decide")),
     Option("budget", "T", "sweep",
            "limit the time of runs beyond the plan (default: that of its runs)",
-           "After the runs of the plan, a sweep first repeats disturbed runs, at most three times, then what "
+           "After the runs of the plan, a sweep first repeats those on a busy machine, at most three times, then what "
            "--decide repeats. 0: neither.", ("text", "budget")),
     Option("sends", "N", "timeline",
            "take N sends (default 200)",
@@ -235,12 +235,12 @@ OPTIONS = (
            "Interleaved is A B C A B C; by default, blocks after the first have a random order. A single "
            "configuration runs once. Comparisons of one pair of variants "
            "over several sizes or threads are decided together: the default is 8 repeats for one of them, 9 "
-           "for 2, 10 for 4, 11 for 8, 12 for 24, 13 for 48. By default, disturbed runs are made again at the "
+           "for 2, 10 for 4, 11 for 8, 12 for 24, 13 for 48. By default, runs on a busy machine are made again at the "
            "end, at most half as many as were planned. With --messages or --interval the default is 1.",
            ("number", "repeat", "1", "REPEAT_MAX")),
     Option("total", "T", "details",
-           "measure each configuration for T seconds in all, shared by its repeats",
-           "--duration is the window of one run. Without both options, the default repeats of several "
+           "measure each configuration for T seconds, shared by its repeats",
+           "Three configurations take three times as long; warm-ups come on top. --duration is the window of one run. Without both options, the default repeats of several "
            "configurations share 5 seconds; otherwise, and in a sweep, a window is 5 seconds long.",
            ("seconds", "total_s", "1")),
     Option("events", "LIST", "details",

@@ -21,9 +21,9 @@
 	"loses returns while more threads are in the function than the kernel has return probes"
 
 /* These causes are seen without hooks on the copying functions. */
-#define BY_PATH                                                                                  \
-	"causes are inferred from the packet's path; unflagged copies are seen only on devices " \
-	"without scatter-gather"
+#define BY_PATH                                                                                   \
+	"without fentry and kprobes, the cause of a copy is deduced from the packet's path, and " \
+	"copies without a flag are seen only on devices without scatter-gather"
 
 /*
  * A stage of a send: a function, entered and left. program is the beginning of its programs' names;
