@@ -238,7 +238,7 @@ $(BUILD)/fuzz/%: tests/fuzz/%.c $(ANALYZE_OBJS) $(LOADGEN_OBJS)
 
 fuzzers: $(FUZZERS)
 
-# Runs all at once: they share the CPUs for FUZZ_S seconds.
+# Runs all at once: they share the CPUs for FUZZ_S seconds. The input is random, unless SEED is given.
 FUZZ_S ?= 60
 fuzz: check-packages
 	$(Q)$(PARALLEL) FUZZ=1 fuzzers $(VENV)/installed-for-tests
@@ -246,7 +246,7 @@ fuzz: check-packages
 
 $(FUZZ_RUNS): fuzz-%:
 	$(Q)mkdir -p build-fuzz/fuzz/corpus/$*
-	$(Q)cd build-fuzz/fuzz && ./fuzz_$* -max_total_time=$(FUZZ_S) -verbosity=0 -close_fd_mask=1 \
+	$(Q)cd build-fuzz/fuzz && ./fuzz_$* -max_total_time=$(FUZZ_S) $(if $(SEED),-seed=$(SEED)) -verbosity=0 -close_fd_mask=1 \
 		-print_final_stats=1 -artifact_prefix=$*- corpus/$* ../../tests/fuzz/corpus/$* >$*.log 2>&1 || \
 		{ tail -n 40 $*.log >&2; echo "make: fuzz_$* fails on the newest build-fuzz/fuzz/$*-*" >&2; exit 1; }
 	$(Q)echo "  FUZZ     $*: $$(awk '/number_of_executed_units/ {print $$2}' build-fuzz/fuzz/$*.log) executions in $(FUZZ_S) s"
@@ -256,7 +256,7 @@ fuzz-analysis:
 	$(Q)mkdir -p build-fuzz/fuzz
 	$(Q)end=$$(($$(date +%s) + $(FUZZ_S))) rounds=0; while [ $$(date +%s) -lt $$end ]; do \
 		HYPOTHESIS_STORAGE_DIRECTORY=build-fuzz/fuzz/hypothesis $(VENV_PYTHON) -m pytest -q \
-			-p no:cacheprovider --hypothesis-profile=fuzz -k any_ tests/analysis/test_damage.py tests/unit/test_front.py tests/unit/test_text.py \
+			-p no:cacheprovider --hypothesis-profile=fuzz $(if $(SEED),--hypothesis-seed=$$(($(SEED) + rounds))) -k any_ tests/analysis/test_damage.py tests/unit/test_front.py tests/unit/test_text.py \
 			>build-fuzz/fuzz/analysis.log 2>&1 || { tail -n 40 build-fuzz/fuzz/analysis.log >&2; exit 1; }; \
 		rounds=$$((rounds + 1)); \
 	done; echo "  FUZZ     analysis: $$rounds rounds in $(FUZZ_S) s"

@@ -2,6 +2,7 @@
 """Prints lines for people. Names from files are not trusted."""
 
 import argparse
+import contextlib
 import difflib
 import re
 import sys
@@ -29,6 +30,18 @@ def show(text: str) -> None:
 def print_note(text: str) -> None:
     """Prints a line on standard error, after the program's name."""
     print(f"analyze: {clean(text)}", file=sys.stderr)
+
+
+@contextlib.contextmanager
+def progress():
+    """Yields a function that shows on a terminal what is being done, a short text. The last one is erased."""
+    def show(text: str) -> None:
+        if sys.stderr.isatty():
+            print(f"\r{text}\033[K", end="", file=sys.stderr, flush=True)
+    try:
+        yield show
+    finally:
+        show("")
 
 
 class Parser(argparse.ArgumentParser):

@@ -102,7 +102,7 @@ def _brief(found, comparison):
 def left_out(comparison: Comparison) -> str:
     """Returns the number of disturbed runs, which are left out, in words."""
     of_a, of_b = comparison.disturbed
-    return f"{words.counted(of_a, 'run')} of A and {of_b} of B left out, disturbed ({comparison.why})"
+    return f"{words.counted(of_a, 'run')} of A and {of_b} of B left out, as the machine was busy ({comparison.why})"
 
 
 def zeros(comparison: Comparison) -> str:

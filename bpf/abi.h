@@ -146,6 +146,29 @@ struct send_shapes {
 };
 ABI_SIZE(send_shapes, 8 * 8);
 
+/* Classes of zero-copy sends in flight: 0, 1, 2-3, 4-7, ..., 64 and more. */
+#define DEPTHS 8
+
+/* Why a program waited for a completion. */
+enum wait_reason {
+	WAIT_ROUND_TRIP,  /* about as long as a round trip takes */
+	WAIT_DELAYED_ACK, /* as long as Linux delays an acknowledgement */
+	WAIT_OTHER,	  /* longer: the receiver is slow, or data were lost */
+	WAIT_REASONS,
+};
+
+/* Per CPU: how zero-copy sends of a socket follow each other; by SHAPES_MSG_ZEROCOPY and so on. */
+struct send_waits {
+	__u64 depths[DEPTHS]; /* sends, by how many were in flight on their socket when they began
+			       */
+	__u64 intervals;      /* sends that followed another one of their socket */
+	__u64 interval_ns;    /* from the beginning of that one to theirs */
+	__u64 awaited[WAIT_REASONS]; /* sends whose completion the program awaited: see waits.bpf.h
+				      */
+	__u64 awaited_ns[WAIT_REASONS];
+};
+ABI_SIZE(send_waits, 16 * 8);
+
 /* Error queues of sockets that exist. */
 struct error_queues {
 	__u64 sockets; /* with completed sends */
@@ -328,6 +351,8 @@ enum span {
 	SPAN_COPY_OUT,	   /* copy to a receiver's memory, with --stages */
 	SPAN_NOTIFICATION, /* from the beginning of a zero-copy send by io_uring to its notification
 			    */
+	SPAN_WAIT,	 /* wait for a completion with nothing else in flight: struct send_waits */
+	SPAN_URING_WAIT, /* the same, for a notification of io_uring */
 	SPANS,
 };
 
@@ -352,7 +377,7 @@ struct pinned_peak {
 };
 ABI_SIZE(pinned_peak, 4 * 8);
 
-/* What refused zero-copy sends needed, and the limits. 0: no send was refused for that. */
+/* The needs of refused zero-copy sends, and the limits. 0: no send was refused for that. */
 struct refusal_limits {
 	__u64 pages;	    /* the most pages that a send would have pinned */
 	__u64 pages_locked; /* those that its user had pinned then */
@@ -384,7 +409,7 @@ struct profile_stack {
 };
 ABI_SIZE(profile_stack, 16 + PROFILE_DEPTH_MAX * 8);
 
-/* What happens to the sends of a timeline. */
+/* The events of a timeline's sends. */
 enum timeline_kind { EVENT_NUMBERS, EVENTS };
 
 struct timeline_event {
@@ -393,7 +418,7 @@ struct timeline_event {
 	__s64 bytes; /* asked for, moved; of a return what it gave back */
 	__u32 tid;   /* of the thread that the CPU was in */
 	union {
-		__u32 id;    /* the first zero-copy send's */
+		__u32 id;    /* the first zero-copy send's; io_uring's: of the notification's key */
 		__u32 ports; /* of the connection: EVENT_SEND, EVENT_RECEIVED */
 	};
 	__u32 sends;
@@ -407,6 +432,7 @@ struct timeline_event {
 		__u32 to;	 /* thread id: EVENT_SWITCH_IN */
 		__u32 counter;	 /* of causes: EVENT_COPIED */
 		__u32 copied; /* as the kernel says: EVENT_COMPLETED, EVENT_NOTIFIED, EVENT_READ */
+			      /* 2, of io_uring: that is not known */
 		__u32 detail; /* any of these */
 	};
 	__u32 lost; /* events of this CPU, so far */
@@ -416,7 +442,7 @@ struct timeline_event {
 };
 ABI_SIZE(timeline_event, 64);
 
-/* What is taken of a socket: of its ids and of its bytes all that come before these ends. */
+/* The socket whose events are taken: all ids and bytes before these ends. */
 struct timeline_part {
 	__u64 sock;
 	__u32 ports; /* as timeline__ports() */
@@ -436,7 +462,8 @@ struct thread {
 	__u32 tid;	     /* thread id; 0: unused. Valid only with this process id, because */
 	__u32 tgid;	     /* a thread that execs takes its leader's id, and its own is reused */
 	__u64 returned;	     /* socket of the last send that returned: see length_over_tcp() */
-	__u64 zerocopy_sock; /* of the last zero-copy send with an id */
+	__u64 zerocopy_sock; /* of the last zero-copy send with an id, */
+	__u32 zerocopy_ns;   /* and how long that took */
 	__u16 role;	     /* enum role */
 	__u8 has_sent;	     /* the thread has sent in this window */
 	__u8 checks;	     /* large plain sends whose socket was checked: see plain_ended() */
@@ -472,7 +499,7 @@ ABI_SIZE(thread, 192);
 /* The lower bits of a thread's id give its slot. A power of two. */
 #define THREAD_SLOTS 4096
 
-/* What is measured of a process; a set of bits. */
+/* The part of a process in a measurement; a set of bits. */
 enum role {
 	ROLE_NONE = 0,
 	ROLE_SENDER = 1,

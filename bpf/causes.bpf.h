@@ -77,9 +77,9 @@ static __always_inline struct skb_shared_info *skb_shared(struct sk_buff *skb)
 
 /*
  * Without typed reads each read is a helper call, which costs more than copying some dozen bytes.
- * So members that lie close together are read at once. IN_RANGE is a member in a range that begins
- * at an offset of the type. The asm hides its position from clang, which would otherwise subtract
- * from a pointer; the verifier refuses that.
+ * Therefore members that lie close together are read at once. IN_RANGE is a member in a range that
+ * begins at an offset of the type. The asm hides its position from clang, which would otherwise
+ * subtract from a pointer; the verifier refuses that.
  */
 #define IN_RANGE(type, range, begin, member)                               \
 	({                                                                 \
@@ -250,8 +250,8 @@ static __always_inline __u32 cause_counter__find_index(struct cause_info *info,
 }
 
 /*
- * Are causes told apart by the names of devices alone? An exporter runs for months, in which
- * containers bring more devices than there are counters.
+ * Groups causes by the names of devices alone: an exporter runs for months, in which containers
+ * bring more devices than there are counters.
  */
 const volatile bool causes_by_name = false;
 

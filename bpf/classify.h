@@ -25,7 +25,7 @@ classify__within(__u64 address, const volatile struct address_range *range)
 	return address - range->from < range->to - range->from;
 }
 
-/* Is one of the callers in outer? An empty outer always matches. */
+/* Returns whether one of the callers is in outer. An empty outer always matches. */
 static inline __attribute__((always_inline)) int
 classify__outer(const struct frame *frame, const volatile struct address_range *outer)
 {

@@ -12,12 +12,12 @@
 /* Addresses from kallsyms; 0 and empty ranges where the kernel hides them. */
 const volatile __u64 sock_ofree_address = 0;
 const volatile struct address_range coalesce_ranges[COALESCE_RANGES] = {};
-/* Is notification_freed attached? It reads the flag of a coalesced notification. */
+/* notification_freed is attached, which reads the flag of a coalesced notification. */
 const volatile bool sees_coalesced = false;
 const volatile struct address_range read_ranges[READ_RANGES] = {};
-/* Are completions counted at the error queue, or by a function? */
+/* Completions are counted at the error queue, not by a function. */
 const volatile bool counted_in_queue = false;
-/* Does notification_freed count what applications read? */
+/* notification_freed counts what applications read. */
 const volatile bool counts_reported = false;
 
 /* How a program knows that sends completed, and with which flag; a set of bits. */
@@ -41,7 +41,7 @@ static __always_inline __u32 state_after(__u32 how)
 							 : SEND_NOTIFIED | flag;
 }
 
-/* Does a send in this state still need a program that knows this? */
+/* Returns whether a send in this state still needs a program that knows this. */
 static __always_inline bool needs(__u32 state, __u32 how)
 {
 	if (state == SEND_IN_FLIGHT)
@@ -240,7 +240,10 @@ static __always_inline __u32 completed(struct zsock *s, const struct completion 
 	if (c->tail)
 		*(volatile __u64 *)&s->tail = c->tail;
 	__sync_fetch_and_add(&s->waiting, -counted);
-	if (s->closed && s->waiting <= 0)
+	if (s->waiting > 0)
+		return counted;
+	pacing__end(&s->pacing, (struct sock *)s->sock);
+	if (s->closed)
 		zsock__remove(c->send.sock, s, true);
 	return counted;
 }
@@ -382,7 +385,8 @@ static __always_inline void notification_seen(struct zsock *s, const struct sock
 		*(volatile __u64 *)&s->tail = c.tail;
 }
 
-/* Each ubuf is queued once, but the tail is reported again when what is before it is read. */
+/* Each ubuf is queued once, but the tail is reported again when notifications before it are read.
+ */
 static __always_inline void notified(struct zsock *s, const struct sock_extended_err *ee)
 {
 	__u32 to = ee->ee_data + 1;
@@ -465,7 +469,7 @@ static __always_inline void count_reported(struct zsock *s, const struct sock_ex
 		COUNT(errqueue_copied, sends);
 }
 
-/* Is it a zero-copy notification? */
+/* Returns whether it is a zero-copy notification, which is then in ee. */
 static __always_inline bool is_notification(struct sk_buff *skb, struct sock_extended_err *ee)
 {
 	return !notification__read(skb, ee) && ee->ee_origin == SO_EE_ORIGIN_ZEROCOPY;
@@ -527,8 +531,8 @@ TWICE("fentry/msg_zerocopy_complete", reference_fentry, PAIR_REFERENCE, uarg,
       reference_gone(uarg, success), struct sk_buff *skb, void *uarg, __u64 success)
 
 /*
- * An application took an skb from an error queue. Returns the watched socket of which it is a
- * notification, or NULL.
+ * An application took an skb from an error queue. Returns the watched socket that it notifies,
+ * or NULL.
  */
 static __always_inline struct zsock *dequeued_from(struct sk_buff *skb,
 						   struct sock_extended_err *ee)
@@ -669,7 +673,7 @@ PROGRAM("raw_tp/consume_skb", BPF_PROG, notification_freed_in_stack,
 	if (is_notification_skb(skb)) freed_at(skb, freeing_caller(ctx)), struct sk_buff *skb)
 
 /*
- * Where the kernel hides its addresses, nothing shows which function frees an skb. A notification
+ * If the kernel hides its addresses, nothing shows which function frees an skb. A notification
  * is recognized by its socket and by its lack of data. The application may have read it before the
  * program of its report looked for it in the queue.
  */

@@ -94,7 +94,7 @@ static __noinline void copy__classify(const struct copy_key *key, struct net_dev
 	__builtin_memcpy(info.stack, key->stack, sizeof(info.stack));
 	out->cause = classify(info.stack, key->asked, cause_at);
 	info.key.cause = out->cause & ~CAUSE_BY_TAP;
-	/* Where the kernel hides its addresses, all stacks look alike. */
+	/* If the kernel hides its addresses, all stacks are equal. */
 	if (info.key.cause == CAUSE_UNCLASSIFIED && call_site_count && !causes_by_name)
 		info.key.stack = hash_words(info.stack, STACK_FRAMES, STACK_FRAMES) >> 32;
 	out->counter = cause_counter__find_index(&info, dev);

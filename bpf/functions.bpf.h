@@ -35,7 +35,7 @@ static __always_inline void pair__see(__u32 pair, __u64 event)
 		*seen = event;
 }
 
-/* Called by the second program: did the first see the event? */
+/* Returns, in the second program, whether the first one has seen the event. */
 static __always_inline bool pair__saw(__u32 pair, __u64 event)
 {
 	__u64 *seen = bpf_map_lookup_elem(&seen_by_pairs, &pair);

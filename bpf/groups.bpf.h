@@ -9,7 +9,7 @@
 
 /* A set of enum group_by; the loader removes the code of --by if it is 0. */
 const volatile __u32 group_by = 0;
-/* Are zero-copy sends also counted by receiver? */
+/* Zero-copy sends are also counted by receiver. */
 const volatile bool by_receiver = true;
 
 /* The analyzer sizes these maps, and preallocates them on kernels that require it. */

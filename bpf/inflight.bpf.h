@@ -11,18 +11,6 @@
 /* log2 of the page size, set by the analyzer. */
 const volatile __u32 page_shift = 12;
 
-/* The histograms of enum span. */
-PERCPU_ARRAY(spans, SPANS, struct hist);
-
-static __always_inline void span__add(enum span span, __u64 ns)
-{
-	__u32 key = span;
-	struct hist *h = bpf_map_lookup_elem(&spans, &key);
-
-	if (h)
-		hist_put(h, ns);
-}
-
 /*
  * Adds to a histogram while an interrupt may add to it, too: min and max can then be stale, which
  * the analyzer corrects.
@@ -215,7 +203,7 @@ static __always_inline void slot__release(struct slot *slot)
 	__sync_fetch_and_add(&slot->taken, -1);
 }
 
-/* May a new send have the slot? */
+/* Returns whether a new send may have the slot. */
 static __always_inline bool slot__is_free(const struct slot *slot)
 {
 	__u32 state = slot__state(slot);
@@ -473,8 +461,8 @@ GLOBAL int zsock__watch(__u64 sock, __u32 id)
 }
 
 /*
- * Is the entry that of an earlier socket with the same address? A new socket gives its first send
- * the id 0; so does a socket whose only send failed, but that has the same ports.
+ * Returns whether the entry is that of an earlier socket with the same address. A new one gives its
+ * first send the id 0; so does a socket whose only send failed, but that has the same ports.
  */
 static __always_inline bool zsock__is_earlier(const struct zsock *s, struct sock *sk, __u32 id)
 {

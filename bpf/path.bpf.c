@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Follows packets from device to device. Where copying functions can be hooked, this distinguishes
- * forwarding from local delivery. Elsewhere it infers copies, which count only if the kernel flags
+ * Follows packets from device to device. If copying functions can be hooked, this distinguishes
+ * forwarding from local delivery. Otherwise it infers copies, which count only if the kernel flags
  * the completion, except on devices without scatter-gather and by TCP Fast Open.
  */
 #include "rx_pending.bpf.h"
@@ -14,9 +14,9 @@
 #define SOF_TIMESTAMPING_TSONLY (1 << 11)
 #define IFF_BRIDGE_PORT		(1 << 9) /* of priv_flags */
 
-/* Does this kernel forward without a copy? Then a forwarded packet is copied for a tap only. */
+/* This kernel forwards without a copy. A forwarded packet is then copied for a tap only. */
 const volatile bool forwards_uncopied = false;
-/* Was a packet forwarded uncopied? Not all kernels that do so show it by their functions. */
+/* A packet was forwarded uncopied. Not all kernels that do so show it by their functions. */
 volatile __u32 forwarded_uncopied;
 /*
  * What to do with packets: count them, follow forwarding, infer copies, see data leave the machine.
@@ -42,7 +42,8 @@ static __always_inline bool is_of_load(struct sock *sk)
 	return peer_port(sk) == load_port;
 }
 
-/* Is this the first of several stacked devices? The others get what it makes of the skb. */
+/* Returns whether this is the first of several stacked devices. The others get what it makes of the
+ * skb. */
 static __always_inline bool is_first_device(struct sk_buff *skb, struct sock *sk)
 {
 	struct net_device *device = route_device(sk);
@@ -92,7 +93,7 @@ static __noinline void assume(const struct sighting *seen, enum cause cause, str
 	note__add_bits(&seen->send, counter | how);
 }
 
-/* Does the skb's own socket send it by this device, so that nobody forwards it? */
+/* Returns whether the skb's own socket sends it by this device. It is then not forwarded. */
 static __always_inline bool is_sent_by(struct sock *sk, struct sk_buff *skb)
 {
 	return route_device(sk) == READ(skb, dev);
@@ -201,7 +202,7 @@ static __always_inline enum cause cause_of_queue(struct net_device *dev)
 }
 
 /*
- * What a device cannot do, the kernel does in software before it hands over the packet: without
+ * The kernel does in software what a device cannot do, before it hands over the packet: without
  * scatter-gather it copies all data, mostly without a flag.
  */
 static __always_inline void infer_device_copies(struct sk_buff *skb, const struct sighting *seen)
@@ -246,7 +247,7 @@ int BPF_PROG(packet_queued, struct sk_buff *skb)
 	opening = sk && socket_state_of(sk) == STATE_CONNECTS;
 	if (!opening && takes_all(READ(skb, dev)))
 		return 0;
-	/* Where copying functions are hooked, only data of a connection attempt are looked at. */
+	/* If copying functions are hooked, only data of a connection attempt are checked. */
 	found = (infers_copies || opening) && sighted(skb, &seen);
 	forwarded((__u64)skb, infers_copies ? CAUSE_BIT_ASSUMED : 0, infers_copies && found);
 	if (!found)
@@ -290,7 +291,7 @@ static __always_inline bool is_tun(struct net_device *dev)
 }
 
 /*
- * Is a timestamp requested that is returned with the packet, of which the kernel then makes a copy?
+ * Returns whether a timestamp is requested that the kernel returns with a copy of the packet.
  * A virtual device, which has no parent, makes no hardware timestamps.
  */
 static __always_inline bool is_timestamped(struct sk_buff *skb, struct net_device *dev)

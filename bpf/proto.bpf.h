@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The protocol whose sends are measured, which is TCP: its functions and tracepoints, and what
- * programs ask about a socket. Another protocol has its own version of this file.
+ * programs read of a socket. Another protocol has its own version of this file.
  */
 #pragma once
 
@@ -38,7 +38,7 @@ struct sock_common___counted {
 	refcount_t skc_refcnt;
 } __attribute__((preserve_access_index));
 
-/* Does PROTO_SEND make the socket's sends? kTLS and sockmaps have functions of their own. */
+/* Returns whether PROTO_SEND makes the socket's sends. kTLS and sockmaps have other functions. */
 static __always_inline bool sends_by_proto(struct sock *sk)
 {
 	if (!proto_send_address)
@@ -90,10 +90,28 @@ static __always_inline struct net_device *route_device(struct sock *sk)
 	return READ(sk, sk_dst_cache, dev);
 }
 
-/* Can the route not take pages? Then the kernel copies all data of a send at once. */
+/* Returns whether the route takes no pages: the kernel then copies all data of a send at once. */
 static __always_inline bool route_copies(struct sock *sk)
 {
 	return !(READ(sk, sk_route_caps) & NETIF_F_SG);
+}
+
+/* One past the last byte that the application has received, as a sequence number. */
+static __always_inline __u32 received_to(struct sock *sk)
+{
+	return READ((struct tcp_sock *)sk, copied_seq);
+}
+
+/* The largest segment of the connection, in bytes. */
+static __always_inline __u32 segment_bytes(struct sock *sk)
+{
+	return READ((struct tcp_sock *)sk, mss_cache);
+}
+
+/* The shortest round trip of the last minutes, in microseconds. */
+static __always_inline __u32 least_round_trip(struct sock *sk)
+{
+	return READ((struct tcp_sock *)sk, rtt_min.s[0].v);
 }
 
 static __always_inline __u16 own_port(struct sock *sk)

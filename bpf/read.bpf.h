@@ -10,7 +10,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
-/* Does the kernel have bpf_rdonly_cast()? Set by the analyzer before loading. */
+/* The kernel has bpf_rdonly_cast(). Set by the analyzer before loading. */
 const volatile bool reads_typed = false;
 
 #ifdef __bpf__

@@ -16,7 +16,7 @@ PERCPU_ARRAY(calls, CALL_SLOTS, struct call_slot);
 /* A send is timed, and divided, if a random number is below this; 0: all sends are. */
 const volatile __u32 sampled_below = 0;
 
-/* Do the thread's sends count until it ends? */
+/* Returns whether the thread's sends count until it ends. */
 static __always_inline bool is_lasting_sender(const struct thread *thread)
 {
 	return (thread->role & (ROLE_SENDER | ROLE_LASTING)) == (ROLE_SENDER | ROLE_LASTING);
@@ -106,6 +106,14 @@ static __noinline bool send__begin(struct zsock *s, struct send_key *send, struc
 	return begun;
 }
 
+/* The thread's send is one of those in flight. A separate function has its own stack. */
+static __noinline void zsock__pace(struct zsock *s, const struct thread *thread, struct sock *sk)
+{
+	pacing__begin(&s->pacing, sk, s->waiting - 1,
+		      thread->zerocopy_sock == s->sock ? thread->zerocopy_ns : RETURNED_BY,
+		      thread->send.start, thread->send.size, SHAPES_MSG_ZEROCOPY);
+}
+
 /*
  * The thread's send has this id. The socket is locked, so that no other send gets an id meanwhile,
  * unless ids are guessed.
@@ -121,6 +129,7 @@ static __always_inline void id__given(struct zsock *s, struct thread *thread, st
 		return;
 	if (!send__begin(s, &send, thread))
 		return;
+	zsock__pace(s, thread, sk);
 	thread->send.id = send.id;
 	thread->send.tracked = 1;
 	thread->zerocopy_sock = s->sock;
@@ -136,10 +145,11 @@ static __always_inline void id__given(struct zsock *s, struct thread *thread, st
 	thread->send.owner = s->owner;
 }
 
-/* Does a hook see completions? If not, the loader removes the code for them. */
+/* A hook sees completions. If false, the loader removes the code for them. */
 const volatile bool follows_completions = true;
 
-/* Is this a zero-copy send that has an id, or will get one? io_uring's have none. */
+/* Returns whether this is a zero-copy send that has an id, or will get one. io_uring's have none.
+ */
 static __always_inline bool has_send_id(const struct thread *thread, struct sock *sk)
 {
 	return thread->send.flags & MSG_ZEROCOPY && follows_completions &&
@@ -218,7 +228,7 @@ static __always_inline void send_begin(struct thread *thread, struct sock *sk, e
 		account__begin(outside, thread->send.timed);
 }
 
-/* Does the syscall make exactly one send, whose beginning a hook can see? */
+/* Returns whether the syscall makes exactly one send, whose beginning a hook can see. */
 static __always_inline bool sends_once(enum call_kind kind)
 {
 	return kind == CALL_SENDTO || kind == CALL_SENDMSG || kind == CALL_WRITE ||
@@ -245,7 +255,7 @@ static __always_inline void message_begin(struct thread *thread, struct sock *sk
 		notification__begin(thread, sk);
 }
 
-/* Are only counts and times measured of the thread's sends? */
+/* Returns whether only counts and times of the thread's sends are measured. */
 static __always_inline bool is_plain(const struct thread *thread)
 {
 	return (thread->role & ~ROLE_RECEIVER) == (ROLE_SENDER | ROLE_LASTING);
@@ -491,8 +501,10 @@ static __noinline void send_end(struct thread *thread, __s64 ret)
 		flags = zerocopy_returned((__u64)sk, ret);
 	if (zerocopy || group_by)
 		groups__count_send((__u64)sk, flags, ret, ns);
+	if (thread->send.tracked)
+		thread->zerocopy_ns = ns < -1U ? ns : -1U;
 	if (zerocopy && thread->send.notification)
-		notification__end(thread->send.notification, ret);
+		notification__end(thread->send.notification, ret, thread->send.size);
 	s = count_send(slot, ret, ns, flags);
 	if (full_path && s)
 		counters__add(s, thread);
@@ -500,7 +512,7 @@ static __noinline void send_end(struct thread *thread, __s64 ret)
 	thread->send.guessed = thread->send.tracked = 0;
 }
 
-/* Counts a send of which only the return was seen. */
+/* Counts a send whose beginning was not seen. */
 GLOBAL int count_untimed(__u64 sock, int ret)
 {
 	struct sock *sk = (struct sock *)sock;

@@ -9,7 +9,7 @@
 
 PERCPU_ARRAY(send_shapes, SEND_SHAPES, struct send_shapes);
 
-/* As the kernel stores a segment: an iovec, or a bio_vec of a registered buffer. */
+/* A segment as the kernel stores it: an iovec, or a bio_vec of a registered buffer. */
 struct segment {
 	__u64 base;
 	__u64 length; /* of a bio_vec the lower half; the upper half is its place in its page */
@@ -89,8 +89,8 @@ static __always_inline void shape__count(__u32 index, const struct shape *s, __u
 }
 
 /*
- * Adds the next bio_vec. Those that follow each other are one segment: one ends at the end of a
- * page, and the next begins at the beginning of one.
+ * Adds the next bio_vec. It continues the segment if the last one ended at the end of a page, and
+ * it begins at the beginning of one.
  */
 static __always_inline void segments__add_pages(struct segments *all, const struct segment *next)
 {

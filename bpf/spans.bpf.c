@@ -10,9 +10,9 @@
 #define IPPROTO_UDP   17
 #define IPPROTO_MPTCP 262
 
-/* Are sends timed by PROTO_SEND_LOCKED and sock_send_length? */
+/* Sends are timed by PROTO_SEND_LOCKED and sock_send_length. */
 const volatile bool times_by_tracepoint = false;
-/* May a send connect its socket? A load's connections are open before its window. */
+/* A send may connect its socket. A load's connections are open before its window. */
 const volatile bool sends_connect = true;
 
 /*
@@ -56,10 +56,10 @@ static __always_inline __u64 call_iovecs(enum call_kind kind)
 }
 
 /*
- * Did the send begin before the window? Only a thread's first seen send can have: its message is
- * then at a position inside an iovec or behind the first one. Neither it nor its completions count.
- * Sends by io_uring in the thread's own context do not wait, so they began just now, even if an
- * earlier send took a part of their message.
+ * Returns whether the send began before the window. Only a thread's first seen send can have: its
+ * message is then at a position inside an iovec or behind the first one. Neither it nor its
+ * completions count. Sends by io_uring in the thread's own context do not wait, so they began just
+ * now, even if an earlier send took a part of their message.
  */
 static __always_inline bool began_before(struct thread *thread, struct msghdr *msg,
 					 enum call_kind kind)
@@ -164,7 +164,7 @@ static __noinline void length_end(struct thread *thread, struct sock *sk, int re
 }
 
 /*
- * Where PROTO_SEND is hooked, sends that do not call it are counted here, untimed. Those that do
+ * If PROTO_SEND is hooked, this counts sends that do not call it, untimed. Sends that call it
  * were counted at their return, just before this: returned names their socket.
  */
 static __noinline void length_over_tcp(struct sock *sk, int ret)

@@ -67,7 +67,7 @@ int BPF_PROG(softirq_ends)
 	return 0;
 }
 
-/* Why does the thread leave its CPU? */
+/* Returns the stage in which a thread leaves its CPU. */
 static __always_inline enum stage why_off(struct account *a, bool preempted)
 {
 	if (preempted)

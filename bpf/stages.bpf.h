@@ -2,8 +2,8 @@
 /*
  * Divides the time of a send: each moment is charged to the innermost hooked function, so that the
  * parts add up to the whole. A softirq may run between reading a clock and charging the time, and
- * the thread may lose its CPU there. So a thread is charged by its own clock and counters, which
- * stop while it is away.
+ * the thread may lose its CPU there. Therefore a thread is charged by its own clock and counters,
+ * which stop while it is away.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 
 /* Set by the loader, which removes this code if it is false. */
 const volatile bool stages = false;
-/* Is PROTO_SEND_LOCKED hooked? */
+/* PROTO_SEND_LOCKED is hooked. */
 const volatile bool copy_is_hooked = false;
 
 #define STAGE_DEPTH 8 /* a power of two */
@@ -58,7 +58,7 @@ static const struct account no_account;
  */
 PERCPU_ARRAY(dividing, 1, __u32);
 
-/* So many CPUs have stage_slots of their own. */
+/* The number of CPUs with stage_slots of their own. */
 const volatile __u32 stage_shares = 1;
 
 /* The element is (share * metrics + metric) * CALL_SLOTS + slot. The analyzer sizes the map. */

@@ -49,9 +49,9 @@ volatile __u32 more_threads_seen;
 /* How targets are recognized: set by the analyzer before loading. */
 const volatile __u32 target_by = TARGET_PROCESS;
 const volatile char target_comm[COMM_MAX] = {};
-/* Is more measured than counts and times: counters or stages? Plain sends check only this. */
+/* More is measured than counts and times: counters or stages. Plain sends check only this. */
 const volatile bool full_path = false;
-/* Is each target in tgid_filter? */
+/* Each target is in tgid_filter. */
 const volatile bool tgids_filtered = false;
 /* Inode of the analyzer's PID namespace; 0: the initial one, whose ids the helpers return. */
 const volatile __u32 pid_namespace = 0;
@@ -69,6 +69,18 @@ volatile __u8 tgid_filter[TGID_FILTER];
 MAP(target_cgroup, CGROUP_ARRAY, 0, 1, __u32, __u32);
 
 PERCPU_ARRAY(totals, 1, struct totals);
+
+/* The histograms of enum span. */
+PERCPU_ARRAY(spans, SPANS, struct hist);
+
+static __always_inline void span__add(enum span span, __u64 ns)
+{
+	__u32 key = span;
+	struct hist *h = bpf_map_lookup_elem(&spans, &key);
+
+	if (h)
+		hist_put(h, ns);
+}
 
 /* enum gate */
 volatile __u32 gate;
@@ -191,7 +203,7 @@ static __always_inline bool is_io_worker(void)
 	return READ((struct task_struct *)bpf_get_current_task(), flags) & PF_IO_WORKER;
 }
 
-/* Is this the state of that thread, not of an earlier one with its id? */
+/* Returns whether this is the state of that thread, not of an earlier one with its id. */
 static __always_inline bool thread__is_of(const struct thread *thread, __u64 ids)
 {
 	return thread->tid == (__u32)ids && thread->tgid == ids >> 32;

@@ -96,7 +96,7 @@ static __always_inline __u64 message_size(__u64 user)
 		       : 0;
 }
 
-/* The bytes that the syscall requests to send; 0 for syscalls of which this is not read. */
+/* The bytes that the syscall requests to send; 0 if they are not read for this syscall. */
 static __always_inline __u64 call_size(enum call_kind kind, struct pt_regs *regs)
 {
 	__u64 size = 0;
@@ -153,7 +153,7 @@ static __always_inline struct sock *socket_of(int fd)
 }
 
 /*
- * Is the syscall of these registers still running, and does it send on this socket? On x86 the
+ * Returns whether the syscall of these registers still runs, and sends on this socket. On x86 the
  * place of the result holds -ENOSYS until it returns. On arm64 it holds the first argument, which a
  * result may equal: eight bytes written to descriptor 8.
  */
@@ -214,8 +214,8 @@ static __always_inline enum call_kind current_call(struct sock *sk)
 }
 
 /*
- * Is the syscall a 32-bit program's, with other numbers and arguments? No number of a sending
- * syscall there is that of a sending syscall here.
+ * Returns whether the syscall is a 32-bit program's, with other numbers and arguments. No number of
+ * a sending syscall there is that of a sending syscall here.
  */
 static __always_inline bool is_compat(void)
 {

@@ -26,8 +26,9 @@ struct packet_type___tap {
 #define TAPS_MAX 4
 
 /*
- * Does a packet socket of the list get what goes out, or what comes in? PACKET_IGNORE_OUTGOING is
- * for one that does not want what goes out; the fifth of a list is not asked.
+ * Returns whether a packet socket of the list gets outgoing packets, or incoming ones. Skips
+ * sockets with PACKET_IGNORE_OUTGOING. Reads four entries; if there are more, assumes that one is a
+ * tap.
  */
 static __noinline bool has_taps(struct list_head *list, bool outgoing)
 {
@@ -46,7 +47,7 @@ static __noinline bool has_taps(struct list_head *list, bool outgoing)
 	return true;
 }
 
-/* Is a packet socket open on all devices? */
+/* Returns whether a packet socket is open on all devices. */
 static __always_inline bool all_tapped(struct net___with_taps *net, bool outgoing)
 {
 	struct net_hotdata___with_taps *hot = (void *)net_hotdata_address;
@@ -60,7 +61,7 @@ static __always_inline bool all_tapped(struct net___with_taps *net, bool outgoin
 	return ptype_all_address && has_taps((struct list_head *)ptype_all_address, outgoing);
 }
 
-/* Is a packet socket open on this device? */
+/* Returns whether a packet socket is open on this device. */
 static __always_inline bool is_tapped(struct net_device *dev, bool outgoing)
 {
 	return has_taps((void *)dev + bpf_core_field_offset(dev->ptype_all), outgoing) ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The life of single sends, event by event: those of the first socket that sends in the window, up
- * to a number of them; or all sends, of which the analyzer keeps the slow ones.
+ * Emits the events of single sends: the first ones of the socket that sends first in the window, or
+ * all sends; the analyzer then keeps the slow ones.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 
 /* Set by the loader; the verifier removes all of this where it is false. */
 const volatile bool timeline = false;
-/* So many sends; 0: all. */
+/* The number of sends; 0: all. */
 const volatile __u32 timeline_sends = 0;
 /* Set by the analyzer, which has enough. */
 volatile __u32 timeline_done;
@@ -102,7 +102,7 @@ static __always_inline bool timeline__chooses(struct sock *sk, __u32 ports)
 	return false;
 }
 
-/* A send begins, of so many bytes. */
+/* A send begins. size: its bytes. */
 static __always_inline void timeline__begin(struct thread *thread, struct sock *sk, __u64 size)
 {
 	__u32 ports, seq;
@@ -129,12 +129,15 @@ static __always_inline void timeline__give_id(const struct thread *thread)
 /* It returns. slot: of calls. */
 static __always_inline void timeline__end(struct thread *thread, __u32 slot, __s64 ret)
 {
-	__u64 has_id = thread->send.tracked && ret > 0;
+	__u64 has_id = (thread->send.tracked || thread->send.notification) && ret > 0;
+	__u32 id = thread->send.id;
 
 	if (!timeline || !thread->send.in_timeline)
 		return;
+	if (thread->send.notification)
+		id = thread->send.notification;
 	thread->send.in_timeline = 0;
-	timeline__emit(EVENT_RETURN, thread->send.sock, has_id << 32 | thread->send.id, ret, slot);
+	timeline__emit(EVENT_RETURN, thread->send.sock, has_id << 32 | id, ret, slot);
 }
 
 /* Something happens while the calling thread is in a send that is taken. */
@@ -157,7 +160,7 @@ static __always_inline void timeline__switch(bool preempted, struct task_struct 
 		timeline__emit(EVENT_SWITCH_IN, thread->send.sock, 0, 0, tid);
 }
 
-/* What happens to zero-copy sends, by their ids. */
+/* Emits an event of zero-copy sends, by their ids. */
 static __always_inline void timeline__of_ids(__u32 kind, __u64 sock, __u32 first, __u32 sends,
 					     __s64 bytes, __u32 detail)
 {
@@ -168,7 +171,14 @@ static __always_inline void timeline__of_ids(__u32 kind, __u64 sock, __u32 first
 			       detail);
 }
 
-/* Are the packets of this socket's sends taken? Where all sends are, only within them. */
+/* io_uring posted a notification. It has no order by which those of the first sends are known. */
+static __always_inline void timeline__posted(__u64 sock, __u64 notification, __u32 copied)
+{
+	if (timeline && (!timeline_sends || timeline_part.sock == sock))
+		timeline__emit(EVENT_COMPLETED, sock, 1ULL << 32 | (__u32)notification, 0, copied);
+}
+
+/* Returns whether events of this socket's packets are taken: if all sends are, only within them. */
 static __always_inline bool timeline__has_packets(struct sock *sk)
 {
 	struct thread *thread;
@@ -181,7 +191,7 @@ static __always_inline bool timeline__has_packets(struct sock *sk)
 	return thread && thread->send.sock == (__u64)sk && thread->send.in_timeline;
 }
 
-/* One of them goes on, with so many bytes from this place in the connection's. */
+/* One of them continues, with this number of bytes from seq on. */
 static __always_inline void timeline__packet(__u32 kind, struct sock *sk, __u32 seq, __s32 bytes)
 {
 	if (bytes > 0 && (!timeline__is_full() || (__s32)(seq - timeline_part.end_seq) < 0))
@@ -196,7 +206,7 @@ static __always_inline void timeline__receive(struct sock *sk, int bytes)
 	if (!timeline)
 		return;
 	ports = timeline__ports(sk, false);
-	seq = READ((struct tcp_sock *)sk, copied_seq);
+	seq = received_to(sk);
 	if (timeline_sends && timeline_part.ports != ports)
 		return;
 	if (!timeline__is_full() || (__s32)(seq - timeline_part.end_seq) < 0)

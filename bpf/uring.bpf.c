@@ -7,6 +7,8 @@
 #include "uring.bpf.h"
 #include "functions.bpf.h"
 #include "requests.bpf.h"
+#include "syscalls.bpf.h"
+#include "timeline.bpf.h"
 
 static __always_inline void count_copied(const struct notification *n)
 {
@@ -17,16 +19,30 @@ static __always_inline void count_copied(const struct notification *n)
 		__sync_fetch_and_add(&cause->uring, n->sends);
 }
 
-/* A notification is posted once, in the context of its task or of a worker. */
-SEC("raw_tp/io_uring_complete")
-int BPF_PROG(uring_completed, void *ring, __u64 key)
-{
-	struct io_notif_data *data;
-	struct notification *found, n;
+#define IORING_SETUP_COOP_TASKRUN  (1U << 8)
+#define IORING_SETUP_DEFER_TASKRUN (1U << 13)
 
-	request__end((void *)key);
-	if (!gate || !notifications_seen)
-		return 0;
+/*
+ * Returns whether the program may wait for what is posted now. With these flags, io_uring posts
+ * when the program enters the kernel for any reason; it waits only if it enters io_uring.
+ */
+static __always_inline bool is_posted_for_waiter(struct io_ring_ctx *ring)
+{
+	struct pt_regs *regs;
+
+	if (!(READ(ring, flags) & (IORING_SETUP_COOP_TASKRUN | IORING_SETUP_DEFER_TASKRUN)))
+		return true;
+	regs = call_regs();
+	return regs && READ(regs, SYSCALL_MEMBER) == NR_IO_URING_ENTER;
+}
+
+/* A notification has ended. intact: its memory has the report. awaited: see uring_socket__end(). */
+GLOBAL int notification__complete(__u64 key, __u32 intact, __u32 awaited)
+{
+	struct io_notif_data *data = (void *)key;
+	struct notification *found, n;
+	bool reports;
+
 	found = bpf_map_lookup_elem(&notifications, &key);
 	if (!found)
 		return 0;
@@ -34,15 +50,18 @@ int BPF_PROG(uring_completed, void *ring, __u64 key)
 	if (bpf_map_delete_elem(&notifications, &key))
 		return 0;
 	pinned__free(&uring_pinned, n.bytes);
+	if (n.sock)
+		uring_socket__end(n.sock, awaited);
 	if (n.start)
 		completion_took(SPAN_NOTIFICATION, bpf_ktime_get_ns() - n.start);
+	reports = intact && bpf_core_field_exists(data->zc_report) && READ(data, zc_report);
+	/* io_uring reports so, too: if no packet gave the pages back, no packet had them. */
+	if (reports)
+		n.copied = READ(data, zc_copied) || !READ(data, zc_used);
+	timeline__posted(n.sock, key, n.copied ? 1 : reports ? 0 : 2);
 	if (!n.sends) /* the head has them */
 		return 0;
-	data = (void *)key;
-	/* io_uring reports so, too: if no packet gave the pages back, no packet had them. */
-	if (bpf_core_field_exists(data->zc_report) && READ(data, zc_report)) {
-		n.copied = READ(data, zc_copied) || !READ(data, zc_used);
-	} else if (!n.copied) {
+	if (!reports && !n.copied) {
 		COUNT(uring_unknown, n.sends);
 		groups__add(&n.owner, __builtin_offsetof(struct group, unknown), n.sends);
 	}
@@ -52,6 +71,42 @@ int BPF_PROG(uring_completed, void *ring, __u64 key)
 	groups__count_completions(&n.owner, n.sends, n.copied ? n.sends : 0);
 	return 0;
 }
+
+/* A notification is posted once, in the context of its task or of a worker. */
+SEC("raw_tp/io_uring_complete")
+int BPF_PROG(uring_completed, struct io_ring_ctx *ring, __u64 key)
+{
+	request__end((void *)key);
+	if (gate && notifications_seen && bpf_map_lookup_elem(&notifications, &key))
+		notification__complete(key, true, is_posted_for_waiter(ring));
+	return 0;
+}
+
+#define IORING_OP_NOP 0 /* of notifications */
+
+/* Another request may have the notification's memory by now. */
+static long notification__check(void *map, __u64 *key, struct notification *n, void *unused)
+{
+	bool intact = READ((struct io_kiocb *)*key, opcode) == IORING_OP_NOP;
+	struct io_notif_data *head = (void *)notification__head(*key);
+
+	if (!intact || !READ(head, uarg.refcnt.refs.counter))
+		notification__complete(*key, intact, false);
+	return 0;
+}
+
+/*
+ * Run by the analyzer before it reads counts, not by the tracepoint. It ends notifications without
+ * references, which the kernel has posted, or is about to post.
+ */
+PROGRAM("raw_tp/io_uring_complete", BPF_PROG, notifications_checked,
+	bpf_for_each_map_elem(&notifications, notification__check, NULL, 0))
+
+/* A process ends. Its rings still exist, whose memory has the references. */
+PROGRAM("raw_tp/sched_process_exit", BPF_PROG, notifications_left,
+	if (gate && notifications_seen && !is_bystander() &&
+	    !READ((struct task_struct *)bpf_get_current_task(), signal, live.counter))
+		bpf_for_each_map_elem(&notifications, notification__check, NULL, 0))
 
 static __always_inline void released(void *uarg, __u64 success)
 {

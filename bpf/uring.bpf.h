@@ -17,12 +17,14 @@ struct notification {
 	struct group_key owner;
 	__u64 start;   /* ns; of its first send; 0: it began before the window */
 	__u64 bytes;   /* that this send requested */
+	__u64 sock;    /* key of uring_sockets */
 	__u64 sends;   /* that the kernel accepted; once linked, the head's are those of all */
+	__u32 whole;   /* its last send was accepted whole */
 	__u32 copied;  /* enum uring_copies */
 	__u32 counter; /* of the cause */
 };
 
-/* What is known of a notification's data. */
+/* The copies of a notification's data that were seen. */
 enum uring_copies {
 	NOT_SEEN_COPIED,
 	SEEN_COPIED,
@@ -31,6 +33,16 @@ enum uring_copies {
 };
 
 GROWING_HASH(notifications, 65536, __u64, struct notification);
+
+/* A socket with zero-copy sends by io_uring. */
+struct uring_socket {
+	struct pacing pacing;
+	__u64 returned;	 /* when its last send returned, in ns */
+	__s32 in_flight; /* notifications */
+};
+
+/* The sockets that sent last: those beyond the size of the map have no waits. */
+MAP(uring_sockets, LRU_HASH, 0, 1024, __u64, struct uring_socket);
 
 /* While this is 0, no completion of io_uring needs a lookup. */
 volatile __u32 notifications_seen;
@@ -95,8 +107,46 @@ static __always_inline bool notification__make(const struct notification *fresh)
 	return false;
 }
 
+/* The entry is on the stack of this function alone. */
+static __noinline void uring_socket__make(__u64 sock)
+{
+	struct uring_socket fresh = {};
+
+	bpf_map_update_elem(&uring_sockets, &sock, &fresh, BPF_NOEXIST);
+}
+
+/* A send with a notification of its own begins. */
+GLOBAL int uring_socket__begin(__u64 sock, __u64 start, __u32 bytes)
+{
+	struct uring_socket *s = bpf_map_lookup_elem(&uring_sockets, &sock);
+
+	if (!s) {
+		uring_socket__make(sock);
+		s = bpf_map_lookup_elem(&uring_sockets, &sock);
+	}
+	if (!s)
+		return 0;
+	pacing__begin(&s->pacing, (struct sock *)sock, s->in_flight, s->returned - s->pacing.begun,
+		      start, bytes, SHAPES_URING);
+	__sync_fetch_and_add(&s->in_flight, 1);
+	return 0;
+}
+
+/* A notification was posted. awaited: the program may have waited for it. */
+GLOBAL int uring_socket__end(__u64 sock, __u32 awaited)
+{
+	struct uring_socket *s = bpf_map_lookup_elem(&uring_sockets, &sock);
+
+	if (!s)
+		return 0;
+	__sync_fetch_and_add(&s->in_flight, -1);
+	if (awaited && s->in_flight <= 0)
+		pacing__end(&s->pacing, (struct sock *)sock);
+	return 0;
+}
+
 /* A function of its own, so that the entry is not on the stack while others are called. */
-static __noinline void notification__insert(struct thread *thread, enum uring_copies copied,
+static __noinline bool notification__insert(struct thread *thread, enum uring_copies copied,
 					    __u32 counter)
 {
 	struct notification fresh = {
@@ -104,12 +154,32 @@ static __noinline void notification__insert(struct thread *thread, enum uring_co
 		.owner = thread->send.owner,
 		.start = thread->send.start,
 		.bytes = thread->send.size,
+		.sock = thread->send.sock,
 		.copied = copied,
 		.counter = counter,
 	};
 
-	if (notification__make(&fresh))
-		pinned__charge(&uring_pinned, FIRST_OF(uring_pinned_peaks), fresh.bytes);
+	if (!notification__make(&fresh))
+		return false;
+	pinned__charge(&uring_pinned, FIRST_OF(uring_pinned_peaks), fresh.bytes);
+	return true;
+}
+
+/*
+ * Another request has the memory of a notification whose end no program saw: if the completion
+ * queue overflows, the kernel posts without raw_tp/io_uring_complete. The sends of both count when
+ * the new one is posted.
+ */
+static __noinline void notification__renew(struct notification *n, const struct thread *thread)
+{
+	pinned__free(&uring_pinned, n->bytes);
+	uring_socket__end(n->sock, false);
+	n->start = thread->send.start;
+	n->bytes = thread->send.size;
+	n->sock = thread->send.sock;
+	n->whole = 0;
+	pinned__charge(&uring_pinned, FIRST_OF(uring_pinned_peaks), n->bytes);
+	uring_socket__begin(n->sock, n->start, n->bytes);
 }
 
 /*
@@ -122,18 +192,23 @@ static __noinline void notification__begin(struct thread *thread, struct sock *s
 	struct net_device *device = route_device(sk);
 	enum uring_copies copied = NOT_SEEN_COPIED;
 	__u64 key = thread->send.notification;
+	struct notification *found;
 	__u32 counter = 0;
 
 	notifications_seen = 1;
 	key__of(&thread->send.owner, sk, device, BY_ALL);
-	if (bpf_map_lookup_elem(&notifications, &key))
+	found = bpf_map_lookup_elem(&notifications, &key);
+	if (found && found->whole)
+		notification__renew(found, thread);
+	if (found)
 		return;
 	if (route_copies(sk)) { /* without a call to the notification */
 		copied = SEEN_COPIED;
 		counter = cause_counter__index_of(CAUSE_ROUTE, device);
 	}
 	groups__make_room(&thread->send.owner, sk);
-	notification__insert(thread, copied, counter);
+	if (notification__insert(thread, copied, counter))
+		uring_socket__begin(thread->send.sock, thread->send.start, thread->send.size);
 }
 
 /* The notification was linked to another one: the head takes over its counts. */
@@ -148,20 +223,26 @@ static __noinline void notification__link(struct notification *own, __u64 head)
 	} else { /* the head began before the window */
 		fresh = *own;
 		fresh.key = head;
-		fresh.start = fresh.bytes = 0;
+		fresh.start = fresh.bytes = fresh.sock = 0;
 		notification__make(&fresh);
 	}
 	own->sends = 0;
 }
 
 /* A send returned. Without an accepted send, nothing is in flight. */
-GLOBAL int notification__end(__u64 key, __s64 ret)
+GLOBAL int notification__end(__u64 key, __s64 ret, __u64 size)
 {
 	struct notification *own = bpf_map_lookup_elem(&notifications, &key);
-	__u64 head = notification__head(key), bytes;
+	__u64 head = notification__head(key), bytes, sock;
+	struct uring_socket *s;
 
 	if (!own)
 		return 0;
+	sock = own->sock;
+	s = bpf_map_lookup_elem(&uring_sockets, &sock);
+	if (s)
+		s->returned = bpf_ktime_get_ns();
+	own->whole = ret > 0 && (__u64)ret >= size;
 	if (ret > 0)
 		add(&own->sends, 1);
 	if (head != key) {
@@ -171,8 +252,10 @@ GLOBAL int notification__end(__u64 key, __s64 ret)
 	if (own->sends)
 		return 0;
 	bytes = own->bytes;
-	if (!bpf_map_delete_elem(&notifications, &key))
-		pinned__free(&uring_pinned, bytes);
+	if (bpf_map_delete_elem(&notifications, &key))
+		return 0;
+	pinned__free(&uring_pinned, bytes);
+	uring_socket__end(sock, false);
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "groups.bpf.h"
+#include "waits.bpf.h"
 
 /* If no program sees the id that a send gets, the socket's next one is assumed. */
 const volatile bool ids_guessed = false;
@@ -46,7 +47,8 @@ struct zsock {
 	__u32 ports;		/* of the socket when its first id was given: both_ports() */
 	struct group_key owner; /* group that completions are charged to: see groups.bpf.h */
 	__u64 device;		/* of its route when owner was set */
-	union note note;	/* of the ubuf up to whose sends the queue's tail is counted */
+	struct pacing pacing;
+	union note note; /* of the ubuf up to whose sends the queue's tail is counted */
 };
 
 /* The first id of a notification, and one past its last. */
@@ -55,7 +57,7 @@ struct zsock {
 /* Key: the address of struct sock. */
 GROWING_HASH(sockets, 65536, __u64, struct zsock);
 
-/* Sockets of which other processes' sends take ids, too. */
+/* Sockets whose ids are also taken by other processes' sends. */
 GROWING_HASH(shared, SHARED_MAX, __u64, struct shared_ids);
 
 /* The value of a new entry: too large for a program's stack. */
@@ -64,7 +66,7 @@ static const struct shared_ids no_ids;
 /* Sockets in the map; those of them that are closed; all there ever were. */
 __u32 sockets_kept, sockets_closed, generations;
 
-/* Of sockets in the map, as sockets_checked last found them. */
+/* The sockets in the map, as sockets_checked last found them. */
 struct error_queues open_queues;
 
 /* False: no target's zero-copy send can be in flight. */
@@ -216,7 +218,7 @@ static __noinline struct shared_ids *shared__get(struct zsock *s)
 	return bpf_map_lookup_elem(&shared, &s->sock);
 }
 
-/* Have other processes taken ids, so that this id is beyond the window's next? */
+/* Returns whether other processes have taken ids, so that this id is beyond the window's next. */
 static __always_inline bool others_came(const struct zsock *s, __u32 id)
 {
 	return id_before(*(volatile __u32 *)&s->next, id);

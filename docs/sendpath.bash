@@ -14,13 +14,13 @@ _sendpath() {
 	done
 	case $verb in
 	-*) verb= ;;
-	sweep | timeline | exporter) ;;
+	sweep | timeline | top | exporter) ;;
 	*) all= ;;
 	esac
 	[ -z "$verb" ] && all==all
 	case $option in
-	--variant | --server-model | --grid)
-		set -- $("$command" $([ "$option" = --grid ] && echo sweep) "$option" '?' 2>&1 |
+	--variant | --server-model | --grid | --sort)
+		set -- $("$command" $([[ $option = --grid ]] && echo sweep; [[ $option = --sort ]] && echo top) "$option" '?' 2>&1 |
 			sed -n 's/.*there are //; s/,\|\<or\>/ /gp')
 		COMPREPLY=($(compgen -W "$*" -- "$word"))
 		;;

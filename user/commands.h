@@ -9,6 +9,7 @@
 	of("advise", advise, "does MSG_ZEROCOPY pay on a path or for a program?") \
 	of("sweep", measure_command, "run a grid of workloads, and keep the records") \
 	of("timeline", measure_command, "show what happens to single sends, and when") \
+	of("top", measure_command, "show a live table of the processes that send") \
 	of("report", analysis, "answer questions from records, with figures") \
 	of("compare", analysis, "list what differs between two sets of records") \
 	of("table", analysis, "make one table of records: CSV or Parquet") \

@@ -21,7 +21,10 @@ struct engine_cell {
 	size_t group;	  /* equal if only the variant or server model differs */
 };
 
-/* Returns whether the run must end: by a signal, or because the front, the only reader, is gone. */
+/*
+ * Returns whether the run must end: by a signal, or because the front, the only reader, is gone or
+ * requests it, which is all that it requests during a run.
+ */
 static bool interrupted(void *engine)
 {
 	const struct engine *e = engine;
@@ -29,7 +32,7 @@ static bool interrupted(void *engine)
 
 	if (gone)
 		signals__pass_on(SIGTERM);
-	return gone || signals__caught();
+	return gone || signals__caught() || (e->front && front__has_request(e->front));
 }
 
 /* Adds the configurations of a part. An observation is one, whatever its load options are. */
@@ -47,7 +50,7 @@ static int add_cells(struct engine *e, const struct options *part, size_t group)
 		*cell = (struct engine_cell){part, load_options__nth(grid, i),
 					     group + i / load_options__compared(grid)};
 		if (part->target.given && !load_options__given(grid, "duration"))
-			cell->load.duration_s = 0;
+			cell->load.duration_s = part->count * part->interval; /* 0: no end */
 	}
 	return 0;
 }
@@ -113,6 +116,7 @@ static json_object *begin_json(const struct engine *e)
 	json__add_truth(o, "command_runs", e->child != NULL);
 	json__add_truth(o, "interval", parts->interval > 0);
 	json__add_truth(o, "sweep", parts->what == MEASURE_SWEEP);
+	json__add_truth(o, "top", parts->what == MEASURE_TOP);
 	json__add_truth(o, "decides", parts->decides);
 	json__add(o, "options", options__json(parts));
 	for (i = 0; i < e->cell_count; i++)
@@ -260,6 +264,8 @@ static int execute_request(struct engine *e, json_object *o)
 
 	if (json_object_object_get_ex(o, "end", NULL))
 		return 1;
+	if (json_object_object_get_ex(o, "stop", NULL)) /* the run is over */
+		return 0;
 	return run_request__read(&q, o, e->cell_count) ? execute_run(e, &q) : -EBADMSG;
 }
 

@@ -5,7 +5,8 @@
  *
  *   engine -> front  the options and configurations; then the raw line of each run, and lines of
  *                    --interval while its window is open
- *   front -> engine  {"run": configuration, "repeat": number, ...}, or {"end": true}
+ *   front -> engine  {"run": configuration, "repeat": number, ...}, or {"end": true}; during a run
+ *                    {"stop": true} ends it early
  */
 #pragma once
 

@@ -48,6 +48,7 @@ struct resources {
 	struct host host;
 	struct child child;
 	struct interval_printer live;
+	struct interval_groups groups;
 	struct memory *memory;
 	struct front *front;
 	struct failure untraced;
@@ -60,6 +61,7 @@ static void free_resources(struct resources *h)
 	features__free(h->features);
 	memory__free(h->memory);
 	front__free(h->front);
+	interval_groups__free(&h->groups);
 	if (h->child.pid)
 		child__free(&h->child);
 }
@@ -91,7 +93,7 @@ static struct measurement measurement_of(const struct options *o, struct resourc
 		.tracing = {.features = h->features,
 			    .call_counters = h->call_counters,
 			    .target = o->target.given ? &o->target : NULL,
-			    .receivers = true,
+			    .receivers = o->what != MEASURE_TOP,
 			    .by = o->by,
 			    .by_max = o->by_max,
 			    .stages = o->stages,
@@ -186,7 +188,10 @@ static int make_runs(struct engine *e, struct resources *h, struct options *o)
 {
 	char why[256];
 
-	h->live = (struct interval_printer){.seconds = o->interval, .front = h->front};
+	h->groups.room = o->by_max;
+	h->live = (struct interval_printer){.seconds = o->interval,
+					    .front = h->front,
+					    .groups = o->what == MEASURE_TOP ? &h->groups : NULL};
 	e->setup.live = o->interval > 0 ? &h->live : NULL;
 	if (!o->target.given && o->what != MEASURE_SWEEP && !e->advise &&
 	    load_options__keep_available(&o->load, report_skipped, why, sizeof(why)))
@@ -285,6 +290,7 @@ int measure_command(int argc, char **argv)
 {
 	static const char *const names[] = {[MEASURE_SWEEP] = "sweep",
 					    [MEASURE_TIMELINE] = "timeline",
+					    [MEASURE_TOP] = "top",
 					    [MEASURE_EXPORTER] = "exporter"};
 	enum measuring what = MEASURE_SWEEP;
 

@@ -76,7 +76,7 @@ def lines(result) -> list[str]:
         rest += f"; {counted(result.blocks, 'block')} of three short runs in {result.elapsed_s:.0f} s"
     if result.discarded:
         made = counted(result.blocks + len(result.discarded), "block")
-        rest += f"; {len(result.discarded)} of {made} discarded: {result.discarded[-1]}"
+        rest += f"; {len(result.discarded)} of {made} left out: {result.discarded[-1]}"
     rest += "."
     return paragraphs((recommendation(result.path, result.answers), 2),
                       *((row, 1) for row in _table(result.answers)),

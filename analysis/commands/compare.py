@@ -54,7 +54,7 @@ def run(options):
     metrics = [m for m in result_sets.METRICS if not options.metric or m.column in options.metric]
     found = result_sets.compare(*(loaded.frame for loaded in sets), options.threshold, metrics)
     if not found.differences:
-        none = (f"undisturbed load in common: {result_sets_text.left_out(found)}: measure again"
+        none = (f"load in common on a quiet machine: {result_sets_text.left_out(found)}: measure again"
                 if any(found.disturbed) else
                 f"load in common: {result_sets_text.zeros(found) if any(found.zeros) else 'nothing is compared'}")
         raise Fault(f"{options.a} and {options.b} have no {none}", FAILED)

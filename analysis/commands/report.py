@@ -8,7 +8,7 @@ from analysis.details import Collector
 from analysis.faults import USAGE, Fault
 from analysis.figures.base import Data
 from analysis.figures.save import FORMATS
-from analysis.notes import clean, print_note
+from analysis.notes import clean, print_note, progress
 from analysis.report.build import build
 from analysis.report.write import write
 from analysis.tables.options import REPORT, add_options
@@ -39,17 +39,21 @@ def run(options):
     folder = pathlib.Path(options.out or (first if first.is_dir() else first.parent) / "report")
     collector = Collector()
     notes: list[str] = []
-    advices, of_runs = advice.read(options.paths, notes)
-    streamed = table.stream_fleet(of_runs)
-    loaded = table.load([] if streamed else of_runs, collector.watch)
+    with progress() as show:
+        show("reading the records")
+        advices, of_runs = advice.read(options.paths, notes)
+        streamed = table.stream_fleet(of_runs)
+        loaded = table.load([] if streamed else of_runs, collector.watch)
     notes += loaded.notes()
     if loaded.frame.is_empty() and not advices and not streamed:
         raise Fault("\n".join(notes or [f"no runs in {', '.join(options.paths)}"]))
     for note in notes:
         print_note(note)
     data = Data(loaded.frame, collector.details(), streamed)
-    report = build(data, options.title, notes, options.paths, advices)
-    pages = write(report, folder, wanted)
+    with progress() as show:
+        report = build(data, options.title, notes, options.paths, advices, show=show)
+        show("writing the page")
+        pages = write(report, folder, wanted)
     if report.lost:
         print(f"dropped events: {report.lost}\n")
     for row in report.rows:

@@ -23,7 +23,7 @@ LOAD = (
     Setting("message_bytes", "load/message_bytes", words.size, axis=True),
     Setting("fields", "load/fields", "{} fields".format),
     Setting("threads", "load/threads", "{} threads".format, axis=True),
-    Setting("inflight", "load/inflight", "{} in flight".format),
+    Setting("inflight", "load/inflight", "{} messages in flight".format),
     Setting("working_set_bytes", "load/working_set_bytes", lambda count: f"from {words.size(count)}"),
     Setting("pick", "load/pick", "picked {}".format),
     Setting("rate_per_thread", "load/rate_per_thread", "{}/s a thread".format),

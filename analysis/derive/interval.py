@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Makes the lines of --interval: the counts since the line before.
+"""Makes the lines of --interval, and the tables of top: the counts since the one before.
 
-A raw line of schema sendpath.interval/1 has the kernel programs' counts so far, the seconds since the
-window opened (at), and whether it is the last line of the window.
+A raw line of schema sendpath.interval/1 has the seconds since the window opened (at), and whether it is the last line
+of the window. It has the kernel programs' counts so far (maps); for top instead (groups) the counts of each group of
+sends since the line before.
 """
 
 from collections import Counter
+from typing import NamedTuple
 
 from analysis.words import percent
 
+from .groups import SUMS, kernel_text
 from .hist import Hist
 from .run import Call, quotient, sum_of
 
@@ -57,3 +60,87 @@ class Lines:
             f"{self.at:,.1f}", f"{new['sends']:,}", f"{quotient(new['bytes'] * 8 / 1e6, seconds) or 0:,.2f}", *times,
             f"{new['failed']:,}", f"{new['requests']:,}",
             "-" if new["unknown"] else percent(min(new["copied"], new["completions"]), new["completions"]))
+
+
+class Row:
+    """The sends of a process or control group in an interval."""
+
+    def __init__(self, comm="", pid=None, cgroup=None):
+        self.comm, self.pid, self.cgroup = comm, pid, cgroup
+        self.sums = Counter()
+        self.bytes_by_device = Counter()  # "": without a route
+        self.blind = self.knows_uring = False
+
+    def add(self, group, raw):
+        """Adds the counts of one of the line's groups."""
+        # A correction is below 0, which the kernel's unsigned numbers show as near 2^64.
+        self.sums.update({name: count - (count >> 63 << 64) for name, count in group.items() if name in SUMS})
+        self.blind = not raw["sees_unflagged"]
+        self.knows_uring = raw["knows_uring"]
+
+    def plus(self, *rows):
+        """Adds the sums of other rows. Returns itself."""
+        for row in rows:
+            self.sums.update(row.sums)
+            self.bytes_by_device.update(row.bytes_by_device)
+            self.blind, self.knows_uring = row.blind, row.knows_uring
+        return self
+
+    @property
+    def devices(self):
+        """Returns their names, the one with most bytes first."""
+        return [name for name, _ in self.bytes_by_device.most_common()]
+
+    @property
+    def copied(self):
+        """Returns the part of the completed zero-copy sends that was copied; None: nothing completed, or io_uring was
+        not asked to report copies.
+        """
+        completions = self.sums["completions"]
+        if completions <= 0 or (self.sums["unknown"] and not self.knows_uring):
+            return None
+        copied = self.sums["copied"] + (0 if self.blind else self.sums["unflagged"])
+        return min(max(copied, 0), completions) / completions
+
+
+class Table(NamedTuple):
+    at: float       # when it ends: seconds since the window opened
+    seconds: float  # its length
+    interval: float  # that --interval requests
+    rows: list
+    rest: Row       # the sum of sends for which the kernel or the line had no room
+
+
+class Groups:
+    """Adds up the lines of top until a table is taken."""
+
+    def __init__(self, processes, cgroups):
+        self.processes, self.cgroups = processes, cgroups  # what a row is of
+        self.at = self.taken = self.interval = 0.0
+        self._clear()
+
+    def _clear(self):
+        self.rows, self.rest = {}, Row()
+
+    def _row(self, key, group, path):
+        name = (key.get("tgid") if self.processes else None, key.get("cgroup") if self.cgroups else None)
+        if name not in self.rows:
+            self.rows[name] = Row(kernel_text(group.get("comm", "")) or "", group.get("pid"), path)
+        return self.rows[name]
+
+    def add(self, raw):
+        """Adds a line."""
+        groups = raw["groups"]
+        for key, group, path in groups["groups"]:
+            row = self._row(key, group, kernel_text(path))
+            row.add(group, raw)
+            row.bytes_by_device[kernel_text(group.get("device", "")) or "" if key.get("ifindex") else ""] += group.get("bytes", 0)
+        self.rest.add(groups["rest"][1], raw)
+        self.at, self.interval = raw["at"], raw["seconds"]
+
+    def take(self):
+        """Returns the table since the last one."""
+        table = Table(self.at, self.at - self.taken, self.interval, list(self.rows.values()), self.rest)
+        self.taken = self.at
+        self._clear()
+        return table

@@ -177,6 +177,7 @@ def run_of(raw):
         record["timeline"] = timeline.timeline_block(run)
     record["lost"] = counters.lost_block(run)
     record["overhead"] = overhead(run)
-    record["findings"] = [finding._asdict() for finding in rules.of_records([record])]
+    record["findings"] = [{key: part for key, part in finding._asdict().items() if key != "processes" or part}
+                          for finding in rules.of_records([record])]
     return {**record, "complete": not raw["interrupted"] and not raw["error"],
             "warnings": warnings.warnings_block(run, record), "unmeasured": run.unmeasured, "comparisons": None}

@@ -11,7 +11,7 @@ from analysis.tables.sums import SUMS
 from .hist import COARSE, Hist
 
 URING_SLOT = 2 * len(CALLS) - 1  # the slot of io_uring's zero-copy operations
-SPANS = ("completion", "read", "read_empty", "wake_up", "copy_out", "notification")
+SPANS = ("completion", "read", "read_empty", "wake_up", "copy_out", "notification", "wait", "uring_wait")
 ERRNO_RESTART = 134
 _PARTS = {name: parts for name, *parts in SUMS}
 

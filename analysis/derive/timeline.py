@@ -19,6 +19,7 @@ ENDS = {event.ends for event in EVENTS if event.ends}
 SOFTIRQS = "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"
 OF_IDS = {"copied", "completed", "notified", "read"}
 OF_PLACE = {"queued", "handed", "received"}
+UNKNOWN = 2  # of a completion by io_uring: whether the data were copied
 IDS_MOST = 1 << 16  # in a range
 TURN = 1 << 32  # ids and positions in a connection's bytes wrap around
 
@@ -58,11 +59,22 @@ class Send:
         found = self.first(kind)
         return found and found.time - self.begin.time
 
+    def lasted(self, until):
+        """Returns ns from its beginning to its completion, of a zero-copy send, else to its return. until: the time
+        up to which one that has not completed has lasted.
+        """
+        if not self.end.of:
+            return self.call_ns
+        done = self.after("completed")
+        return max(self.call_ns, until - self.begin.time if done is None else done)
+
     @property
     def copied(self):
-        """Whether it was copied. None: it did not complete, or it completed with others and only some were copied."""
+        """Whether it was copied. None: it did not complete, or it completed with others and only some
+        were copied, or io_uring does not report it.
+        """
         done = self.first("completed")
-        return None if done is None or 0 < done.extra < done.of else done.extra > 0
+        return None if done is None or 0 < done.extra < done.of or done.extra == UNKNOWN else done.extra > 0
 
 
 class Timeline:
@@ -78,6 +90,9 @@ class Timeline:
         self.sends = self._found()
         self._begun = self._connections()
         self._give_out()
+        least, last = self.raw["slower_than_ns"], self.events[-1].time if self.events else 0
+        self.lasted = {id(send): send.lasted(last) for send in self.sends}
+        self.sends = [send for send in self.sends if self.lasted[id(send)] > least][:self.raw["sends"]]
         self.together = {}  # sends by the event that reports their completion
         for send in self.sends:
             self.together.setdefault(id(send.first("completed")), []).append(send)
@@ -96,8 +111,7 @@ class Timeline:
                 if event.kind == "return":
                     send.end = event
                     del in_progress[tid]
-        least = self.raw["slower_than_ns"]
-        return [send for send in found if send.end and send.call_ns > least][:self.raw["sends"]]
+        return [send for send in found if send.end]
 
     def _connections(self):
         """Returns (time of the first send, ports) of each connection by socket: the kernel reuses sockets' memory."""
@@ -123,7 +137,7 @@ class Timeline:
         ids, places, bases = {}, {}, {}
         for send in self.sends:
             if send.end.of:
-                ids[self.connection(send.begin), send.end.id] = send
+                ids.setdefault((self.connection(send.begin), send.end.id), []).append(send)
             for key in self.connection(send.begin), ("ports", send.begin.id):
                 base = bases.setdefault(key, send.begin.extra)
                 places.setdefault(key, []).append((beyond(send.begin.extra, base), send))
@@ -134,9 +148,11 @@ class Timeline:
         for event in self.events:
             if event.kind in OF_IDS and id(event) not in given:
                 for number in range(min(event.of, IDS_MOST)):
-                    send = ids.get((self.connection(event), (event.id + number) % TURN))
-                    if send and event.time >= send.begin.time:
-                        send.events.append(event)
+                    # The id of a notification of io_uring is used again: the last send before has it.
+                    for send in reversed(ids.get((self.connection(event), (event.id + number) % TURN), ())):
+                        if event.time >= send.begin.time:
+                            send.events.append(event)
+                            break
             elif event.kind in OF_PLACE:
                 key = ("ports", event.id) if event.kind == "received" else self.connection(event)
                 begin = beyond(event.extra, bases.get(key, 0))
@@ -194,7 +210,7 @@ class Timeline:
             how = "copied" if event.bytes > 0 else "not copied after all"
             return f"{how}: {self.causes.get(event.extra, 'other')}"
         if event.kind == "completed":
-            return "completed" + (", copied" if event.extra >= event.of > 0 else "")
+            return "completed" + (", copied" if event.extra >= event.of > 0 and event.extra != UNKNOWN else "")
         if event.kind == "notified" and event.of > 1:
             return f"{KINDS['notified'].words}, of {event.of} sends"
         return KINDS[event.kind].words
@@ -236,7 +252,7 @@ class Timeline:
 def timeline_block(run):
     """Returns the block: numbers of all sends, and all events of the median and the slowest send."""
     made = Timeline(run)
-    by_time = sorted(made.sends, key=lambda send: send.call_ns)
+    by_time = sorted(made.sends, key=lambda send: made.lasted[id(send)])
     return {"slower_than_ns": made.raw["slower_than_ns"], "sends": len(made.sends), "events": len(made.events),
             "sockets": len({made.connection(send.begin) for send in made.sends}), "lost": made.raw["lost"],
             "gaps": len(made.gaps), "left_out": made.raw["left_out"],

@@ -67,13 +67,17 @@ def was_of_use(run, hook):
 
 
 def misses(run):
+    by_reason = {}
     for hook in run["plan"]:
         reason = hook["reason"]
         if (hook["status"] != "attached" or not reason or not was_of_use(run, hook) or
                 (hook["unseen"] and reason == hook["misses"])):
             continue
         unknown = "; how often, this kernel does not count" if hook["missed_unknown"] else ""
-        yield "hook_misses", f"hook {hook['name']}: {reason[:180]}{unknown}"
+        meaning = "" if hook["by_path"] else "counts may be too low: "
+        by_reason.setdefault(f"{meaning}{reason[:180]}{unknown}", []).append(hook["name"])
+    for reason, names in by_reason.items():
+        yield "hook_misses", f"{reason} (hook {', '.join(names)})"
 
 
 def warnings_block(run, record):

@@ -11,6 +11,7 @@ id. The same equations hold.
 import errno
 
 from analysis.tables.causes import CAUSES, REFUSALS
+from analysis.tables.findings import WAIT_REASONS
 
 from . import groups
 from .run import difference, error_name, quotient, sum_of
@@ -63,6 +64,23 @@ def segments(run, key, index):
             "headed": found["headed"], "header_bytes": found["header_bytes"]}
 
 
+def waits(run, index, span):
+    """Returns how the sends followed each other; None if their completions are not seen, or in a raw line that was
+    kept before. index: SHAPES_MSG_ZEROCOPY or SHAPES_URING of bpf/abi.h.
+    """
+    sums = run.maps.get("send_waits")
+    if sums is None:
+        return None
+    found = sums.get(str(index), {})
+    ns = found.get("awaited_ns", {})
+    return {"in_flight": [{"from": 1 << int(depth) >> 1, "sends": sends}
+                          for depth, sends in found.get("depths", {}).items()],
+            "intervals": found.get("intervals", 0), "interval_ns": found.get("interval_ns", 0),
+            "awaited": [{"reason": WAIT_REASONS[int(place)], "sends": sends, "ns": ns.get(place, 0)}
+                        for place, sends in found.get("awaited", {}).items()],
+            "wait_ns": run.span(span).json("return..completion")}
+
+
 def plain_beside(run):
     """Returns the plain sends while zero-copy sends were in flight; None if completions are not seen."""
     if "plain_beside" not in run.totals or not run.hooked("completion"):
@@ -87,6 +105,7 @@ def uring(run, causes):
             "causes": cause_rows(run, causes, uring_cause_row) if completed else None,
             "segments": segments(run, "zerocopy.io_uring.segments", 1),
             "fallback_rate": quotient(totals["uring_copied"], completions if copied else 0),
+            "waits": waits(run, 1, "uring_wait") if completed else None,
             "completion_ns": completion_time(run, "notification") if completed else None,
             "pinned": uring_pinned(run) if completed else None}
 
@@ -325,6 +344,7 @@ def zerocopy_block(run):
         **completions(run), **groups.peers(run), "io_uring": uring(run, causes), **skb_copies(run, causes),
         "causes": cause_rows(run, causes, cause_row) if run.hooked("completion", "zerocopy.causes") else None,
         "segments": segments(run, "zerocopy.segments", 0), "plain_beside": plain_beside(run),
+        "waits": waits(run, 0, "wait") if followed(run, "zerocopy.waits") else None,
         **latency(run), "pinned": pinned(run), "limits": limits(run),
         "notifications": notifications(run), "error_queue": error_queue(run),
         "wake_up_ns": run.span("wake_up").json("sock_def_error_report")

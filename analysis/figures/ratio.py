@@ -15,7 +15,7 @@ from analysis.figures.judged import Kind
 # Light on paper and on a dark page, so that dark words are readable. Signs repeat what colours show.
 COLORS = {judge.BETTER: "#88ccee", judge.WORSE: "#e69f00", judge.SAME: "#44aa99",
           judge.INCONCLUSIVE: "#aaaaaa"}
-SIGNS = {judge.BETTER: "+", judge.WORSE: "−", judge.SAME: "=", judge.INCONCLUSIVE: "?"}
+SIGNS = {judge.BETTER: "▲", judge.WORSE: "▼", judge.SAME: "=", judge.INCONCLUSIVE: ""}
 WORDS = "#111111"
 LEAST = 30  # the least pixels for a ratio
 JUDGED = alt.Tooltip("said:N", title="ratio"), alt.Tooltip("verdict:N"), alt.Tooltip("n:Q", title="pairs")
@@ -110,7 +110,7 @@ def draw_heat(kind: Kind, data: Data, width: int) -> Drawn | NotDrawn:
         pl.col("name").replace_strict(named, return_dtype=pl.String).alias("panel"),
         pl.col("x").map_elements(kind.say, return_dtype=pl.String).alias("at"),
         pl.struct("verdict", "median").map_elements(
-            lambda one: f"{SIGNS[one['verdict']]}{words.number(one['median'])}", return_dtype=pl.String).alias("text"))
+            lambda one: f"{words.number(one['median'])}{SIGNS[one['verdict']]}", return_dtype=pl.String).alias("text"))
     panels = [named[name] for name in named if name in set(points["name"])]
     along = cells.sort("x")["at"].unique(maintain_order=True).to_list()
     # A row that does not fit becomes a column.
@@ -125,17 +125,16 @@ def draw_heat(kind: Kind, data: Data, width: int) -> Drawn | NotDrawn:
     verdicts = [one for one in COLORS if (cells["verdict"] == one).any()]
     layers = alt.layer(
         encoded.mark_rect(stroke=style.PAPER, strokeWidth=2).encode(
-            color=alt.Color("verdict:N", sort=verdicts, title=f"than {other}",
+            color=alt.Color("verdict:N", sort=verdicts, title=f"{kind.what} against {other}",
                             scale=alt.Scale(domain=verdicts, range=[COLORS[one] for one in verdicts])),
             tooltip=[alt.Tooltip("panel:N", title=kind.over.legend), alt.Tooltip("at:N", title=kind.unit),
                      *JUDGED]),
         encoded.mark_text(color=WORDS, fontSize=11 if step > 44 else 9).encode(text="text:N")).properties(
         height=alt.Step(24))
     chart = lines.in_panels(layers, cells, panels, width - 7 * max(map(len, y[1])), LEAST * len(x[1]) + 60)
-    told = ("in each: " + ", ".join(f"{SIGNS[one]} {one}" for one in verdicts)
-            + f", and the ratio of {kind.what} to {other}")
-    description = f"{title}, {kind.unit}: {told}. {shared_setting(runs)}; {'; '.join(panels)}."
-    return Drawn(style.themed(chart, title, [told, *notes], description, width), title, description, notes)
+    told = f"ratios of {kind.what} to {other}", ", ".join(f"{SIGNS[one] or 'no sign:'} {one}" for one in verdicts)
+    description = f"{title}, {kind.unit}: {'; '.join(told)}. {shared_setting(runs)}; {'; '.join(panels)}."
+    return Drawn(style.themed(chart, title, [*told, *notes], description, width), title, description, notes)
 
 
 def _kind_figure(name, kind, draw, **options):

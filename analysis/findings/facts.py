@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from analysis.tables.calls import URING_ZEROCOPY
 from analysis.tables.causes import CAUSES, REFUSALS, Cause
-from analysis.tables.findings import NOT_REFUSED
+from analysis.tables.findings import NOT_REFUSED, WAIT_REASONS
 from analysis.text.record import at, members, number, rows, string, value
 from analysis.text.spread import total
 
@@ -79,6 +79,8 @@ class Facts:
     skipped_looks = 0.0  # runs of the programs that see copies that the kernel skipped
     lost_copies = 0.0  # copies that were seen, but without room for their cause
     shaped = headed = header_bytes = 0.0  # sends whose segments were read, and sums of zerocopy.segments
+    intervals = interval_ns = 0.0  # of zerocopy.waits
+    awaited = {}  # reason of zerocopy.waits: (sends, ns)
     others = 0.0  # sends by protocols that are not analysed
 
     def __init__(self, **known):
@@ -158,6 +160,13 @@ def results(records):
     return Results(refused, total(value(row, "requests") for row in found) - failed + sum(row[2] for row in refused))
 
 
+def awaited(records, block):
+    """Returns (sends, ns) of zerocopy.waits.awaited by reason, summed over the repeats."""
+    found = [row for record in records for row in rows(record, f"{block}/waits/awaited")]
+    return {reason: tuple(total(value(row, key) for row in found if string(row, "reason") == reason)
+                          for key in ("sends", "ns")) for reason in WAIT_REASONS}
+
+
 def limits(records):
     """Returns zerocopy.limits of the first record that has it, by the name of the refusal."""
     found = {}
@@ -189,6 +198,8 @@ def _of_interface(records, interface):
     known.update((name, summed(records, f"{block}/{name}")) for name in ("completions", "outstanding", "copied"))
     known.update((name, summed(records, f"{block}/segments/{key}", 0.0)) for name, key in (
         ("shaped", "sends"), ("headed", "headed"), ("header_bytes", "header_bytes")))
+    known.update((name, summed(records, f"{block}/waits/{name}", 0.0)) for name in ("intervals", "interval_ns"))
+    known["awaited"] = awaited(records, block)
     found = Facts(interface=interface, **known, refused=refused(records, block),
                   skipped_looks=skipped_looks(records), lost_copies=summed(records, "lost/stacks", 0.0))
     found.causes = causes(records, block)
@@ -214,6 +225,29 @@ def of_records(records):
     """Returns the Facts of each interface by which zero-copy was requested. records: of one configuration."""
     found = [_of_interface(records, interface) for interface in BLOCKS]
     return [facts for facts in found if facts.is_used]
+
+
+class Process(NamedTuple):
+    """Zero-copy sends of a process, by both interfaces. pid: 0 if it is in another PID namespace."""
+    comm: str
+    pid: int
+    requests: int
+    ignored: int
+    refused: int
+    completions: int
+    copied: int
+
+
+def processes(record):
+    """Returns the Processes of a record of all processes with groups by process; else nothing."""
+    if string(record, "observed/by") != "all" or "process" not in rows(record, "by/dimensions"):
+        return []
+    found = {}
+    for group in rows(record, "by/groups"):
+        sums = found.setdefault((string(group, "comm"), round(value(group, "pid"))), [0.0] * 5)
+        for place, name in enumerate(Process._fields[2:]):
+            sums[place] += value(group, f"zerocopy/{name}")
+    return [Process(*who, *map(round, sums)) for who, sums in found.items() if sums[0] > 0]
 
 
 class Others(NamedTuple):

@@ -6,7 +6,7 @@ from typing import NamedTuple, Optional
 from analysis.tables.causes import REFUSAL_BY_NAME
 from analysis.tables.findings import (BY_CODE, HEADED_SENDS, HEADED_SHARE, HEADER_BYTES, LATE_SHARE, LOST_SHARE,
                                       NOT_REFUSED, OTHERS_SHARE, PENDING_SHARE, SENDS, SEVERITIES, UNREAD_SENDS,
-                                      UNREAD_SHARE)
+                                      UNREAD_SHARE, WAITS, WAIT_SHARE)
 
 from . import facts
 from .facts import IO_URING, MSG_ZEROCOPY
@@ -15,6 +15,7 @@ from .facts import IO_URING, MSG_ZEROCOPY
 NO_VERDICT = {"copies_unknown", "lost", "pending"}
 _REFUSED = set(REFUSAL_BY_NAME) - NOT_REFUSED
 _RANK = {name: rank for rank, name in enumerate(SEVERITIES)}
+PROCESSES_MAX = 10  # that a finding lists
 # The remedy if no setting prevents the copies.
 WITHOUT = {MSG_ZEROCOPY: "Send without MSG_ZEROCOPY on this path.",
            IO_URING: "Send by IORING_OP_SEND (SENDMSG for SENDMSG_ZC) on this path."}
@@ -23,6 +24,10 @@ WITHOUT = {MSG_ZEROCOPY: "Send without MSG_ZEROCOPY on this path.",
 # Remedies if a single send exceeds a limit: optmem, or the pages that its process may pin.
 TOO_SMALL = "Raise net.core.optmem_max."
 NEVER_FITS = "Raise the limit (ulimit -l), or send so much at once without MSG_ZEROCOPY."
+# Remedies of waits.
+SMALL_PLAIN = ("Send messages this small without zero-copy, or do not wait for the completion of one before the next.")
+LOOK_AT_RECEIVER = ("Keep several sends in flight, and find out why the receiver is slow to acknowledge (ss -ti shows "
+                    "its window and retransmissions).")
 
 
 class Finding(NamedTuple):
@@ -40,6 +45,7 @@ class Finding(NamedTuple):
     evidence: dict = {}
     removable: Optional[bool] = None
     remedy: Optional[str] = None
+    processes: tuple = ()  # with --all and --by process: of each, comm, pid, count and total; worst first
 
 
 def _found(code, f, count, total, remedy=None, severity=None, **more):
@@ -179,7 +185,17 @@ def _headers(f):
                      evidence={"header_bytes": round(f.header_bytes / f.headed)})
 
 
-RULES = (_refusals, _ignored, _copies, _queue, _headers)
+def _waits(f):
+    sends, ns = (sum(max(sums[place], 0.0) for sums in f.awaited.values()) for place in (0, 1))
+    if sends < max(WAITS, WAIT_SHARE * f.intervals) or ns <= WAIT_SHARE * f.interval_ns or f.interval_ns <= 0:
+        return
+    longest = max(f.awaited, key=lambda reason: f.awaited[reason][1])
+    remedy = {"delayed_ack": SMALL_PLAIN, "other": LOOK_AT_RECEIVER}.get(longest)
+    yield _found("waits", f, sends, f.intervals, remedy,
+                 evidence={"share": min(ns / f.interval_ns, 1.0), "mean_ns": round(ns / sends), "reason": longest})
+
+
+RULES = (_refusals, _ignored, _copies, _waits, _queue, _headers)
 
 
 def _other_protocols(others):
@@ -220,6 +236,27 @@ def copied_share(findings, all_facts):
     return sum(f.copied or 0 for f in all_facts) / done if done > 0 and has_verdict(findings) else None
 
 
+def _by_process(finding, processes):
+    """Returns the finding with its processes. A process has sums of all causes, so only one finding has them."""
+    part, whole = next((members for kind, members in (
+        ("copied_", ("copied", "completions")), ("refused_", ("refused", "requests")),
+        ("ignored", ("ignored", "requests"))) if finding.code.startswith(kind)), (None, None))
+    if not part:
+        return finding
+    found = [{"comm": one.comm, "pid": one.pid or None, "count": getattr(one, part), "total": getattr(one, whole)}
+             for one in processes if getattr(one, part) > 0]
+    found.sort(key=lambda one: -one["count"])
+    return finding._replace(processes=tuple(found[:PROCESSES_MAX]))
+
+
 def of_records(records):
     """Returns the findings of records of one configuration, worst first."""
-    return of_facts(facts.of_records(records), facts.others(records))
+    found = of_facts(facts.of_records(records), facts.others(records))
+    processes = facts.processes(records[0]) if len(records) == 1 else []
+    seen = set()
+    for place, finding in enumerate(found if processes else []):
+        kind = finding.code.partition("_")[0]
+        if kind not in seen:
+            found[place] = _by_process(finding, processes)
+        seen.add(kind)
+    return found

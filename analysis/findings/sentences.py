@@ -131,6 +131,17 @@ def _why_refused(finding):
     return meaning
 
 
+_AWAITED = {"round_trip": "as long as a round trip takes", "delayed_ack": "as the receiver delays its acknowledgement",
+            "other": "longer than a round trip takes"}
+
+
+def _waits(finding):
+    met = finding.evidence
+    return (f"{words.percent(met['share'])} of the time between {_sends(finding, finding.total)} the program waited for "
+            f"completions: {words.counted(finding.count, 'time')}, {words.time(met['mean_ns'])} on average, "
+            f"{_AWAITED[met['reason']]}")
+
+
 def other_bytes(finding):
     """Returns the bytes by other protocols of a finding `other_protocol`."""
     return sum(finding.evidence.get(f"{name}_bytes", 0) for name in PROTOCOLS)
@@ -159,6 +170,7 @@ _OF = {
     "small_header": lambda f: (f"{_share(f).rpartition(' ')[0]} begin with a small part of "
                                f"{words.counted(f.evidence['header_bytes'], 'byte')} on average, whose page the kernel "
                                "pins each time"),
+    "waits": _waits,
     "copies_unknown": lambda f: f"no verdict: how many of the {_sends(f, f.count)} were copied is not known here",
     "lost": _lost,
     "pending": lambda f: (f"no verdict: {words.whole(f.count)} of {_sends(f, f.total)} "
@@ -186,6 +198,7 @@ _BRIEF = {
     "ignored_empty": "zero-copy sends without data were ignored",
     "unexplained": "some zero-copy sends reached no NIC with the sender's own pages",
     "small_header": "zero-copy sends begin with a small part, whose page the kernel pins each time",
+    "waits": "the program waits for the completion of a zero-copy send before the next one",
     "queue_read_late": "the error queue is read too late",
     "copies_unknown": "no verdict on copies: how many sends were copied is not known here",
     "lost": f"no verdict on copies: over {100 * LOST_SHARE:.0f} % of the sends could not be followed",
@@ -213,6 +226,13 @@ def _brief(first):
     return _BRIEF[first.code]
 
 
+def _processes(finding):
+    """Returns "; by process: python3 (4711) 40 of 40, qemu 3 of 500" if these are known, else ""."""
+    texts = (f"{one['comm']}{' (%d)' % one['pid'] if one['pid'] else ''} {words.whole(one['count'])} of "
+             f"{words.whole(one['total'])}" for one in finding.processes)
+    return "; by process: " + ", ".join(texts) if finding.processes else ""
+
+
 def paragraphs(findings, brief=False):
     """Returns a pair (what is wrong, what to do) for each finding. Findings of copies by one interface share a pair.
     brief: leave out numbers and caveats. Configurations with the same findings then have the same texts.
@@ -230,7 +250,7 @@ def paragraphs(findings, brief=False):
             found = copied[finding.interface]
         else:
             continue
-        said.append((_brief(found[0]) if brief else sentence(found), remedy(found)))
+        said.append((_brief(found[0]) if brief else sentence(found) + _processes(found[0]), remedy(found)))
     return said
 
 

@@ -22,10 +22,12 @@ class Channel:
         self.poll.register(fd, select.POLLIN)
 
     def _line(self, tick):
-        """Calls tick every TICK_MS until a line comes. Raises Gone at the end of the lines."""
+        """Calls tick every TICK_MS, and when another descriptor of poll is ready, until a line comes. Raises Gone at
+        the end of the lines.
+        """
         parts = [self.unread]
         while b"\n" not in parts[-1]:
-            while not self.poll.poll(TICK_MS):
+            while self.fd not in dict(self.poll.poll(TICK_MS)):
                 tick()
             try:
                 part = os.read(self.fd, 1 << 18)

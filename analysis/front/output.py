@@ -5,6 +5,7 @@ import contextlib
 import errno
 import fcntl
 import json
+import math
 import os
 import select
 import signal
@@ -134,6 +135,12 @@ class LineFile:
             os.close(self.fd)
 
 
+def terminal_size(fd):
+    """Returns the columns and lines of a terminal, 80 and 24 where it reports none."""
+    columns, lines = os.get_terminal_size(fd)
+    return os.terminal_size((columns or 80, lines or 24))
+
+
 class Stream:
     """Standard output or standard error, for text."""
 
@@ -143,6 +150,10 @@ class Stream:
 
     def colour(self):
         return os.isatty(self.fd) and "NO_COLOR" not in os.environ
+
+    def height(self):
+        """Returns the lines of a terminal; of anything else, which does not scroll, infinity."""
+        return terminal_size(self.fd).lines if os.isatty(self.fd) else math.inf
 
     def takes_text(self):
         """False: its reader, such as a pager, does not read now."""

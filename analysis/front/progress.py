@@ -4,9 +4,10 @@
 import os
 import time
 
-from analysis.front.output import say
+from analysis.front.output import say, terminal_size
+from analysis.words import counted
 
-_BAR = 20
+_BAR = 10
 
 
 def duration_text(seconds):
@@ -18,12 +19,12 @@ def duration_text(seconds):
 
 
 class Progress:
-    """runs: of all (0: nobody knows); before: done earlier; guess_s: of a run, until one was timed.
-    bar: nothing else writes to the terminal. lines: whether runs have lines without a terminal.
+    """runs: of all (0: nobody knows), of so many configurations; before: done earlier; guess_s: of a run, until one was
+    timed. bar: nothing else writes to the terminal. lines: whether runs have lines without a terminal.
     """
 
-    def __init__(self, runs, before, guess_s, bar, lines):
-        self.runs, self.done, self.guess_s = runs, before, guess_s
+    def __init__(self, runs, configurations, before, guess_s, bar, lines):
+        self.runs, self.configurations, self.done, self.guess_s = runs, configurations, before, guess_s
         self.terminal = bar and os.isatty(2)
         self.lines = lines and not self.terminal
         self.timed, self.timed_s = 0, 0.0
@@ -43,12 +44,13 @@ class Progress:
             return
         running = time.monotonic() - self.begun
         self.shown = True
-        if not self.runs:
-            say(f"\r{self.label}: {running:.1f} s \033[K")
-            return
-        full = self.done * _BAR // self.runs
-        say(f"\r[{'#' * full}{'.' * (_BAR - full)}] {self.done}/{self.runs}  {self.label}: "
-               f"{running:.1f} s, {self._left(running)} left\033[K")
+        text = f"{self.label}: {running:.1f} s"
+        if self.runs:
+            full = self.done * _BAR // self.runs
+            text = (f"[{'#' * full}{'.' * (_BAR - full)}] {self.done}/{self.runs} of "
+                    f"{counted(self.configurations, 'configuration')}, {self._left(running)} left: {text}")
+        # A line that wraps could not be erased.
+        say(f"\r{text[:terminal_size(2).columns - 1]}\033[K")
 
     def clear(self):
         """Takes the bar away."""

@@ -11,7 +11,7 @@ from analysis.front.live import Live
 from analysis.text.cells import Cells
 from analysis.text.layout import lay_out
 from analysis.text.profile import folded
-from analysis.text.report import DETAILS, REPORT, SUMMARY, report
+from analysis.text.report import ANSWER, DETAILS, REPORT, SUMMARY, report
 
 __all__ = ["Cells", "DETAILS", "Live", "REPORT", "SUMMARY", "completed", "folded", "print_report", "record_of",
            "timeline_of"]
@@ -22,5 +22,13 @@ def timeline_of(raw):
     return Timeline(Run(raw))
 
 
-def print_report(cells, extent, stream):
-    stream.write(lay_out(report(cells, extent), stream.colour()))
+def print_report(cells, extent, stream, more=""):
+    """Writes the report of Cells, which begins with the answer, and more below it. A terminal on which that scrolls
+    away has the answer once more at the end.
+    """
+    text = lay_out(report(cells, extent) + more, stream.colour())
+    answer = lay_out(report(cells, ANSWER), stream.colour()).rstrip("\n")
+    begin = text.find(answer.partition("\n")[0])
+    if answer and text.count("\n", begin) >= stream.height():
+        text += f"\n{answer}\n"
+    stream.write(text)

@@ -11,6 +11,7 @@ from analysis.faults import FAILED, FOUND, SYSTEM, USAGE, Fault
 from analysis.front.output import LineFile, Stream, json_line, why
 from analysis.front.plan import order, without_twins
 from analysis.front.progress import Progress
+from analysis.words import counted
 
 GUESS_S = 0.5  # of a run beside its window
 
@@ -52,9 +53,9 @@ class Runs:
         self.progress = None
         self.status = 0
 
-    def _set_progress(self, runs, left, lines):
+    def _set_progress(self, configurations, runs, left, lines):
         # Nobody knows how long an observation takes.
-        self.progress = Progress(0 if self.begin["observes"] else runs, runs - left,
+        self.progress = Progress(0 if self.begin["observes"] else runs, configurations, runs - left,
                                  self.begin["cells"][0]["seconds"] + GUESS_S,
                                  not self.begin["interval"] and not self.begin["command_runs"], lines)
 
@@ -104,9 +105,10 @@ class Grid(Runs):
             (numbers[place], repeat) for repeat in range(1, self.options["repeat"] + 1) for place in
             (range(len(numbers)) if self.seed is None or repeat == 1 else
              order(len(numbers), self.seed, repeat)))
-        self.runs = len(self.planned)
+        self.runs, self.configurations = len(self.planned), len(numbers)
         self.spare = self.runs // 2 if begin["decides"] else 0
         self.skipped = set()
+        self.unmade = None  # why a run has no record
         self.held = None  # the latest record of several configurations: of the last one are the comparisons
         self.fail_on = _codes(self.options["fail_on"])
         self.files = {}  # by the option that names them
@@ -137,12 +139,13 @@ class Grid(Runs):
         """All runs. The exit status."""
         if not self._open_files():
             return FAILED
-        self._set_progress(self.runs, self.runs, lines=False)
+        self._set_progress(self.configurations, self.runs, self.runs, lines=False)
         try:
             while self.planned and self._make(*self.planned.popleft()):
                 pass
         except Interrupted:
             if self.runs > 1 and not self.begin["observes"]:
+                self.unmade = "interrupted"
                 self.complain(f"interrupted: {self.reported} of {self.progress.runs} runs stand in the result")
         finally:  # however it ended
             if self.held:
@@ -167,6 +170,7 @@ class Grid(Runs):
             return True
         if outcome:
             self.complain(said["error"])
+            self.unmade = said["error"]
             self.status = FAILED
             return False
         return self._conclude(said, number, repeat)
@@ -175,6 +179,7 @@ class Grid(Runs):
         """What was measured is reported, be it interrupted or failed."""
         if raw["error"]:
             self.complain(raw["error"])
+            self.unmade = self.unmade if raw["window"] else raw["error"]
         self.progress.end(not raw["error"], "")
         status = raw["exit_status"] if raw["error"] else 0
         if self.tracks and "timeline" in raw:
@@ -242,11 +247,15 @@ class Grid(Runs):
             if not self._close(option, file):
                 self.status = FAILED
         if self.text and self.reported:
+            if self.unmade is not None:
+                self.kept.unfinished = ": ".join(filter(None, [
+                    f"{self.reported} of {counted(self.progress.runs, 'run')} {'was' if self.reported == 1 else 'were'} "
+                    "made", self.unmade]))
             extent = self._results.DETAILS if self.options["details"] else self._results.REPORT
             self._results.print_report(self.kept, extent, self.text)
             if not self.text.check(self.complain):
                 self.status = self.status or FAILED
-        found = self._found() if self.fail_on and self.reported else {}
+        found = self._found() if self.fail_on and self.reported and not self.kept.all_failed else {}
         if found:
             self.complain(f"--fail-on: found {', '.join(found)}")
             self.status = self.status or FOUND

@@ -27,6 +27,11 @@ def _sweep(channel, begin, complain):
     return Sweep(channel, begin, complain)
 
 
+def _top(channel, begin, complain):
+    from analysis.front.top import Top
+    return Top(channel, begin, complain)
+
+
 def serve(program, fd):
     """Serves the engine at the other end of the socket fd until it ends. Returns the exit status. program: the
     name with which messages begin.
@@ -41,7 +46,7 @@ def serve(program, fd):
             return _advise(channel, begin["words"], complain)
         if begin["schema"] == "sendpath.doctor/1":
             return _doctor(channel, begin, complain)
-        runs = (_sweep if begin["sweep"] else Grid)(channel, begin, complain)
+        runs = (_sweep if begin["sweep"] else _top if begin["top"] else Grid)(channel, begin, complain)
         status = runs.make()
         output.let_signals_end()
         channel.send({"end": True})

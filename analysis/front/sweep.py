@@ -110,7 +110,7 @@ class Sweep(Runs):
         self.read = set(self.outcomes)
         runs = self._runs()
         left = runs - sum(map(self._count, ("measured", "failed", "skipped")))
-        self._set_progress(runs, left, lines=True)
+        self._set_progress(len(self.mine), runs, left, lines=True)
         name = self.folder.name
         if self.foreign:
             self.complain(f"{name} has {counted(self.foreign, 'record')} of no run of this plan: left alone")
@@ -218,20 +218,17 @@ class Sweep(Runs):
         out = Stream("stdout")
         measured, failed, skipped = map(self._count, ("measured", "failed", "skipped"))
         runs = self._runs()
-        if measured + failed + skipped < runs:
-            out.write(f"Incomplete: {measured + failed + skipped:,} of {counted(runs, 'run')} were made; the same command "
-                      "goes on from here.\n\n")
-        if len(self.kept):
-            self._sort()
-            results.print_report(self.kept, results.SUMMARY, out)
-            if not self.status:  # a folder that refused a record takes no more
-                self._keep_comparisons()
-        for place, (_, cell) in enumerate(self.cells):
-            for outcome in "failed", "skipped":
-                self._print_failures(place, cell, outcome, out)
-        out.write(f"{measured:,} of {counted(runs, 'run')} measured, {failed} failed, {skipped} skipped; order seed "
-                  f"{self.seed}; records in {self.folder.name}\n")
-        out.write(self._what_is_open())
+        missing = [f"{measured + failed + skipped:,} of {counted(runs, 'run')} were made; the same command goes on from "
+                   "here"] if measured + failed + skipped < runs else []
+        if failed:
+            missing.append(f"{failed:,} of {counted(runs, 'run')} failed; --retry repeats them")
+        self.kept.unfinished = "; ".join(missing)
+        self._sort()
+        if len(self.kept) and not self.status:  # a folder that refused a record takes no more
+            self._keep_comparisons()
+        results.print_report(self.kept, results.SUMMARY, out, self._failures() + (
+            f"{measured:,} of {counted(runs, 'run')} measured, {failed} failed, {skipped} skipped; order seed "
+            f"{self.seed}; records in {self.folder.name}\n") + self._what_is_open())
         status = FAILED if failed or self.failed else SYSTEM if skipped and not measured else 0
         if not out.check(self.complain):
             status = status or FAILED
@@ -249,8 +246,8 @@ class Sweep(Runs):
             more = "--retry and " * bool(self._count("failed"))
             text += f"inconclusive: the same command with {more}a larger --budget goes on\n"
         if self.disturbed:
-            text += (f"{counted(len(self.disturbed), 'disturbed run')} left out of comparisons: the same command "
-                     "with --retry repeats what was disturbed\n")
+            text += (f"{counted(len(self.disturbed), 'run')} on a busy machine in no comparison: the same command with "
+                     "--retry repeats them\n")
         return text
 
     def _keep_comparisons(self):
@@ -260,12 +257,16 @@ class Sweep(Runs):
             self.complain(str(error))
             self.status = FAILED
 
-    def _print_failures(self, place, cell, outcome, out):
-        """One line for all repeats that came to the same."""
-        made = [found for (at, _), found in sorted(self.outcomes.items()) if at == place]
-        errors = [error for found, error in made if found == outcome]
-        if errors:
-            out.write(f"{outcome}: {cell['cell']}, {len(errors)} of {counted(len(made), 'run')}: {errors[0]}\n")
+    def _failures(self):
+        """Returns a line for all repeats of a configuration that came to the same, failed or skipped."""
+        text = ""
+        for place, (_, cell) in enumerate(self.cells):
+            made = [found for (at, _), found in sorted(self.outcomes.items()) if at == place]
+            for outcome in "failed", "skipped":
+                errors = [error for found, error in made if found == outcome]
+                if errors:
+                    text += f"{outcome}: {cell['cell']}, {len(errors)} of {counted(len(made), 'run')}: {errors[0]}\n"
+        return text
 
 
 def _done_word(app):

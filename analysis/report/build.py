@@ -2,7 +2,7 @@
 """Builds the report as data: answers every question, and draws every figure once for each width."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -73,9 +73,10 @@ class Report:
         return [table for row in self.rows for table in row.answer.tables]
 
 
-def _pictures(figures: Sequence[Figure], data: Data) -> list[Picture]:
+def _pictures(figures: Sequence[Figure], data: Data, show: Callable[[str], None]) -> list[Picture]:
     made: list[Picture] = []
-    for figure in figures:
+    for number, figure in enumerate(figures, 1):
+        show(f"drawing figure {number} of {len(figures)}")
         wide = figure.draw(data, figure.width)
         if not isinstance(wide, NotDrawn):
             specs = spec(wide.chart), spec(figure.draw(data, NARROW).chart)
@@ -104,15 +105,16 @@ def _commands(runs: pl.DataFrame, sources: list[str]) -> tuple[str, ...]:
 
 
 def build(data: Data, title: str | None, problems: list[str], sources: list[str],
-          advices: Sequence[Read] = (), draws: bool = True) -> Report:
+          advices: Sequence[Read] = (), draws: bool = True, show: Callable[[str], None] = lambda text: None) -> Report:
     """Builds the report. data: at least one run, unless there are advices. title: None: the compared ways. problems: a
-    line for each file with unusable lines. draws: false: without figures."""
+    line for each file with unusable lines. draws: false: without figures. show: called with the present step."""
     figures = [advice_figure.figure(f"advice-{n}", read.advice) for n, read in enumerate(advices, 1)]
     answers = [advised.answer(read) for read in advices]
     none = data.runs.is_empty() and not data.streamed
     of_hosts = not none and bool(data.streamed)
     asked, tables, lost, every = [], (), "", ()
     if not none:
+        show("answering the questions")
         found = answered(data)
         of_hosts = len(found) == 1 and len(data.fleet.hosts) > 1
         answers += found
@@ -123,7 +125,7 @@ def build(data: Data, title: str | None, problems: list[str], sources: list[str]
         tables = (conditions.warnings(data), conditions.unmeasured(data), conditions.machines(data.runs),
                   conditions.settings(data.runs), conditions.hooks(data))
     rows, caveats = _rows([one for one in answers if one.verdict is not None], every)
-    pictures = _pictures(figures if draws else [], data)
+    pictures = _pictures(figures if draws else [], data, show)
     beside = bool(pictures) and pictures[0].name.startswith("ratio")
     return Report(
         title or (advised.TITLE if none else TITLE_OF_HOSTS if of_hosts else conditions.title(data)), tuple(asked),

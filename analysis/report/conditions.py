@@ -98,7 +98,7 @@ def asked(runs: pl.DataFrame) -> list[str]:
     windows = runs["duration_s"].drop_nulls()
     if windows.len():
         ends = dict.fromkeys((f"{windows.min():.3g}", f"{windows.max():.3g}"))
-        said.append(f"windows of {' to '.join(ends)} s")
+        said.append(f"{' to '.join(ends)} s each")
     first = runs["started"].min()
     if first is not None:
         said.append(f"{first:%Y-%m-%d %H:%M} UTC")

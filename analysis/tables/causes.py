@@ -20,7 +20,7 @@ class Cause(NamedTuple):
 CAUSES = (
     Cause("UNCLASSIFIED", "unclassified", "a caller that the table of causes lacks",
           "The kernel copied the data; the stack says where.",
-          "Look in the stack for the part of the kernel that requested the copy."),
+          "Find the part of the kernel that requested the copy in the stack."),
     Cause("LOOPBACK", "loopback", "loopback",
           "The kernel copies data for a socket on this machine before it delivers them.",
           "Zero-copy cannot help here: send without it, or try another path: analyze advise "

@@ -26,6 +26,10 @@ UNREAD_SHARE = 0.01
 HEADER_BYTES = 1024
 HEADED_SHARE = 0.5
 HEADED_SENDS = 50
+# A program waits for completions if so many sends, this share of the sends, and of the time between them, were waits.
+WAITS = 5
+WAIT_SHARE = 0.2
+WAIT_REASONS = ("round_trip", "delayed_ack", "other")  # as enum wait_reason of bpf/abi.h
 # Sends by protocols that are not analysed are a finding if more than this share of the bytes is theirs.
 OTHERS_SHARE = 0.05
 # A full send buffer and a broken connection are no findings: both also happen to plain sends.
@@ -100,6 +104,13 @@ CODES = (
          "MSG_MORE.",
          uring_remedy="Copy the header into the first part of the body, or send it by IORING_OP_SEND with MSG_MORE, "
          "and link the body's SEND_ZC to it."),
+    Code("waits", "cost",
+         "The program waited for the completion of a zero-copy send before it made the next one on the socket. TCP "
+         "completes a send when its data are acknowledged, so each wait takes a round trip; the acknowledgement of a "
+         "small message may be delayed by 40 ms.",
+         f"`zerocopy.waits` or `zerocopy.io_uring.waits`: the waits of `awaited` are above {100 * WAIT_SHARE:.0f} % of "
+         f"`intervals` and of `interval_ns`, and at least {WAITS}",
+         "Keep several sends in flight, and wait only when memory runs short."),
     Code("ignored_empty", "information", "Zero-copy sends without data need no zero-copy.", "`zerocopy.ignored_empty`"),
     Code("copies_unknown", "information", "How many sends were copied is not known here.",
          "`zerocopy.completions` or `copied` is null"),

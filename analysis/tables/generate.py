@@ -8,7 +8,7 @@ from analysis.tables.calls import CALLS, URING_OPERATIONS
 from analysis.tables.causes import CAUSES, REFUSALS, SITES
 from analysis.tables.findings import UNREAD_SENDS
 from analysis.tables.metrics import FAMILIES, NEEDS, SOURCES
-from analysis.tables.options import ADVISE_PATH, ADVISE_PROGRAM, GRIDS, OLD_NAMES, OPTIONS, TOPICS
+from analysis.tables.options import ADVISE_PATH, ADVISE_PROGRAM, GRIDS, OLD_NAMES, OPTIONS, SORTS, TOPICS
 from analysis.tables.protocol import COUNTERS
 from analysis.tables.stages import NUMBERS
 from analysis.tables.sums import SUMS
@@ -121,6 +121,8 @@ def header():
         define("OPTION_VALUES", [option_value(o) for o in OPTIONS if o.sets]),
         define("GRID_ROWS", [grid(*item) for item in GRIDS.items()]),
         f"#define GRID_NAMES {text(', '.join(GRIDS))}",
+        define("SORT_ROWS", map(text, SORTS)),
+        f"#define SORT_NAMES {text(', '.join(SORTS))}",
         define("ADVISE_OF_PATH", [text(o.name) for o in ADVISE_PATH]),
         define("ADVISE_OF_PROGRAM", [text(o.name) for o in ADVISE_PROGRAM]),
         numbers("MEMORY_KIND", [kind.upper() for kind in memory.KINDS]),

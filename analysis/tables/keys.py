@@ -8,7 +8,7 @@ docs/run-record.md of it.
 from . import protocol
 from .calls import URING_OPERATIONS
 from .causes import CAUSES, REFUSALS
-from .findings import CODES, SEVERITIES
+from .findings import CODES, SEVERITIES, WAIT_REASONS
 from .kinds import (COUNT, NAME, SHARE, TEXT, TRUTH, Key, Kind, block, integer, list_of,
                     mapping, null, number, one_of, only, positive, shared, text, tuples_of)
 from .profile import CONTEXTS
@@ -40,6 +40,8 @@ SPANS = (
     ("tcp_sendmsg..completion", "entry of `tcp_sendmsg`", "the kernel makes the send's completion known"),
     ("tcp_sendmsg_locked..completion", "first pass of the copy loop", "as above"),
     ("syscall..completion", "entry of the syscall", "as above"),
+    ("return..completion", "a zero-copy send returns",
+     "no zero-copy send of its socket is in flight any more"),
     ("syscall..tcp_sendmsg", "entry of the syscall", "return of `tcp_sendmsg`"),
     ("inet_recv_error", "entry of the function that reads an error queue", "its return"),
     ("sock_def_error_report",
@@ -398,7 +400,13 @@ FINDINGS = list_of(block(
     Key("evidence", Kind("block", {"type": "object"}), "further numbers and names on which it rests"),
     Key("removable", null(TRUTH), "true: the remedy ends it; false: nothing ends it on this path; null: not known, "
         "or there is nothing to end"),
-    Key("remedy", null(TEXT), "what to do")))
+    Key("remedy", null(TEXT), "what to do"),
+    Key("processes", list_of(block(
+        Key("comm", TEXT, "its name"), Key("pid", null(integer(1)), "null: it is in another PID namespace"),
+        Key("count", COUNT, "of its zero-copy sends, those that were copied, refused or ignored, for whatever cause"),
+        Key("total", COUNT, "its completed sends if these are copied ones, else its requests")), maxItems=10),
+        "with `--all --by process`: those it concerns, most sends first; of several findings of copies, or of refused "
+        "sends, only the first has them", required=False)))
 COMPARISON = block(
     Key("of", NAME, "`run.cell` of the configuration"),
     Key("against", NAME, "`run.cell` of its first variant"),
@@ -434,6 +442,21 @@ _SEGMENTS = Key("segments", null(block(
     Key("headed", COUNT, "sends that begin with such segments and go on with a larger one"),
     Key("header_bytes", COUNT, "bytes in the segments with which they begin"))),
     "what these sends consisted of; null where only syscalls are traced", required=False)
+
+_WAITS = Key("waits", null(block(
+    Key("in_flight", list_of(block(
+        Key("from", COUNT, "0, 1, 2, 4, 8, 16, 32 or 64 and more"), Key("sends", integer(1), "sends"))),
+        "sends that began while so many others of their socket were in flight, and fewer than the next row's `from`"),
+    Key("intervals", COUNT, "sends that followed another one of their socket"),
+    Key("interval_ns", COUNT, "from the beginning of that one to theirs, in all"),
+    Key("awaited", list_of(block(
+        Key("reason", one_of(*WAIT_REASONS), "how long the waits were: about as long as a round "
+            "trip; as long as Linux delays an acknowledgement (40 ms), after a short last segment; or longer"),
+        Key("sends", integer(1), "sends"), Key("ns", COUNT, "from the return of the one before to its completion"))),
+        "of these, sends that began soon after the last one in flight had completed (after an eighth of the wait, and "
+        "1 ms at most): the program waited, unless it received data meanwhile; waits below 50 us are left out"),
+    Key("wait_ns", HISTOGRAM, "these waits"))),
+    "whether the program waited for completions before it sent again", required=False)
 
 ZEROCOPY = null(block(
     Key("requests", COUNT, "sends that carried MSG_ZEROCOPY"),
@@ -478,7 +501,7 @@ ZEROCOPY = null(block(
             "(IORING_SEND_ZC_REPORT_USAGE) nor the packet's path showed whether they were copied"),
         Key("causes", null(list_of(block(*_CAUSE, Key("count", integer(1), "sends"), _STACK))),
             "why they were copied: a row for each cause and device", required=False),
-        _SEGMENTS,
+        _SEGMENTS, _WAITS,
         Key("fallback_rate", null(SHARE), "`copied / completions`"),
         Key("bytes", COUNT, "payload of these sends"),
         Key("completion_ns", null(HISTOGRAM), "from the beginning of a request's first send to its notification, for "
@@ -503,7 +526,7 @@ ZEROCOPY = null(block(
         "generator's count or, for an observed program, what it read from the error queue; it "
         "differs from `copied` where copies have no flag, notifications were not read, or "
         "coalesced notifications share a flag"),
-    _SEGMENTS,
+    _SEGMENTS, _WAITS,
     Key("plain_beside", null(COUNT), "sends without MSG_ZEROCOPY by a thread whose last zero-copy send was on the same "
         "socket, while zero-copy sends of the socket had not completed; null where completions are not seen",
         required=False),
@@ -710,7 +733,7 @@ TIMELINE = block(
     Key("gaps", COUNT, "places where events were lost"),
     Key("left_out", COUNT, "dropped events after the last that there was room for"),
     Key("median", null(SEND), "the send of median `call_ns`, see [Send](#send)"),
-    Key("slowest", null(SEND), "the one of largest `call_ns`"))
+    Key("slowest", null(SEND), "the one that took longest: to its completion, if it is a zero-copy send"))
 
 WARNINGS = list_of(block(
     Key("code", TEXT, "for programs; `sends_unseen`: the mechanism does not see sends by some "

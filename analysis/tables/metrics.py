@@ -106,6 +106,9 @@ FAMILIES = (
     Family("zerocopy_completion_seconds", "histogram", "interface", "completion",
            "From the beginning of a zero-copy send to its completion.", "seconds",
            needs="HOOK_COMPLETION HOOK_SEND_ID"),
+    Family("zerocopy_wait_seconds", "histogram", "interface", "wait",
+           "Waits for a completion before the next zero-copy send of the socket; see the finding `waits`.", "seconds",
+           needs="HOOK_COMPLETION HOOK_SEND_ID"),
     Family("lost", "counter", "lost", "",
            "Dropped events: sends (calls), completions, flags of completions, sends without a group "
            "(groups), copies without a cause (stacks)."),

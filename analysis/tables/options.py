@@ -13,6 +13,7 @@ TOPICS = {
     "observed": "Programs to observe, instead of a load:",
     "sweep": "A sweep (analyze sweep):",
     "timeline": "The life of single sends (analyze timeline):",
+    "top": "A live table (analyze top):",
     "exporter": "Always on (analyze exporter):",
     "measuring": "Measuring:",
     "details": "Measuring, in detail:",
@@ -109,6 +110,8 @@ GRIDS = {
     "records": (_records("128", range(128, 4097, 128)),
                 _records("1K", [f"{n}K" for n in range(1, 33)])),
 }
+# Keys of --sort, each a column of top: their first letters are those of the columns.
+SORTS = ("sends", "gbit", "us", "zero-copy", "copied", "refused")
 ALL_VARIANTS = 3  # the variants of --variant all
 
 
@@ -149,16 +152,16 @@ OPTIONS = (
            "only in variant or server model stay in one part, with all their repeats. Parts that run "
            "on one machine at the same time disturb each other.", ("text", "shard")),
     Option("retry", "", "sweep",
-           "run again what failed, was skipped or was disturbed",
-           "Other programs, the hypervisor or a full run queue disturb a run.", ("flag", "retry")),
+           "run again what failed, was skipped, or ran on a busy machine",
+           "Other programs, the hypervisor or a full run queue make it busy.", ("flag", "retry")),
     Option("decide", "", "sweep",
            "repeat what is inconclusive until it is decided",
            "Configurations whose comparison with their first variant is inconclusive get half as many "
-           "repeats again before each look, until all are better, worse or the same, or until --budget "
-           "is spent. The intervals account for the number of looks.", ("flag", "decide")),
+           "repeats again, and again, until all are better, worse or the same, or until --budget "
+           "is spent. The intervals account for deciding several times.", ("flag", "decide")),
     Option("budget", "T", "sweep",
            "limit the time of runs beyond the plan (default: that of its runs)",
-           "After the runs of the plan, a sweep first repeats disturbed runs, at most three times, then what "
+           "After the runs of the plan, a sweep first repeats those on a busy machine, at most three times, then what "
            "--decide repeats. 0: neither.", ("text", "budget")),
     Option("sends", "N", "timeline",
            "take N sends (default 200)",
@@ -166,11 +169,24 @@ OPTIONS = (
            ("number", "sends", "1", "TIMELINE_SENDS_MAX")),
     Option("slower-than", "T", "timeline",
            "take only sends that took longer than T, of any socket",
-           "The time counts from the call to its return. The analyzer reads all events and drops those of "
-           "faster sends, which costs more. --sends limits these sends, too.", ("seconds", "slower_than_s", "1")),
+           "The time counts from the call to its return, of a zero-copy send to its completion. The analyzer reads all "
+           "events and drops those of faster sends, which costs more. --sends limits these sends, too.", ("seconds", "slower_than_s", "1")),
     Option("out", "FILE", "timeline",
            "write the events to FILE: .pftrace for Perfetto, or .json",
            "ui.perfetto.dev opens both. .pftrace needs the libraries of the report."),
+    Option("interval", "SECONDS", "top",
+           "redraw the table every SECONDS (default 1)",
+           "The table shows the sends since the one before it."),
+    Option("count", "N", "top",
+           "end after N tables", sets=("number", "count", "1", "COUNT_MAX")),
+    Option("sort", "KEY", "top",
+           f"largest first by {', '.join(SORTS[:-1])} or {SORTS[-1]} (default gbit)",
+           "Letters change it while the table is shown.", ("text", "sort")),
+    Option("by", "LIST", "top",
+           "a row for each process (default) or cgroup, or both"),
+    Option("top", "N", "top",
+           "show at most N rows (default 32)",
+           "At most 256. The rest is one row."),
     Option("listen", "ADDRESS:PORT", "exporter",
            "serve metrics to Prometheus there (default 127.0.0.1:9435)",
            "The exporter answers GET /metrics by HTTP, in the OpenMetrics format if the client accepts "
@@ -190,7 +206,7 @@ OPTIONS = (
     Option("top", "N", "exporter",
            "name N processes, count the rest as other (default 32; 0: none)",
            "At most 256. With --by process,cgroup, a process has a name in each of its control groups. The "
-           "first names stay. When several new names compete, those with most bytes win.", ("number", "exporter.top", "0", "TOP_MAX")),
+           "first names stay. When several new names compete, those with most bytes win.", ("number", "top", "0", "TOP_MAX")),
     Option("json", "FILE", "measuring",
            "append a run record to FILE after each run, as JSON (- for stdout)",
            "On standard output the records replace the report.", ("text", "json")),
@@ -218,12 +234,12 @@ OPTIONS = (
            "Interleaved is A B C A B C; by default, blocks after the first have a random order. A single "
            "configuration runs once. Comparisons of one pair of variants "
            "over several sizes or threads are decided together: the default is 8 repeats for one of them, 9 "
-           "for 2, 10 for 4, 11 for 8, 12 for 24, 13 for 48. By default, disturbed runs are made again at the "
+           "for 2, 10 for 4, 11 for 8, 12 for 24, 13 for 48. By default, runs on a busy machine are made again at the "
            "end, at most half as many as were planned. With --messages or --interval the default is 1.",
            ("number", "repeat", "1", "REPEAT_MAX")),
     Option("total", "T", "details",
-           "measure each configuration for T seconds in all, shared by its repeats",
-           "--duration is the window of one run. Without both options, the default repeats of several "
+           "measure each configuration for T seconds, shared by its repeats",
+           "Three configurations take three times as long; warm-ups come on top. --duration is the window of one run. Without both options, the default repeats of several "
            "configurations share 5 seconds; otherwise, and in a sweep, a window is 5 seconds long.",
            ("seconds", "total_s", "1")),
     Option("events", "LIST", "details",

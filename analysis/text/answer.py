@@ -53,7 +53,6 @@ def of_several(cells, what):
     subject, other = name(cells[0]), name(cells[0].reference)
     found = [cell.compared["throughput"] for cell in cells if "throughput" in cell.compared]
     if not found:
-        yield f"{subject} and {other} have no pair of undisturbed runs"
         return
     told, threads = answers.decisive(found)
     few = answers.few_repeats(subject, found, threads)
@@ -80,12 +79,17 @@ def results(cells):
             yield compared(name(cell), name(cell.reference), cell.comparisons["throughput"], cell.comparisons["cpu"],
                            what, last == name(cell.reference))
         last = name(cell.reference)
-    open_ = {}
+    busy, open_ = {}, {}
     for (subject, other), (cell, *more) in compared_cells.items():
+        if more and not any("throughput" in one.compared for one in (cell, *more)):
+            busy.setdefault(other, []).append(subject)
         one = cell.comparisons["throughput"]
         if not more and one["verdict"] == INCONCLUSIVE and (one["n"] or one["discarded"]):
             open_.setdefault(other, []).append(
                 subject + (interval(one) or f" ({words.counted(one['n'], 'pair')} of runs)"))
+    for other, subjects in busy.items():
+        yield (f"{words.listed(subjects)} {'is' if len(subjects) == 1 else 'are'} not compared with {other}: the machine was "
+               "too busy")
     for other, subjects in open_.items():
         yield f"inconclusive against {other}: {', '.join(subjects)}"
 
@@ -104,7 +108,7 @@ def needed(cells):
         if found and found["verdict"] == INCONCLUSIVE and (found["n"] or found["discarded"]):
             open_.setdefault(name(cell), []).append(found)
     if any(one["discarded"] for found in open_.values() for one in found):
-        return "not enough undisturbed runs: --wait-quiet waits for a quiet machine"
+        return "too few runs on a quiet machine: --wait-quiet waits for one"
     repeats = {subject: max(one["repeats"] for one in found) for subject, found in open_.items()
                if all(one["repeats"] for one in found)}
     close = [subject for subject in open_ if subject not in repeats]
@@ -139,7 +143,7 @@ def advice(asked):
 def answer(cells):
     """One paragraph."""
     said = [words.sentence(one) for one in results(cells)]
-    asked = {cell: findings for cell in cells if (findings := rules.of_records(cell.records))}
+    asked = {} if cells.all_failed else {cell: found for cell in cells if (found := rules.of_records(cell.records))}
     found = whys(list(asked.values()))
     if found and not any(do for _, do in found):
         found[0] = found[0][0], advice(list(asked))
@@ -156,6 +160,6 @@ def discarded(cells):
     records = [record for cell in cells for record in cell.records]
     why = [string(record, "noise/disturbed") for record in records if string(record, "noise/disturbed")]
     if why and cells.comparisons:
-        yield f"{len(why)} of {words.counted(len(records), 'run')} discarded in ratios: {why[-1]}"
+        yield f"{len(why)} of {words.counted(len(records), 'run')} are in no ratio: {why[-1]}"
     if needed(cells):
         yield needed(cells)

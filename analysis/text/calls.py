@@ -23,6 +23,19 @@ def call_name(call):
     return string(call, "syscall") + kind
 
 
+# What spans of a send's time are for people.
+SPANS = {
+    "syscall": "the whole system call",
+    "syscall..tcp_sendmsg": "from the system call's begin until TCP returns",
+    "tcp_sendmsg": "in TCP, from call to return",
+    "tcp_sendmsg_locked..return": "from TCP's send loop to the system call's return",
+}
+
+
+def span_words(span):
+    return SPANS.get(span, f"from {span}")
+
+
 def same_call(call, other):
     """Are two rows of records' calls of the same syscall and kind?"""
     return call is other or all(same(at(call, key), at(other, key))

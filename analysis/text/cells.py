@@ -9,7 +9,7 @@ from analysis.findings import facts
 from analysis.tables.variants import in_order
 
 from .hist import Hist, shared
-from .record import at, count, frozen, members, number, rows, safe_text, same, string, value
+from .record import at, count, frozen, members, number, rows, safe_text, same, string, value, warning
 from .spread import spread, total
 
 
@@ -52,12 +52,16 @@ def configuration_of(record):
               "socket_options": settings.socket_options(members(record, "load/socket")),
               "memory_options": settings.memory_options(of_memory),
               "pinned": bool(at(record, "load/pinning/sender"))}
+    others = {column: safe_text(value) if isinstance(value, str) else value for column, value in others.items()}
     return tuple(read(one.column, one.path) if one.path else others[one.column] for one in SETTINGS)
 
 
 def way_of(record):
     """Returns the server model or the variant: by what the loads of a workload are compared."""
     return string(record, "load/server_model" if string(record, "load/workload") == "procinfo" else "load/variant")
+
+
+FAILED = "load_failed"  # the code of the warning of a run whose figures show no configuration's speed
 
 
 def _identity(record):
@@ -168,22 +172,35 @@ class Cell:
 
 
 class Cells:
-    """Iterates over the cells, in the order of their first records."""
+    """Iterates over the cells, in the order of their first records. Those of failed runs are apart, unless there are
+    no others. unfinished: what of the planned runs is missing, in words.
+    """
 
     def __init__(self):
-        self._cells = {}
+        self._cells, self._failed = {}, {}
         self._is_named = False
+        self.unfinished = ""
 
     def __iter__(self):
-        return iter(self._cells.values())
+        return iter((self._cells or self._failed).values())
 
     def __len__(self):
-        return len(self._cells)
+        return len(self._cells or self._failed)
+
+    @property
+    def failed(self):
+        """The records of failed runs."""
+        return [record for cell in self._failed.values() for record in cell.added]
+
+    @property
+    def all_failed(self):
+        return not self._cells
 
     def add(self, record):
         """Adds a record, as json.loads gives it, to those of its cell. What it is made of is copied."""
         configuration = configuration_of(record)
-        cell = self._cells.setdefault((string(record, "run/cell"), configuration), Cell(self))
+        cells = self._cells if warning(record, FAILED) is None else self._failed
+        cell = cells.setdefault((string(record, "run/cell"), configuration), Cell(self))
         cell.configuration, cell.way = configuration, way_of(record)
         like = cell if cell.added else next(iter(self))
         cell.add(shared(record, like.added[0] if like.added else None))

@@ -3,20 +3,36 @@
 
 from analysis import words
 
-from .record import at, count, flag, number, rows, string, value
+from .cells import FAILED
+from .layout import BOLD
+from .record import at, count, flag, number, string, value, warning
 from .spread import total
 
+INTERRUPTED = "interrupted"  # the code of the warning of a run that ended before its time
 UNSEEN = "sends_unseen"  # the code of the warning that a mechanism does not see some sends by TCP
 
 
 def unseen(record):
     """The text of that warning; None: it sees all."""
-    return next((string(row, "text") for row in rows(record, "warnings")
-                 if string(row, "code") == UNSEEN), None)
+    return warning(record, UNSEEN)
+
+
+def incomplete(cells):
+    """Yields what is missing because runs were not made or did not end: above all else."""
+    failed, runs = cells.failed, [record for cell in cells for record in cell.records]
+    parts = [cells.unfinished]
+    if failed:
+        many, why = len(failed) + (0 if cells.all_failed else len(runs)), warning(failed[-1], FAILED)
+        parts.append(why if many == 1 else f"{len(failed)} of {words.counted(many, 'run')} failed: {why}")
+    if not cells.unfinished:
+        parts += filter(None, [next(filter(None, (warning(record, INTERRUPTED) for record in runs)), None)])
+    if any(parts):
+        yield f"{BOLD}Incomplete: {'; '.join(filter(None, parts))}."
+        yield ""
 
 
 def losses(cells):
-    """What was lost: above all else."""
+    """What was lost: above all but that."""
     calls, completions = cells.sum("lost/calls"), cells.sum("lost/completions")
     flags = total(cell.lost_flags for cell in cells)
     # If the kernel does not count them, a warning and a finding report that.
@@ -52,8 +68,8 @@ def extent(cells, unit):
     """How long runs took: the median of what really passed, or how much each had to do."""
     messages = number(cells.record, "load/messages_per_thread")
     if messages is None:
-        elapsed = next(iter(cells)).spread("app/elapsed_s").middle
-        text = f" | {words.figure(elapsed, 3)} s each"
+        elapsed = next(iter(cells)).spread("app/elapsed_s")
+        text = f" | {words.figure(elapsed.middle, 3)} s each" if elapsed.count else ""
     else:
         thread = "" if cells.serving else " per thread"
         text = f" | {words.counted(messages, unit)}{thread} each"

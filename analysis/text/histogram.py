@@ -7,7 +7,7 @@ from analysis import words
 from analysis.derive.hist import COARSE
 from analysis.tables.stages import OF_NAME
 
-from .calls import call_name, same_call
+from .calls import call_name, same_call, span_words
 from .hist import Hist
 from .record import at, rows, string, value
 from .spread import total
@@ -51,7 +51,7 @@ def of_call(cell, first):
     hist = Hist(*(at(row, "wall_ns") for row in calls))
     yield f"kernel time of a send: {cell.title}, {call_name(first)}, {words.counted(sends, 'send')}"
     if hist.count:
-        text, timed = f"  from {string(first, 'wall_ns/span')}", float(hist.count)
+        text, timed = f"  {span_words(string(first, 'wall_ns/span'))}", float(hist.count)
         if one_in > 1:
             text += (f"; a sample of one in {words.whole(one_in)}, chosen at random: "
                      f"{words.counted(timed, 'send')}")
@@ -108,7 +108,7 @@ def side_by_side(cells):
     digits = max(DIGITS, *(len(str(edge)) for low, high, _ in buckets for edge in (low, high or 0)))
     edges_width = 2 * digits + len(" -> ")
     bar = (80 - edges_width) // len(found) - 8
-    yield f"kernel time of a send, ns, from {max(spans)}"
+    yield f"kernel time of a send, ns, {span_words(max(spans))}"
     yield " " * edges_width + "".join(f"  {title[:bar + 5]:<{bar + 6}}" for title, _ in found).rstrip()
     most = max(many / hist.count for _, _, counts in buckets for many, (_, hist) in zip(counts, found))
     for low, high, counts in buckets:

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Warnings, and what was not measured: by reason, with the option that would measure it."""
+"""Warnings, and what was not measured: by reason, with the option that would measure it. A report has their number,
+and those that limit its answer; --details has all.
+"""
 
 from analysis import words
 from analysis.findings import facts
 from analysis.tables.limits import LIMITS
 
-from .head import UNSEEN
+from .cells import FAILED
+from .head import INTERRUPTED, UNSEEN
 from .record import frozen, number, rows, string
 
 # As user/kernel/plan.c has it: such a run is not to be told that it lacks something.
@@ -15,12 +18,18 @@ NEVER_ASKS = "this load never asks for zero-copy"
 LEFT_OUT = ("app", "calls.cpu_ns", "io_uring", "load", "memory", "noise", "receiver.copy_ns", "tcp.skb_frags",
             "tcp.skbs_per_send", "tcp.frags_per_skb", "zerocopy.skb_copies", "zerocopy.skb_copy_bytes",
             "zerocopy.wake_up_ns")
+# Codes of warnings that limit the answer, and of those that have a place of their own or cast no doubt.
+BESIDE_ANSWER = {"debug_kernel", "paced", "rate_not_kept"}
+ELSEWHERE = {"no_pmu", "not_paced", FAILED, INTERRUPTED, UNSEEN}
+
 # What others are for people. One that ends in a point stands for those below it.
 WORDS = {
+    "by.groups.cgroup": "names of control groups",
     "calls": "sends",
     "calls.counters": "counters of each send",
     "calls.stages": "where the time of a send goes",
     "calls.stages.": "stages that are functions of the kernel",
+    "calls.": "syscalls that are several sends",
     "counters": "counters of the program",
     "lost": "losses",
     "lost.stacks": "lost stacks",
@@ -32,16 +41,21 @@ WORDS = {
     "tcp": "TCP's own counters",
     "tcp.sending": "the sending sockets' state",
     "tcp.skbs": "skbs that a send becomes",
+    "zerocopy": "zero-copy sends",
     "zerocopy.bytes_copied": "copied bytes",
     "zerocopy.bytes_unflagged": "bytes of unflagged copies",
     "zerocopy.causes": "causes of copies",
     "zerocopy.completion_ns": "time to completion",
     "zerocopy.completions": "completions",
-    "zerocopy.unflagged": "unflagged copies",
     "zerocopy.error_queue": "time of error-queue reads",
+    "zerocopy.errqueue_copied": "copies that the error queue reported",
+    "zerocopy.io_uring.": "io_uring's zero-copy sends",
     "zerocopy.notifications.read": "coalescing of notifications",
     "zerocopy.notifications.sockets": "sockets whose error queue was never read",
     "zerocopy.pinned": "pinned memory",
+    "zerocopy.segments": "parts of zero-copy sends",
+    "zerocopy.unexplained": "copies that no hook saw",
+    "zerocopy.unflagged": "unflagged copies",
 }
 # The options that would measure them.
 OPTIONS = {"calls.counters": "--call-counters EVENTS", "calls.stages": "--stages", "overhead": "--cost",
@@ -49,11 +63,11 @@ OPTIONS = {"calls.counters": "--call-counters EVENTS", "calls.stages": "--stages
 
 
 def words_of(key):
-    """Of a key: its own name where WORDS has none; None where it is left out."""
+    """Returns a key in words, its last part where WORDS has none, or None if it is left out."""
     if any(f"{key}.".startswith(f"{name}.") for name in LEFT_OUT):
         return None
     above = (words for name, words in WORDS.items() if name.endswith(".") and key.startswith(name))
-    return WORDS.get(key) or next(above, key)
+    return WORDS.get(key) or next(above, key.rpartition(".")[2].replace("_", " "))
 
 
 def distinct(cells, path):
@@ -70,41 +84,35 @@ LIMIT_OF = {code: (path, per, words) for path, per, _, _, code, words in LIMITS}
 
 
 def folded(records):
-    """(text, in how many runs, of which loads) of the warnings of records, pairs with their cell's title:
-    those of one code are one, with the range of their numbers.
+    """Yields (code, text, in how many runs, of which loads) of the warnings of records, pairs with their cell's title.
+    Those of a limit are one, with the range of their numbers.
     """
-    by_code = {}  # without those that cast no doubt
+    found = {}
     for record, title in records:
         for row in rows(record, "warnings"):
-            code = string(row, "code")
-            if code not in ("no_pmu", "not_paced", UNSEEN):
-                by_code.setdefault(code, []).append((record, title, string(row, "text")))
-    for code, found in by_code.items():
-        text = found[0][2]
+            code, text = string(row, "code"), string(row, "text")
+            if code not in ELSEWHERE:
+                found.setdefault((code, "" if code in LIMIT_OF else text), []).append((record, title, text))
+    for (code, _), some in found.items():
+        text = some[0][2]
         if code in LIMIT_OF:
             path, per, meaning = LIMIT_OF[code]
             parts = [(number(record, "/".join(path)), number(record, "/".join(per)) if per else 1)
-                     for record, *_ in found]
+                     for record, *_ in some]
             shares = [100 * part / whole for part, whole in parts if part is not None and whole]
             if shares:
                 digits = 1 if "%.1f" in meaning else 0
                 ends = dict.fromkeys(f"{end:.{digits}f}" for end in (min(shares), max(shares)))
                 text = meaning.replace(f"%.{digits}f %%", " to ".join(ends) + " %")
-        elif len({text for *_, text in found}) > 1:
-            text += f" (and {len({text for *_, text in found}) - 1} like it)"
-        yield text, len(found), dict.fromkeys(title for _, title, _ in found)
+        yield code, text, len(some), dict.fromkeys(title for _, title, _ in some)
 
 
-def all_warnings(cells):
-    """Each text once."""
-    yield from (f"warning: {string(row, 'text')}" for row in distinct(cells, "warnings")
-                if string(row, "code") not in ("no_pmu", UNSEEN))
-
-
-def warnings(cells):
-    """A line a kind, but those that the headline has."""
+def warnings(cells, beside_answer=False):
+    """Yields a line for each kind of warning: those that limit the answer, or the others."""
     records = [(record, cell.title) for cell in cells for record in cell.records]
-    for text, count, titles in folded(records):
+    for code, text, count, titles in folded(records):
+        if (code in BESIDE_ANSWER) is not beside_answer:
+            continue
         if count < len(records):
             text += f", in {count} of {len(records)} runs"
             if len(titles) < len(cells) and len(titles) < 3:
@@ -112,43 +120,42 @@ def warnings(cells):
         yield f"warning: {text}"
 
 
-def unsupported(cells):
-    """Counters that this machine lacks, and where they are, or why."""
-    why = {string(row, "event"): string(row, "reason") for row in distinct(cells, "counters")
-           if string(row, "status") == "not supported"}
-    events = list(why)
-    if events:
-        more = f" and {words.counted(len(events) - 2, 'other counter')}" if len(events) > 2 else ""
-        reason = (why[events[0]] if any(cell.at("host/pmu") is not None for cell in cells) else
-                  "no PMU; run it where analyze doctor lists one")
-        yield f"not measured: {', '.join(events[:2])}{more}: {reason}"
+def limits(cells):
+    """Yields what limits the answer. Comparisons report disturbed runs by themselves."""
+    why = [string(record, "noise/disturbed") for cell in cells for record in cell.records]
+    if all(why) and not cells.comparisons:
+        yield f"warning: {why[-1]}; --wait-quiet waits for a quiet machine"
+    yield from warnings(cells, beside_answer=True)
 
 
 def unmeasured(cells):
-    """The same as notes, shorter, and counters in one line."""
-    yield from unsupported(cells)
+    """Returns the options by what they would measure, and what cannot be measured by the reason."""
+    optional, impossible = {}, {}
     if any(row.cause.final for cell in cells for row in facts.causes(cell.records)):
-        yield "not measured: zero-copy on another path (analyze advise --peer HOST:PORT)"
-    yield from notes(cells, short=True)
-
-
-def notes(cells, short=False):
-    """A line for what options would measure, and one for each reason why something cannot be."""
-    optional, impossible = [], {}
+        optional["zero-copy on another path"] = "analyze advise --peer HOST:PORT"
     for row in distinct(cells, "unmeasured"):
-        key = string(row, "key")
+        key, reason = string(row, "key"), string(row, "reason")
         what = words_of(key)
         if key in OPTIONS:
-            optional.append(OPTIONS[key] if short else f"{what} ({OPTIONS[key]})")
-        elif what:
-            impossible.setdefault(string(row, "reason"), {})[what] = None
+            optional[what] = OPTIONS[key]
+        elif what and reason != NEVER_ASKS:
+            impossible.setdefault(reason, {})[what] = None
+    return optional, impossible
+
+
+def notes(cells):
+    """Yields a line for what options would measure, and one for each reason why something cannot be."""
+    optional, impossible = unmeasured(cells)
     if optional:
-        yield f"not measured{' without' if short else ':'} {', '.join(optional)}"
-    by_what = {}
-    for reason, together in impossible.items():
-        if reason != NEVER_ASKS:
-            by_what.setdefault(", ".join(together), []).append(reason)
-    for what, reasons in by_what.items():
-        like = f" (and {words.counted(len(reasons) - 1, 'reason')} like it)" if len(reasons) > 1 else ""
-        for reason in reasons[:1] if short else reasons:
-            yield f"not measured: {what}: {reason}{like if short else ''}"
+        yield f"not measured: {', '.join(f'{what} ({option})' for what, option in optional.items())}"
+    for reason, what in sorted(impossible.items(), key=lambda item: [*item[1]]):
+        yield f"not measured: {', '.join(what)}: {reason}"
+
+
+def remarks(cells):
+    """Yields how many warnings and notes --details has."""
+    optional, impossible = unmeasured(cells)
+    counts = [(len(list(warnings(cells))), "warning"), (len({*optional}.union(*impossible.values())), "thing")]
+    parts = [words.counted(many, unit) + " not measured" * (unit == "thing") for many, unit in counts if many]
+    if parts:
+        yield f"{' and '.join(parts)}: see --details"

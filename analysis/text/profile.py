@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Where the CPU time went, by the samples of --profile: by context, then by kernel function of sends."""
 
-from math import ceil, sqrt
+from math import ceil
 
 from analysis import words
 from analysis.tables.profile import CONTEXTS, MEASURING, SAMPLES_LEAST
@@ -9,16 +9,11 @@ from analysis.tables.stages import STAGES
 
 from . import table
 from .record import at, count, rows, safe_text, string, value
+from .spread import half_width
+from .stages import collect
 
 FUNCTIONS_MAX = 10
-Z = 1.959964  # of 95 %
 IN_SEND = {context.name for context in CONTEXTS if context.in_send}
-
-
-def half_width(part, whole):
-    """Of Wilson's 95 % interval of a share: half of its width."""
-    share = part / whole
-    return Z * sqrt(share * (1 - share) / whole + (Z / whole) ** 2 / 4) / (1 + Z * Z / whole)
 
 
 def names(stack):
@@ -88,8 +83,7 @@ def stages(profiles):
     yield "stages of sends: % of the samples, with its 95 % interval"
     yield from table.lines([["", *(p.title for p in profiles)],
                             *([stage.words, *(percent(p.stages.get(stage.name, 0), p.sends) for p in profiles)]
-                              for stage in STAGES if any(stage.name in p.stages for p in profiles)),
-                            ["of these, BPF programs", *(percent(p.measuring, p.sends) for p in profiles)]])
+                              for stage in STAGES if any(stage.name in p.stages for p in profiles))])
     yield ""
 
 
@@ -111,7 +105,8 @@ def functions(profiles):
 
     yield "kernel functions of sends: % of the samples, with its 95 % interval, and with callees"
     yield from table.lines([["", *(p.title for p in profiles)],
-                            *([name, *(texts(p, name) for p in profiles)] for name in heaviest(profiles))])
+                            *([name, *(texts(p, name) for p in profiles)] for name in heaviest(profiles)),
+                            ["all BPF programs", *(f"{percent(p.measuring, p.sends)} {'':5}" for p in profiles)]])
 
 
 def too_few(profile):
@@ -156,9 +151,10 @@ def profile(cells):
             yield f"{p.title}: {words.counted(p.lost, 'sample')} had no room and are left out"
     yield ""
     enough = [p for p in profiles if p.sends >= SAMPLES_LEAST]
-    if enough:
+    if enough and not collect(cells):  # else these are divided already
         yield from stages(enough)
         yield from waits(enough)
+    if enough:
         yield from functions(enough)
     for p in profiles:
         if p not in enough:

@@ -78,6 +78,11 @@ def string(record, path=""):
     return safe_text(found) if isinstance(found, str) else ""
 
 
+def warning(record, code):
+    """Returns the text of the warning with a code, or None if the record lacks it."""
+    return next((string(row, "text") for row in rows(record, "warnings") if string(row, "code") == code), None)
+
+
 def frozen(found):
     """A value that can be hashed, equal where two are the same in JSON: to Python 1 is 1.0 and true."""
     if isinstance(found, dict):

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What a report has, in order: the answer, one table, histograms side by side, warnings, what was not
-measured; with --details all that is known."""
+"""What a report has, in order: the answer and its limits, one table, histograms side by side; with --details all that
+is known, also warnings and what was not measured.
+"""
 
 from . import comparison, serving
 from .answer import answer
 from .calls import failures, observed, sizes
 from .counters import counters
 from .groups import groups
-from .head import headline, losses
+from .head import headline, incomplete, losses
 from .histogram import histograms, side_by_side, stage_histograms
 from .memory import memory
-from .notes import all_warnings, notes, unmeasured, warnings
+from .notes import limits, notes, remarks, warnings
 from .overhead import overhead
 from .profile import profile
 from .record import at
@@ -20,32 +21,32 @@ from .tcp import skbs, tcp
 from .timeline import timeline
 from .zerocopy import zerocopy
 
-# SUMMARY: the answer and the table.
-REPORT, DETAILS, SUMMARY = "report", "details", "summary"
+# SUMMARY: the answer and the table; ANSWER: the answer alone.
+REPORT, DETAILS, SUMMARY, ANSWER = "report", "details", "summary", "answer"
 # Below these there is no empty line.
-REMARKS = skbs, warnings, unmeasured, all_warnings, notes
+REMARKS = skbs, warnings, notes, remarks
 
 
 def sections(cells, extent):
     """The functions that give lines of cells, in order."""
+    if extent == ANSWER or not len(cells):
+        return (incomplete, losses, answer, limits) if len(cells) else (incomplete,)
     kind = serving if cells.serving else comparison
     brief, detailed = kind.brief, kind.detailed
     if at(cells.record, "load") is None:
         brief = detailed = observed
-    first = losses, headline, answer, timeline
+    first = incomplete, losses, headline, answer, limits, timeline
     if extent == DETAILS:
         return (*first, detailed, failures, sizes, groups, zerocopy, stages, profile, histograms,
-                stage_histograms, counters, tcp, memory, overhead, all_warnings, notes)
+                stage_histograms, counters, tcp, memory, overhead, warnings, notes)
     if extent == SUMMARY:
         return *first, brief, memory
     sends = (side_by_side, skbs) if len(cells) <= DETAILED_MAX else ()
-    return *first, brief, failures, groups, stages, profile, *sends, memory, overhead, warnings, unmeasured
+    return *first, brief, failures, groups, stages, profile, *sends, memory, overhead, remarks
 
 
 def report(cells, extent=REPORT):
-    """The text of Cells, its lines unbroken; "" of none. A line to be bold begins with layout.BOLD."""
-    if not len(cells):
-        return ""
+    """The text of Cells, its lines unbroken. A line to be bold begins with layout.BOLD."""
     cells.name()
     lines = []
     for section in sections(cells, extent):

@@ -63,6 +63,7 @@ def brief(cells):
     links = cells.vary("load/link")
     when = {"", "links" if links else "", "models" if cells.vary("load/server_model") else ""}
     yield from table.of(cells, table.shown(BRIEF, when), 3 if links else 2)
+    yield "ms: from connect() to the end of the answer; CPU ms: of the server, per answer"
     yield from discarded(cells)
     yield ""
     slow = list(filter(None, map(explained, cells)))

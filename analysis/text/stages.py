@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Where the time of a send goes: a bar each of the time on the CPU, to scale among loads of a size, then
-a table, with off-CPU time below it.
+a table, with off-CPU time below it. Where no hook sees the functions of the kernel, samples divide the time on the CPU.
 """
 
 from analysis import words
+from analysis.tables.profile import SAMPLES_LEAST
 from analysis.tables.stages import STAGES
 
 from . import table
-from .calls import call_name, same_call
+from .calls import call_name, same_call, span_words
+from .spread import half_width
 from .table import DETAILED_MAX
-from .record import at, frozen, rows, string, value
+from .record import at, count, flag, frozen, rows, string, value
 
 BAR_WIDTH = 42
 SMALL_SHARE = 0.0005  # of the time in the call: a stage with less everywhere is left out
@@ -22,7 +24,8 @@ BESIDE = (("zerocopy/error_queue/read_ns", "reading a notification"),
 
 class Account:
     """What the divided sends of one kind took, over a cell's repeats: sums, in of by stage. first: their
-    row in the first record's calls. counter: which of the counters is summed; None: time.
+    row in the first record's calls. counter: which of the counters is summed; None: time. samples: of which the
+    time on the CPU was divided in proportion; 0: hooks measured it.
     """
 
     def __init__(self, cell, first, counter=None):
@@ -42,6 +45,21 @@ class Account:
             self.cpu += value(call, "cpu_ns/sum")
             for part in rows(stages, "parts"):
                 self._add(part, counter)
+        self.samples = 0
+        if counter is None and "copy" not in self.of:
+            self._divide_by_samples()
+
+    def _divide_by_samples(self):
+        """Leaves the account as it is if there are too few samples to name functions."""
+        found = {}
+        for stack in self.cell.rows("profile/stacks"):
+            if (string(stack, "syscall") == string(self.first, "syscall") and string(stack, "stage")
+                    and flag(stack, "zerocopy") == flag(self.first, "zerocopy")):
+                found[string(stack, "stage")] = found.get(string(stack, "stage"), 0) + count(stack, "samples")
+        if sum(found.values()) >= SAMPLES_LEAST:
+            self.samples = sum(found.values())
+            off_cpu = {stage.name: self.of[stage.name] for stage in OFF_CPU if stage.name in self.of}
+            self.of = off_cpu | {stage.name: self.cpu * found.get(stage.name, 0) / self.samples for stage in ON_CPU}
 
     def _add(self, part, counter):
         metrics = [at(part, "ns")] if counter is None else rows(part, "counters")[counter:counter + 1]
@@ -146,6 +164,18 @@ def beside(cells):
             yield f"besides, {cell.title}: {', '.join(parts)}"
 
 
+def method(accounts):
+    """Returns how samples divided the time, and the widest interval of a share; "" where hooks did."""
+    sampled = [account for account in accounts if account.samples]
+    if not sampled:
+        return ""
+    width = max(half_width(account.samples * account.of[stage.name] / account.cpu, account.samples)
+                for account in sampled for stage in ON_CPU if account.cpu > 0)
+    least = min(account.samples for account in sampled)
+    return (f"; by {words.counted(least, 'sample')} or more ({string(sampled[0].cell.record, 'profile/event')}): shares "
+            f"within {100 * width:.1f} points (95 %)")
+
+
 def stages(cells):
     """Where the time of sends went, if they were divided."""
     accounts = collect(cells)
@@ -155,7 +185,7 @@ def stages(cells):
     one_in = value(first, "stages/one_in")
     yield "where the kernel time of a send goes, on the CPU" + (
         f"; of one send in {words.whole(one_in)}, chosen at random" if one_in > 1 else "")
-    yield f"  from {string(first, 'stages/span')}"
+    yield f"  {span_words(string(first, 'stages/span'))}{method(accounts)}"
     yield from bars(accounts)
     if len(cells) <= DETAILED_MAX:
         yield ""

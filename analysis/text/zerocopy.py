@@ -187,6 +187,24 @@ def segments(cell, block="zerocopy"):
     yield labelled("segments", text)
 
 
+def waits(cell, block="zerocopy"):
+    """How many sends were in flight, and how long the program waited for them."""
+    depths = [row for record in cell.records for row in rows(record, f"{block}/waits/in_flight")]
+    sends = {}
+    for row in depths:
+        sends[value(row, "from")] = sends.get(value(row, "from"), 0) + value(row, "sends")
+    if not sends:
+        return
+    shares = (f"{words.size(round(least))}{'' if least < 2 else '+'}: {words.percent(count, sum(sends.values()))}"
+              for least, count in sorted(sends.items()))
+    yield labelled("in flight", f"when sends began, others of their socket: {', '.join(shares)}")
+    found = cell.hist(f"{block}/waits/wait_ns")
+    if found.count:
+        p50, p99 = (words.time(float(found.percentile(point))) for point in (500, 990))
+        yield labelled("waits", f"{words.counted(found.count, 'send')} began soon after the last completion, after a "
+                       f"wait of p50 {p50}, p99 {p99}")
+
+
 def beside(cell):
     plain = positive(cell, "plain_beside")
     if plain:
@@ -251,6 +269,7 @@ def uring(cell):
     yield text
     yield from uring_costs(cell)
     yield from segments(cell, "zerocopy/io_uring")
+    yield from waits(cell, "zerocopy/io_uring")
 
 
 def none_asked(cell):
@@ -277,7 +296,7 @@ def zerocopy(cells):
         requests = cell.sum("zerocopy/requests", 0.0)
         if requests:
             yield summary(cell, requests)
-            for part in (causes, answers, skb_copies, refusals, latency, pinned, segments, beside, notifications,
+            for part in (causes, answers, skb_copies, refusals, latency, waits, pinned, segments, beside, notifications,
                          error_queue):
                 yield from part(cell)
         elif cell.at("zerocopy/io_uring") is None:

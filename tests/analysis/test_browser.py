@@ -208,6 +208,9 @@ def test_the_first_screen_has_all_answers_and_the_ratio(opened, folders, name):
     below = page.evaluate("""[...document.querySelectorAll(".answers tr, .top figure .still")].filter(
         one => one.getBoundingClientRect().bottom > 900).length""")
     assert not below
+    folded = page.evaluate("""[...document.querySelectorAll(".answers details")].filter(
+        one => one.open || one.querySelector("summary").innerText !== "Why").length""")
+    assert not folded and page.query_selector(".answers details")
 
 
 @pytest.mark.parametrize("name", ["samples", "advice", *GRIDS])

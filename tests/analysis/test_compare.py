@@ -136,11 +136,11 @@ def test_disturbed_runs_are_left_out_and_counted(sets, tmp_path):
     why = "other programs took 26 % of the CPUs' time"
     table.write_parquet(runs().with_columns(disturbed=pl.when(pl.col("repeat") < 3).then(pl.lit(why))), busy)
     told = analysis("compare", sets["a"], busy).stdout
-    assert f"0 runs of A and 12 of B left out, disturbed ({why})" in " ".join(told.split())
+    assert f"0 runs of A and 12 of B left out, as the machine was busy ({why})" in " ".join(told.split())
     table.write_parquet(runs().with_columns(disturbed=pl.lit(why)), busy)
     nothing = analysis("compare", sets["a"], busy)
     assert nothing.returncode == 1 and nothing.stderr.endswith(
-        f"have no undisturbed load in common: 0 runs of A and 48 of B left out, disturbed ({why}): measure again\n")
+        f"have no load in common on a quiet machine: 0 runs of A and 48 of B left out, as the machine was busy ({why}): measure again\n")
 
 
 def test_values_of_0_have_no_ratio_and_are_counted(sets, tmp_path):

@@ -6,6 +6,7 @@ import html.parser
 import json
 import os
 import re
+import sys
 import xml.etree.ElementTree as xml
 
 import polars as pl
@@ -18,6 +19,7 @@ import goldens
 import made
 import planted
 from analysis.figures.base import Data
+from analysis.notes import progress
 from analysis.report.build import build
 from analysis.report.questions import common
 from analysis.report.write import html as to_html
@@ -152,6 +154,16 @@ def test_command_line(folder, only_figures):
     again = analysis("report", folder, "--figures", "png")
     assert again.returncode == 0 and not again.stderr
     assert (folder / "report/report.md").exists() and (folder / "report/figures/throughput.png").exists()
+
+
+def test_progress_is_shown_on_a_terminal_and_erased(only_figures, capsys, monkeypatch):
+    only_figures("throughput", "ratio")
+    for is_terminal, shown in (False, ""), (True, "".join(f"\r{text}\033[K" for text in (
+            "answering the questions", "drawing figure 1 of 2", "drawing figure 2 of 2", ""))):
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal)
+        with progress() as show:
+            build(planted.data(planted.sends(repeats=1)), None, [], ["DIR"], show=show)
+        assert capsys.readouterr().err == shown
 
 
 def test_wrong_usage_is_one_line(folder, only_figures):

@@ -94,6 +94,94 @@ def well(sends=40, size=20_000):
     drained(sender, sends)
 
 
+def connected_to(peer, *arguments):
+    """Returns a socket connected to a thread that runs peer(connection, *arguments)."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    sender = socket.create_connection(listener.getsockname())
+    for option in (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1), (socket.SOL_SOCKET, SO_ZEROCOPY, 1):
+        sender.setsockopt(*option)
+    threading.Thread(target=peer, args=(listener.accept()[0], *arguments), daemon=True).start()
+    return sender
+
+
+def answers(connection, size):
+    """Answers each `size` bytes by one."""
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    received = 0
+    while data := connection.recv(1 << 16):
+        received += len(data)
+        connection.send(bytes(received // size))
+        received %= size
+
+
+def serves(port, size):
+    """Answers one connection, instead of sending."""
+    with socket.create_server(("127.0.0.1", port)) as listener:
+        answers(listener.accept()[0], size)
+
+
+def await_completion(sender):
+    """Counts waits of 1 ms and more."""
+    begun = time.monotonic()
+    drained(sender, 1)
+    ANSWERS["waits"] += time.monotonic() - begun > 0.001
+
+
+def awaits_each(flags=MSG_ZEROCOPY, size=13, sends=40):
+    """Waits for each completion. The peer answers each second message, and delays its acknowledgement of others."""
+    sender = connected_to(answers, 2 * size)
+    for sent in range(sends):
+        send(sender, bytes(size), flags)
+        if flags:
+            await_completion(sender)
+        if sent % 2:
+            sender.recv(1)
+
+
+def ping_pong(size=13, sends=100):
+    """Waits for the answer to each message, which the protocol demands."""
+    sender = connected_to(answers, size)
+    for _ in range(sends):
+        send(sender, bytes(size))
+        sender.recv(1)
+        drained(sender, 1)
+
+
+def paced(sends=50):
+    """Sends 100 messages a second, and reads the error queue before each."""
+    sender, seen = connected(), 0
+    for _ in range(sends):
+        seen += read_queue(sender)
+        send(sender, bytes(20_000))
+        time.sleep(0.01)
+    drained(sender, sends - seen)
+
+
+def several_in_flight(depth=8, sends=400):
+    """Waits only when so many sends are in flight. The peer answers each, but late."""
+    sender, seen = connected_to(answers, 13 * depth), 0
+    for sent in range(sends):
+        send(sender, bytes(13))
+        while sent - seen >= depth - 1:
+            seen += read_queue(sender)
+    drained(sender, sends - seen)
+
+
+def reads_late(connection, size):
+    while True:
+        time.sleep(0.01)
+        if not connection.recv(size, socket.MSG_WAITALL):
+            return
+
+
+def awaits_slow_receiver(size=1 << 20, sends=20):
+    """Waits for each completion of a message that is larger than the receiver's buffer."""
+    sender = connected_to(reads_late, size >> 3)
+    for _ in range(sends):
+        send(sender, bytes(size))
+        await_completion(sender)
+
+
 def with_header(header, body, sends=100):
     """Sends a header and a body at once, as a server of files does, and reads every notification."""
     sender = connected()

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns whether it is one line of printable characters, with quotes and backslashes escaped. */
-static int is_sample(const char *line)
+/* Returns whether it is one line of printable characters with that many labels. */
+static int is_sample(const char *line, size_t labels)
 {
 	size_t quotes = 0;
 
@@ -19,7 +19,7 @@ static int is_sample(const char *line)
 		else if (*line == '"' && line[-1] != '\\')
 			quotes++;
 	}
-	return quotes == 2 && !strcmp(line, "\n");
+	return quotes == 2 * labels && !strcmp(line, "\n");
 }
 
 #define HEAD_END "\n# TYPE g gauge\n" /* a help has no end of line */
@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	if (open_metrics)
 		written[strlen(written) - strlen("# EOF\n")] = 0;
-	if (strlen(text) < 16 && !is_sample(sample + strlen(HEAD_END)))
+	if (strlen(text) < 16 && !is_sample(sample + strlen(HEAD_END), text[0] != 0))
 		abort();
 	free(written);
 	free(text);

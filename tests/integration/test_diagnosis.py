@@ -29,6 +29,14 @@ def as_nobody(memlock):
     return ["prlimit", f"--memlock={memlock}:{memlock}", "setpriv", "--reuid=65534", "--clear-groups"]
 
 
+def assert_findings(program):
+    """Asserts that another build of the analyzer finds the faults of some cases, too."""
+    for case, code in ("ignored", "ignored"), ("awaits_each", "waits"), ("never_passed", "flag_never_passed"):
+        done = run(program, "--json", "-", "--", "/usr/bin/python3", CASES, case)
+        assert done.returncode == 0, done.stderr
+        assert code in [finding["code"] for finding in json.loads(done.stdout.splitlines()[-1])["findings"]]
+
+
 def observed(tmp_path, command, *options):
     """Returns the program's own counts, its record, and the texts of the default report and of advise."""
     file = tmp_path / "record.json"
@@ -66,6 +74,12 @@ def codes_of(record, report, advice):
     (["with_header", 200, 20_000], [], [COPIED, "small_header"], "into the first part of the body"),
     (["with_header", 8192, 20_000], [], [COPIED], "without MSG_ZEROCOPY"),
     (["header_first"], [], [COPIED], "without MSG_ZEROCOPY"),
+    (["awaits_each"], [], [COPIED, "waits"], "messages this small"),
+    (["awaits_each", 0], [], [], ""),
+    (["awaits_slow_receiver"], [], [COPIED, "waits"], "why the receiver is slow"),
+    (["ping_pong"], [], [COPIED], "without MSG_ZEROCOPY"),
+    (["paced"], [], [COPIED], "without MSG_ZEROCOPY"),
+    (["several_in_flight"], [], [COPIED], "without MSG_ZEROCOPY"),
     (["never_passed"], [], ["flag_never_passed"], "Pass MSG_ZEROCOPY"),
     (["by_sendfile"], [], [], "sendfile"),
 ], ids=lambda one: one[0] if isinstance(one, list) and one and one[0].isidentifier() else "")
@@ -76,9 +90,11 @@ def test_a_program_has_its_findings(case, prefix, codes, remedy, tmp_path):
         pytest.skip("before Linux 5.13 sockets are not counted")
     assert found[:len(codes)] == codes, (own, record["zerocopy"])
     assert remedy in advice and (not codes or remedy.lower() in report.lower()), (report, advice)
-    refused = {name: count for name, count in own.items() if name not in ("sent", "EAGAIN")}
+    refused = {name: count for name, count in own.items() if name not in ("sent", "EAGAIN", "waits")}
     assert {finding["evidence"]["errno"]: finding["count"] for finding in record["findings"]
             if finding["code"].startswith("refused_")} == refused
+    if "waits" in own:  # no send follows the last one, and a thread that wakes late has no wait
+        assert own["waits"] / 2 <= sum(row["sends"] for row in record["zerocopy"]["waits"]["awaited"]) <= own["waits"]
     if case[0] == "large":  # 512 KiB and two pages, of 64 KiB
         pages = (512 << 10) // resource.getpagesize() + 2
         assert record["zerocopy"]["limits"]["memlock"] == {

@@ -14,6 +14,7 @@ import pytest
 
 from conftest import ANALYZE, PATIENCE_S, ROOT, Child, check, needs_bpf, only, run
 from roots import Root, archive, debian, install_line
+from test_diagnosis import assert_findings
 from test_privilege import USER, home  # noqa: F401
 from test_sudo import sudo  # noqa: F401
 
@@ -49,6 +50,11 @@ def test_its_programs_need_no_library(busybox):
     licences = (busybox.files / NAME / "share/doc/sendpath/LIBRARIES").read_text()
     assert {"glibc", "libbpf", "elfutils", "zlib", "json-c", "libcap2", "liburing", "nettle", "libmicrohttpd",
             "libpfm4"} == set(re.findall(r"^== (\S+) \S+, of Debian$", licences, re.M))
+
+
+@needs_bpf
+def test_it_finds_what_is_wrong_with_a_program(busybox):
+    assert_findings(busybox.files / NAME / "bin/sendpath")
 
 
 @needs_bpf

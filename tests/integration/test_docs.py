@@ -15,7 +15,7 @@ def long_options(text):
     return set(re.findall(r"--([a-z][a-z-]+)", text))
 
 
-TOPICS = {"analyze": ["load", "ends", "serving", "sweep", "timeline", "exporter", "measuring"], "loadgen": ["load", "ends", "serving"]}
+TOPICS = {"analyze": ["load", "ends", "serving", "sweep", "timeline", "top", "exporter", "measuring"], "loadgen": ["load", "ends", "serving"]}
 PROGRAMS = {"analyze": ROOT / "analyze", "loadgen": LOADGEN}
 
 

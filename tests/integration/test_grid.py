@@ -53,11 +53,12 @@ def order(text, *starts):
 def test_the_answer_comes_first_in_80_columns(untouched):
     text = analyze("--variant", "all", "--messages", "1000", "--repeat", 2).stdout
     assert max(map(len, text.splitlines())) <= 80, text
-    lines = text.partition("\nwarning: ")[0].splitlines()  # a busy machine adds warnings
+    lines = text.splitlines()
     assert len(lines) <= 30, text
     answer = lines[lines.index("") + 1:]
     assert answer.index("") <= 3 and "ll 2,000 zero-copy sends were copied" in " ".join(text.split())
-    order(text, "sendpath ", "variant ", "kernel time of a send, ns", "not measured without --packets")
+    order(text, "sendpath ", "variant ", "kernel time of a send, ns")
+    assert re.fullmatch(r"(\d warnings? and )?\d things not measured: see --details", lines[-1])
 
 
 def test_the_details_have_the_rest(untouched):
@@ -67,9 +68,7 @@ def test_the_details_have_the_rest(untouched):
 
 
 def test_one_variant_is_a_screen(untouched):
-    """Warnings may follow; a busy machine gets more of them."""
-    lines = unwrapped(analyze("--variant", "zerocopy", "--messages", "1000").stdout).splitlines()
-    assert len([line for line in lines if not line.startswith("warning: ")]) <= 24
+    assert len(analyze("--variant", "zerocopy", "--messages", "1000").stdout.splitlines()) <= 24
 
 
 def test_many_configurations_are_a_table_and_a_line(untouched):
@@ -137,8 +136,8 @@ def test_progress_on_a_terminal_only(untouched):
     """On a terminal, a line shows the progress, and is erased before the report."""
     _, text, out = on_a_terminal([ANALYZE, "--variant", "twocopy,onecopy", "--duration", "0.3", "--repeat", "1"],
                                  stdout=subprocess.PIPE)
-    assert b" 0/2  twocopy 16K x1: " in text
-    assert b" 1/2  onecopy 16K x1: " in text
+    for made, variant in enumerate(("twocopy", "onecopy")):
+        assert re.search(rb" %d/2 of 2 configurations, \d+ s left: %s 16K x1: 0\.\d s\x1b" % (made, variant.encode()), text)
     assert text.endswith(b"\r\x1b[K")
     assert "Gbit/s" in out and "\x1b" not in out
 

@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILT = ROOT / "build-san"
 SUITES = ["memory", "privilege"]
 if os.environ.get("SENDPATH_SANITIZED"):
-    SUITES += ["attacks", "counts", "errors", "grid", "serve", "sweep"]
+    SUITES += ["attacks", "counts", "errors", "grid", "serve", "sweep", "top"]
     if os.environ.get("SENDPATH_FULL"):
         SUITES += ["exporter", "loadgen", "request", "sending", "serving"]
 

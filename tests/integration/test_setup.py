@@ -8,7 +8,8 @@ import subprocess
 
 import pytest
 
-from conftest import ANALYZE, ROOT, git, only, run
+from conftest import ANALYZE, ROOT, git, needs_bpf, only, run
+from test_diagnosis import assert_findings
 
 USER = pwd.getpwnam("nobody")
 # The PATH of an ordinary user's login in Debian: bpftool is not in it.
@@ -79,6 +80,7 @@ def test_all_users_may_read_what_is_installed(tmp_path):
 
 
 @pytest.mark.slow
+@needs_bpf
 def test_what_is_installed_works_whole_and_goes_again(tree):
     """Its reports work, too, without a further command; root's installation replaces sudo's."""
     prefix = tree.parent / "installed"
@@ -89,6 +91,7 @@ def test_what_is_installed_works_whole_and_goes_again(tree):
         assert {path.lstat().st_uid for path in prefix.rglob("*")} == {0}
         assert not closed(prefix)
     sendpath = prefix / "bin/sendpath"
+    assert_findings(sendpath)
     records = prefix.parent / "records.jsonl"
     records.write_bytes((ROOT / "tests/analysis/samples.jsonl").read_bytes())
     table = run(sendpath, "table", records, cwd="/")
@@ -129,8 +132,10 @@ def test_a_path_with_a_space_removes_nothing_beside_it(tmp_path, target, name):
     (["timeline", "--s"], ["--sample=", "--seed=", "--sends=", "--server-model=", "--size=", "--slower-than=",
                            "--socket=", "--stages"]),
     (["sweep", "--o"], ["--order-seed=", "--out="]),
+    (["top", "--sort", "z"], ["zero-copy"]),
+    (["top", "--sor"], ["--sort="]),
     (["exporter", "--t"], ["--textfile=", "--threads=", "--top=", "--total="]),
-    *(([f"--{name}"], []) for name in ("decide", "grid", "listen", "out", "retry", "sends", "shard", "textf", "top")),
+    *(([f"--{name}"], []) for name in ("decide", "grid", "listen", "out", "retry", "sends", "shard", "sort", "textf", "top")),
     (["--", "ls", "--col"], []),
 ])
 def test_bash_completes(words, offered):
@@ -156,7 +161,8 @@ def test_a_program_below_home_completes(tmp_path, shell, script, command, there)
 
 @pytest.mark.parametrize("words,offered", [
     (["--vari"], "--variant="), (["sw"], "sweep"), (["compare", "--thr"], "--threshold"),
-    (["timeline", "--st"], "--stages"), (["--variant=two"], "twocopy"), (["sweep", "--grid=s"], "servers")])
+    (["timeline", "--st"], "--stages"), (["--variant=two"], "twocopy"), (["sweep", "--grid=s"], "servers"),
+    (["top", "--sort=z"], "zero-copy")])
 def test_zsh_completes(words, offered):
     """Prints the arguments of zsh's own functions, which only run inside its line editor."""
     if not shutil.which("zsh"):

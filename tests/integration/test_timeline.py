@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from conftest import MECHANISMS, Receiver, analyze, check, completes, copy_programs, needs_bpf, only, run
+from conftest import MECHANISMS, ROOT, Receiver, analyze, check, completes, copy_programs, needs_bpf, only, run
 
 pytestmark = needs_bpf
 
@@ -124,6 +124,17 @@ def test_only_slow_sends(tmp_path):
     assert done.returncode == 0
     none = json.loads((tmp_path / "none").read_text())["timeline"]
     assert (none["sends"], none["events"], none["median"]) == (0, 0, None)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS[-1:])
+def test_a_zerocopy_send_lasts_until_its_completion(mechanism, tmp_path):
+    if not completes(mechanism):
+        pytest.skip("zero-copy sends are not followed by this mechanism here")
+    record, events = trace(tmp_path, "--mechanism", mechanism, "--slower-than", "20ms", "--", sys.executable,
+                           ROOT / "tests/cases/sends.py", "awaits_each")
+    timeline = record["timeline"]
+    assert 10 <= timeline["sends"] == len(sends_of(events)) <= 20
+    assert timeline["median"]["completion_ns"] > 20e6 > timeline["median"]["call_ns"]
 
 
 def test_every_run_has_its_own(tmp_path):

@@ -53,7 +53,7 @@ def test_sweeps_of_two_networks_compared(folder):
     assert difference["verdict"] == "better" and difference["effect"] == -1
     assert (difference["a"]["value"], difference["b"]["value"]) == (1, 0)
     assert "link" in {change["setting"] for change in found["changes"]}
-    words = analyze("compare", folder / "loopback", folder / "nics").stdout
+    words = analyze("compare", folder / "loopback", folder / "nics", "--details").stdout
     throughput = [line for line in words.splitlines()
                   if line.startswith("zerocopy") and "Gbit/s" in line]
     assert throughput and all("100 %, 0 %" in line for line in throughput)

@@ -38,6 +38,7 @@ struct config {
 	bool cancelled;	      /* each linked read fails, and no linked send is made */
 	bool option;	      /* SO_ZEROCOPY, and MSG_ZEROCOPY with each send */
 	unsigned long header; /* bytes of a message's first part; 0: it has one part */
+	unsigned long depth;  /* zero-copy sends in flight */
 	unsigned long linked; /* sends linked to a read that another syscall completes; 0: none */
 	const char *wake;     /* that syscall */
 };
@@ -295,7 +296,7 @@ static void send_each(struct ring *r, const struct config *c, int fd)
 		results++;
 		queue_send(r, c, fd, 0);
 		submit(r, c, 1);
-		reap(r, &results, &owed, is_zerocopy(c) ? 8 : 0);
+		reap(r, &results, &owed, is_zerocopy(c) ? c->depth - 1 : 0);
 	}
 	reap(r, &results, &owed, 0);
 }
@@ -384,6 +385,7 @@ static const struct row rows[] = {
 	 .read = read_operation},
 	{"header", 'H', "BYTES", "with sendmsg-zc: give the first part of a message BYTES bytes",
 	 AT(header), .max = 4096},
+	{"depth", 'd', "N", "zero-copy sends in flight at most (9)", AT(depth), .max = 4096},
 	{"report", 'r', NULL, "request a report of copies", .at = AT(report)},
 	{"worker", 'w', NULL, "let a worker thread send", .at = AT(worker)},
 	{"poll", 'q', NULL, "let a kernel thread read submissions", .at = AT(poll)},
@@ -407,6 +409,7 @@ int main(int argc, char **argv)
 			   .sends = 1000,
 			   .wake = "write",
 			   .size = 16384,
+			   .depth = 9,
 			   .operation = IORING_OP_SEND_ZC};
 
 	read_options(rows, &c, argc, argv);

@@ -35,4 +35,4 @@ def test_types_are_few():
     """The files must stay small enough to read, which is the purpose of the lists."""
     for arch in ("x86", "arm64"):
         lines = (ROOT / f"vmlinux/{arch}/vmlinux.h").read_text().splitlines()
-        assert len(lines) < 450
+        assert len(lines) < 480

@@ -185,6 +185,22 @@ def test_parts_of_sends_are_null_where_they_are_not_read():
     assert "zerocopy.segments" in {row["key"] for row in record["unmeasured"]}
 
 
+def test_waits_are_null_where_completions_are_not_followed():
+    raw = named("zerocopy_load")
+    assert record_of(raw)["zerocopy"]["waits"] is None  # kept before they were counted
+    raw["maps"]["send_waits"] = {"0": {"depths": {"0": 3, "2": 5}, "intervals": 7, "interval_ns": 900,
+                                       "awaited": {"1": 2}, "awaited_ns": {"1": 800}}}
+    waits = record_of(raw)["zerocopy"]["waits"]
+    assert waits["wait_ns"].pop("buckets") == [] and waits.pop("wait_ns")["count"] == 0
+    assert waits == {"in_flight": [{"from": 0, "sends": 3}, {"from": 2, "sends": 5}], "intervals": 7,
+                     "interval_ns": 900, "awaited": [{"reason": "delayed_ack", "sends": 2, "ns": 800}]}
+    (hook,) = [hook for hook in raw["plan"] if hook["name"] == "send id"]
+    hook.update(status="unavailable", reason="the kernel has no such function")
+    record = record_of(raw)
+    assert record["zerocopy"]["waits"] is None
+    assert "zerocopy.waits" in {row["key"] for row in record["unmeasured"]}
+
+
 def leaves(value, path=()):
     if isinstance(value, dict):
         for key in value:

@@ -18,7 +18,7 @@ from analysis import words  # noqa: E402
 from analysis.findings import facts, rules, sentences  # noqa: E402
 from findings_of import FACTS, NAMED  # noqa: E402
 from analysis.tables.causes import REFUSALS  # noqa: E402
-from analysis.tables.findings import BY_CODE, SEVERITIES  # noqa: E402
+from analysis.tables.findings import BY_CODE, SEVERITIES, WAIT_REASONS  # noqa: E402
 
 
 def codes(name):
@@ -55,6 +55,9 @@ def test_zero_copy_works_only_without_findings_against_it(name):
     ("headers of 200 bytes", ["small_header", "works"]), ("some headers", ["small_header", "works"]),
     ("few of the sends have headers", ["works"]), ("large first parts", ["works"]),
     ("by io_uring, headers", ["small_header", "unseen"]),
+    ("each awaited, for 40 ms", ["copied_loopback", "waits"]), ("each awaited, for a round trip", ["waits", "works"]),
+    ("by io_uring, each awaited, a slow receiver", ["waits", "unseen"]),
+    ("few waits", ["works"]), ("some waits", ["works"]), ("short waits", ["works"]),
     ("read in time", ["works"]), ("unread when it ended", ["works"]),
     ("by io_uring, copied", ["copied_loopback"]), ("by io_uring, not known", ["copies_unknown"]),
     ("by io_uring, all refused", ["refused_memlock"]), ("by io_uring, most refused", ["refused_memlock", "unseen"]),
@@ -150,6 +153,8 @@ def any_facts(draw):
                                                  "copied", "queue_reported", "queue_unread", "skipped_looks")})
     known.update(refused=draw(REFUSED), causes=draw(ROWS), ended=draw(st.booleans()), empty=0.0,
                  interface=draw(st.sampled_from(list(facts.BLOCKS))), requests=draw(SENDS))
+    known.update(intervals=draw(SENDS), interval_ns=draw(SENDS), awaited={
+        reason: (draw(SENDS), draw(SENDS)) for reason in draw(st.sets(st.sampled_from(WAIT_REASONS)))})
     if draw(st.booleans()):
         known["results"] = facts.Results(tuple(draw(REFUSED)), draw(SENDS))
     if draw(st.booleans()):
@@ -178,6 +183,27 @@ def test_texts_have_what_findings_have(all_facts, others):
     for finding in found:
         alone = sentences.sentence([finding._replace(count=max(finding.total - 1, 0))])
         assert not (finding.total > 1 and alone.startswith("all ") and not sentences.is_copied(finding))
+
+
+def of_processes(by, copied):
+    """Returns the findings of a record of all processes. copied: the copied sends of each process, of 200 each."""
+    sums = {"ignored": 0, "refused": 0, "requests": 200, "completions": 200}
+    groups = [{"comm": f"process {place}", "pid": place or None, "zerocopy": {**sums, "copied": count}}
+              for place, count in enumerate(copied)]
+    causes = [{"cause": cause, "count": sum(copied)} for cause in ("loopback", "packet_tap")]
+    return rules.of_records([{"observed": {"by": by}, "by": {"dimensions": ["process"], "groups": groups}, "zerocopy": {
+        "requests": 200 * len(copied), "completions": 200 * len(copied), "copied": sum(copied), "outstanding": 0,
+        "causes": causes}}])
+
+
+def test_findings_have_their_processes_worst_first():
+    first, second, *_ = of_processes("all", [7, 0, *range(100, 112)])
+    assert (first.code, second.code, second.processes) == ("copied_loopback", "copied_packet_tap", ())
+    assert [one["count"] for one in first.processes] == list(range(111, 101, -1))
+    assert sentences.paragraphs([first])[0][0].endswith(", process 4 (4) 102 of 200")
+    (first, *_) = of_processes("all", [7, 0])
+    assert first.processes == ({"comm": "process 0", "pid": None, "count": 7, "total": 200},)
+    assert not any(finding.processes for finding in of_processes("comm", [7, 0]))
 
 
 def test_an_alert_has_the_code_of_its_findings():

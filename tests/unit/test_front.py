@@ -22,6 +22,7 @@ from analysis.front.channel import Channel, Gone  # noqa: E402
 from analysis.front.folder import SEED_MAX, Folder, difference, sound_record  # noqa: E402
 from analysis.front.output import LineFile, why  # noqa: E402
 from analysis.front.plan import is_mine, order, without_twins  # noqa: E402
+from analysis.front import progress  # noqa: E402
 from analysis.front.progress import duration_text  # noqa: E402
 
 
@@ -255,3 +256,16 @@ def test_lines_come_in_any_pieces():
 def test_zero_copy_of_a_device(answer, device):
     whole = {"driver": "e1000e", "loopback": False, "scatter_gather": True, "checksum": True, **device}
     assert doctor.zerocopy(whole)[0] == answer
+
+
+@pytest.mark.parametrize("columns", [40, 80, 200])
+def test_a_line_of_progress_does_not_wrap(columns, monkeypatch):
+    said = []
+    monkeypatch.setattr(os, "isatty", lambda fd: True)
+    monkeypatch.setattr(progress, "terminal_size", lambda fd: os.terminal_size((columns, 24)))
+    monkeypatch.setattr(progress, "say", said.append)
+    bar = progress.Progress(432, 48, 100, 1.5, bar=True, lines=False)
+    bar.begin("zerocopy 16K x1 #2")
+    (text,) = said
+    whole = "[##........] 100/432 of 48 configurations, 8 min 18 s left: zerocopy 16K x1 #2: 0.0 s"
+    assert text == f"\r{whole[:columns - 1]}\033[K"

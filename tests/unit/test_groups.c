@@ -78,12 +78,26 @@ static void test_sums(void **state)
 	assert_string_equal(a.comm, "a");
 }
 
+static void test_differences(void **state)
+{
+	struct group a = {.sends = 11, .unflagged = 2, .copied = 3, .comm = "a"}, same = a;
+	struct group b = {.sends = 10, .unflagged = 3, .copied = 3, .pid = 7};
+
+	assert_true(group__subtract(&a, &b));
+	assert_int_equal(a.sends, 1);
+	assert_int_equal((__s64)a.unflagged, -1);
+	assert_int_equal(a.copied, 0);
+	assert_int_equal(a.pid, 0);
+	assert_string_equal(a.comm, "a");
+	assert_false(group__subtract(&same, &same));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lists), cmocka_unit_test(test_bad_lists_are_refused),
 		cmocka_unit_test(test_names), cmocka_unit_test(test_paths),
-		cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_sums),  cmocka_unit_test(test_differences),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -180,7 +180,7 @@ def test_disturbed_blocks_are_discarded_and_reported():
         ("from", 16 << 10, 32 << 10)}
     assert len(result.discarded) == result.blocks // 2
     words = " ".join(" ".join(text.lines(result)).split())
-    assert f"{len(result.discarded)} of {result.blocks + len(result.discarded)} blocks discarded: other" in words
+    assert f"{len(result.discarded)} of {result.blocks + len(result.discarded)} blocks left out: other" in words
 
 
 @pytest.mark.parametrize("crossing, slope, seed, known", [(1e5, 0.03, 5, False), (2e5, 0.06, 1, True)])

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "user/system/child.h"
@@ -15,7 +16,7 @@ static void test_process_ids(void **state)
 	struct target t = {};
 	char text[64];
 
-	assert_null(target__set(&t, TARGET_PROCESS, "17,4"));
+	assert_null(target__set(&t, TARGET_PROCESS, "17,4,17"));
 	assert_true(t.given);
 	assert_int_equal(t.by, TARGET_PROCESS);
 	assert_int_equal(t.pid_count, 2);
@@ -39,11 +40,10 @@ static void test_bad_process_ids_are_refused(void **state)
 static void test_too_many_process_ids(void **state)
 {
 	struct target t = {};
-	char list[3 * (TARGET_PIDS_MAX + 1)] = "1";
-	size_t i;
+	char list[8 * (TARGET_PIDS_MAX + 1)] = "1";
 
-	for (i = 1; i <= TARGET_PIDS_MAX; i++)
-		strcat(list, ",1");
+	for (int pid = 2; pid <= TARGET_PIDS_MAX + 1; pid++)
+		snprintf(list + strlen(list), sizeof(list) - strlen(list), ",%d", pid);
 	assert_non_null(strstr(target__set(&t, TARGET_PROCESS, list), "at most 64"));
 }
 

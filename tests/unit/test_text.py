@@ -25,6 +25,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests/fixtures")]
 import texts  # noqa: E402 (not in the path before)
 from analysis.tables import keys  # noqa: E402
 from analysis.derive import hist as filled  # noqa: E402
+from analysis.front import results  # noqa: E402
 from analysis import words  # noqa: E402
 from analysis.text import answer, calls, comparison, notes, record, table, timeline, zerocopy  # noqa: E402
 from analysis.text.cells import Cells  # noqa: E402
@@ -44,6 +45,13 @@ def cells_of(*records):
 @pytest.mark.parametrize("name", texts.TEXTS)
 def test_texts_are_as_kept(name):
     assert texts.text_of(name) == (texts.KEPT / f"{name}.txt").read_text(encoding="ascii")
+
+
+@pytest.mark.parametrize("name", texts.TEXTS)
+def test_a_text_has_no_words_that_readers_did_not_know(name):
+    text = (texts.KEPT / f"{name}.txt").read_text(encoding="ascii")
+    assert not re.search(r"discarded|disturbed|\blooks?\b|SYN rtx|warning: hook |^.*time of a send.*\.\.|^ +from tcp_send|"
+                         r"windows of|[0-9] in flight", text, re.M)
 
 
 def test_each_kept_text_has_its_records():
@@ -106,6 +114,13 @@ ANYTHING = st.recursive(
     st.sampled_from(["\x1b[31m", "\0", "\ud800", "x" * 300, "procinfo", 1e308, 10 ** 30, -1, 0.5]),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=6)
+
+
+def test_a_setting_that_differs_can_be_printed():
+    one, other = (json.loads(json.dumps(RECORDS[2])) for _ in range(2))
+    one["load"]["socket"]["nodelay"] = "\x1f"
+    text = lay_out(report(cells_of(one, other, other)), colour=False)
+    assert "nodelay=" in text and "\x1f" not in text
 
 
 @given(st.lists(st.integers(0, len(RECORDS) - 1), min_size=1, max_size=3), st.booleans(),
@@ -208,16 +223,6 @@ def test_counters_are_found_by_side_and_pmu():
     assert cell.counter("sender", "branches") is None
 
 
-@pytest.mark.parametrize("pmu, count, words", [
-    (None, 2, "c0, c1: no PMU; run it where analyze doctor lists one"),
-    ("cpu", 3, "c0, c1 and 1 other counter: no such counter"),
-    ("cpu", 4, "c0, c1 and 2 other counters: no such counter")])
-def test_counters_that_are_not_there_have_the_reason(pmu, count, words):
-    one = {"host": {"pmu": pmu}, "counters": [
-        {"event": f"c{i}", "status": "not supported", "reason": "no such counter"} for i in range(count)]}
-    assert list(notes.unsupported(cells_of(one))) == [f"not measured: {words}"]
-
-
 # Numbers, tables, lines
 
 
@@ -292,10 +297,22 @@ def test_disturbed_repeats_are_out_of_a_comparison_and_counted():
     text = texts.printed(found, SUMMARY)
     flat = " ".join(text.split())
     assert "Zero-copy is slower than two-copy: 0.2" in flat
-    assert f"\n3 of 18 runs discarded in ratios: {why}\n" in text
+    assert f"\n3 of 18 runs are in no ratio: {why}\n" in text
     cells = cells_of(*found)
     cells.name()
     assert [cell.comparisons["throughput"]["n"] for cell in cells if cell.comparisons] == [6]
+
+
+def test_configurations_without_a_comparison_are_named_once():
+    found = list(texts.grid("copying_load", "zerocopy_load"))
+    third = [copy.deepcopy(one) for one in found if one["zerocopy"]]
+    for one in third:
+        one["load"]["variant"], one["run"]["cell"] = "onecopy", "onecopy" + one["run"]["cell"]
+    for one in found + third:
+        one["noise"]["disturbed"] = "others took 26 %"
+    text = " ".join(texts.printed(found + third).split())
+    assert text.count("not compared with two-copy: the machine was too busy.") == 1
+    assert re.search("(One-copy and zero-copy|Zero-copy and one-copy) are not compared", text)
 
 
 def test_a_quiet_machine_is_awaited_only_for_disturbed_runs_of_undecided_ones():
@@ -316,6 +333,80 @@ def test_a_quiet_machine_is_awaited_only_for_disturbed_runs_of_undecided_ones():
         cells.name()
         open_ = {one["of"].split()[-1] for one in cells.comparisons if one["verdict"] == "inconclusive"}
         assert open_ == {"65536"} and remedy in answer.needed(cells)
+
+
+def test_a_killed_load_is_incomplete_and_compared_with_nothing():
+    alone, several = (texts.printed(texts.killed(*names)[first:]) for names, first in (
+        (["zerocopy_load"], 1), (texts.LOADS, 0)))
+    assert alone.startswith("Incomplete: the load generator was killed by signal 9 (Killed).\n")
+    assert not re.search(r"Do: |0 s each|ratio|[a-z]\.[a-z]+_[a-z]", alone)
+    assert several.startswith("Incomplete: 1 of 4 runs failed: the load generator was killed by signal\n")
+    cells = cells_of(*texts.killed(*texts.LOADS))
+    cells.name()
+    assert [(cell.title, len(cell.records)) for cell in cells] == [("twocopy", 2), ("zerocopy", 1)]
+    assert [one["n"] for one in cells.comparisons] == [1, 1]
+
+
+def test_warnings_are_counted_and_the_limits_of_an_answer_stand_beside_it():
+    found = texts.named("zerocopy_load")
+    found[0]["warnings"] += [{"code": "debug_kernel", "text": "slow"}, {"code": "few_cpus", "text": "few"}]
+    found[0]["noise"]["disturbed"] = "others took 26 %"
+    head, _, rest = texts.printed(found).partition("\nvariant")
+    assert head.count("\nwarning: ") == 2 and "warning: slow\n" in head
+    assert "warning: others took 26 %; --wait-quiet waits for a quiet machine\n" in head
+    assert "warning: " not in rest and re.search("\n[45] warnings and [0-9]+ things not measured: see --details\n", rest)
+    assert texts.printed(found, DETAILS).count("\nwarning: ") == 2 + int(re.search(r"([0-9]) warnings", rest)[1])
+
+
+@given(st.text(min_size=1))
+def test_no_key_is_printed_as_it_is(key):
+    assert "_" not in (notes.words_of(f"zerocopy.a{key}") or "") and notes.words_of("a.b_c") == "b c"
+
+
+class Screen:
+    """A terminal of so many lines, which keeps what is written."""
+
+    def __init__(self, lines):
+        self.height, self.colour = lambda: lines, lambda: False
+
+    def write(self, text):
+        self.text = text
+
+
+@pytest.mark.parametrize("lines, again", [(24, True), (100, False), (math.inf, False)])
+def test_an_answer_that_would_scroll_away_stands_last_too(lines, again):
+    cells, screen = cells_of(*texts.grid(*texts.LOADS), *texts.killed("zerocopy_load")), Screen(lines)
+    results.print_report(cells, REPORT, screen, "more\n" * 24)
+    answer_ = "all zero-copy sends were copied"
+    begin, end = screen.text.split("more\n" * 24)
+    assert begin.startswith("Incomplete: ") and bool(end) == again
+    assert not again or end.startswith("\nIncomplete: ") and answer_ in " ".join(end.split())
+    assert answer_ in " ".join(begin.split())
+
+
+def test_sampled_stages_are_one_table_that_adds_up():
+    text = texts.printed(texts.sampled())
+    assert text.count("unaccounted") == 1 and "stages of sends" not in text and "off the CPU:" not in text
+    rows = re.findall(r"^([A-Z?]) .* ([0-9.]+)  +([0-9.]+) %$", text, re.M)
+    whole, = re.findall(r"^on the CPU +([0-9.]+)  100.0 %$", text, re.M)
+    assert [letter for letter, *_ in rows] == [*"POTDRSI?"]
+    assert sum(float(time) for _, time, _ in rows) == pytest.approx(float(whole), abs=0.05 * len(rows))
+    assert sum(float(share) for *_, share in rows) == pytest.approx(100, abs=0.05 * len(rows))
+    assert " by 620 samples or more (cpu-clock): shares within 3.9 points (95 %)" in " ".join(text.split())
+    few = texts.sampled()
+    few[0]["profile"]["stacks"] = [stack | {"samples": 1} for stack in few[0]["profile"]["stacks"]]
+    text = texts.printed(few)
+    assert "too few to name functions" in text and re.search(r"^\? unaccounted +.* 9[0-9]\.. %$", text, re.M)
+
+
+@pytest.mark.parametrize("more, again", [(0, False), (1, True)])
+def test_an_answer_is_repeated_only_if_it_scrolled_away(more, again):
+    cells, screen = cells_of(*texts.named("zerocopy_load")), Screen(24)
+    lines = texts.printed(texts.named("zerocopy_load")).splitlines()
+    begin = next(number for number, line in enumerate(lines) if line.startswith("All "))
+    fill = 23 - (len(lines) - begin)  # below the answer's first line; the prompt takes a line
+    results.print_report(cells, REPORT, screen, "more\n" * (fill + more))
+    assert (screen.text.count(lines[begin]) == 2) == again
 
 
 def test_ratios_are_of_pairs_and_have_the_interval_of_six():
@@ -392,7 +483,7 @@ def test_lines_are_broken_between_words_and_styled_on_a_terminal():
     (zerocopy.answers(next(iter(cells_of({"zerocopy": {"unflagged": 1, "bytes_unflagged": 1}})))),
      "without a flag, 1 byte"),
     (timeline.lines({"timeline": {"lost": 1, "gaps": 1}}, "t"), "1 event found no room in 1 place;"),
-    (notes.notes(cells_of({"unmeasured": [{"key": "calls", "reason": reason} for reason in "ab"]}), short=True),
-     "(and 1 reason like it)")])
+    (notes.remarks(cells_of({"unmeasured": [{"key": "calls", "reason": "a"}], "warnings": [{"text": "w"}]})),
+     "1 warning and 1 thing not measured: see --details")])
 def test_one_is_not_many(lines, words):
     assert words in "\n".join(lines)

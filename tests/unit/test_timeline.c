@@ -68,9 +68,45 @@ static void test_first_event_of_the_ring_is_not_the_earliest(void **state)
 	timeline__free(t);
 }
 
+static void take(__u16 kind, __u64 time, __u32 tid, __u32 id)
+{
+	struct timeline_event e = {.time = time, .kind = kind, .sock = 7, .tid = tid, .id = id};
+
+	e.sends = kind == EVENT_RETURN || kind == EVENT_COMPLETED;
+	e.bytes = 10;
+	ring.take(ring.context, &e, sizeof(e));
+}
+
+/* The calls are fast. The first send completes late, the second within its call, the third soon. */
+static void test_a_zerocopy_send_is_slow_if_its_completion_is(void **state)
+{
+	struct json_object *raw;
+	struct timeline *t;
+	char *text;
+
+	assert_int_equal(timeline__open(&t, NULL, 10, 1000), 0);
+	take(EVENT_SEND, 100, 1, 0);
+	take(EVENT_RETURN, 110, 1, 5);
+	take(EVENT_SEND, 200, 2, 0);
+	take(EVENT_COMPLETED, 205, 2, 6);
+	take(EVENT_RETURN, 210, 2, 6);
+	take(EVENT_SEND, 300, 1, 0);
+	take(EVENT_RETURN, 310, 1, 7);
+	take(EVENT_COMPLETED, 320, 0, 7);
+	assert_true(timeline__read(t));
+	take(EVENT_COMPLETED, 5000, 0, 5);
+	text = timeline__json(t, 0);
+	raw = json_tokener_parse(text);
+	assert_int_equal(json_object_array_length(json_object_object_get(raw, "events")), 3);
+	json_object_put(raw);
+	free(text);
+	timeline__free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_zerocopy_send_is_slow_if_its_completion_is),
 		cmocka_unit_test(test_first_event_of_the_ring_is_not_the_earliest),
 	};
 

@@ -145,13 +145,13 @@ int exporter__run(const struct options *o, const struct measurement *setup, cons
 
 	x->folder = x->timer = -1;
 	x->options = &o->exporter;
-	x->processes.top = o->exporter.top;
+	x->processes.top = o->top;
 	x->processes.room = o->by_max;
 	x->processes.by_cgroup = o->by & BY_CGROUP && groups__has_cgroup2();
 	x->kernel = host->names.release;
 	x->cost = setup->tracing.cost;
 	observation.last = true;
-	observation.tracing.by = o->exporter.top ? BY_PROCESS | o->by : 0;
+	observation.tracing.by = o->top ? BY_PROCESS | o->by : 0;
 	/* A window without end would have too many receivers. */
 	observation.tracing.receivers = false;
 	if (o->by & BY_CGROUP && !x->processes.by_cgroup)

@@ -142,7 +142,7 @@ static void write_process(const struct writer *w)
 struct interface_numbers {
 	struct call_sums sums;
 	__u64 completions, copied, unflagged, reported_copied, outstanding, pinned_bytes;
-	struct hist completion;
+	struct hist completion, wait;
 };
 
 static void write_interface(const struct writer *w)
@@ -158,6 +158,7 @@ static void write_interface(const struct writer *w)
 		.outstanding = window_counts__outstanding(w->counts, false),
 		.pinned_bytes = SUM_PINNED_BYTES(&w->counts->pinned),
 		.completion = w->counts->spans[SPAN_COMPLETION],
+		.wait = w->counts->spans[SPAN_WAIT],
 	};
 	struct interface_numbers uring = {
 		.sums = window_counts__zerocopy(w->counts, true),
@@ -168,11 +169,12 @@ static void write_interface(const struct writer *w)
 		.outstanding = window_counts__outstanding(w->counts, true),
 		.pinned_bytes = SUM_PINNED_BYTES(&w->counts->uring_pinned),
 		.completion = w->counts->spans[SPAN_NOTIFICATION],
+		.wait = w->counts->spans[SPAN_URING_WAIT],
 	};
 
 	if (!option)
 		uring.completions = uring.copied = uring.outstanding = uring.pinned_bytes =
-			uring.completion.count = UNKNOWN;
+			uring.completion.count = uring.wait.count = UNKNOWN;
 	write_sample(w, &msg, LABELS(MSG_ZEROCOPY_NAME));
 	if (uring.sums.sends)
 		write_known(w, &uring, LABELS(IO_URING_NAME));

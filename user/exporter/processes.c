@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/exporter/exporter.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,20 +28,6 @@ static struct named_group *find_name(struct processes *p, const char *comm, cons
 	return n;
 }
 
-/*
- * Returns whether the process has ended, with all its sends complete. When the table of groups is
- * nearly full, later completions count for the rest instead, and a process without an id here
- * counts as ended: if it lives, it gets a new group.
- */
-static bool has_ended(const struct processes *p, const struct group *g)
-{
-	bool gone = g->pid && kill((pid_t)g->pid, 0) && errno == ESRCH;
-
-	if (p->crowded)
-		return gone || !g->pid;
-	return gone && g->completions + g->ignored + g->refused >= g->requests;
-}
-
 static void add_group(void *context, const struct group_key *key, const struct group *group)
 {
 	char cgroup[CGROUP_TEXT_MAX] = "";
@@ -55,7 +39,7 @@ static void add_group(void *context, const struct group_key *key, const struct g
 		tracer__group_path(p->tracer, key, cgroup);
 	n = find_name(p, group->comm, cgroup);
 	p->seen++;
-	if (has_ended(p, &last)) {
+	if (group__is_over(&last, p->crowded)) {
 		if (tracer__take_group(p->tracer, key, &last))
 			return;
 		group__add(&n->gone, &last);

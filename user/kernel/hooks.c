@@ -20,9 +20,9 @@
 	"loses returns while more threads are in the function than the kernel has return probes"
 
 /* Copies are inferred, without hooks on the copying functions. */
-#define BY_PATH                                                                                  \
-	"causes are inferred from the packet's path; unflagged copies are seen only on devices " \
-	"without scatter-gather"
+#define BY_PATH                                                                                   \
+	"without fentry and kprobes, the cause of a copy is deduced from the packet's path, and " \
+	"copies without a flag are seen only on devices without scatter-gather"
 
 /*
  * A stage of a send: the time in a function. program is the beginning of its programs' names; the
@@ -166,16 +166,18 @@ static const struct hook hooks[HOOK_COUNT] = {
 			 * 6.10 has the first name; 6.2 has the second, if no reports are requested;
 			 * 6.1 has the third.
 			 */
-			{MECHANISM_FENTRY, .programs = {"uring_copied_fentry", "uring_completed"},
+			{MECHANISM_FENTRY, .programs = {"uring_copied_fentry", "uring_completed",
+						     "notifications_left"},
 			 .functions = {"io_tx_ubuf_complete", "io_tx_ubuf_callback",
 				       "io_uring_tx_zerocopy_callback"},
 			 .tracepoints = {{"io_uring_complete", 2}}, .preemptible = true},
-			{MECHANISM_KPROBE, .programs = {"uring_copied_kprobe", "uring_completed"},
+			{MECHANISM_KPROBE, .programs = {"uring_copied_kprobe", "uring_completed",
+						     "notifications_left"},
 			 .functions = {"io_tx_ubuf_complete", "io_tx_ubuf_callback",
 				       "io_uring_tx_zerocopy_callback"},
 			 .tracepoints = {{"io_uring_complete", 2}}, .misses = SKIPPED_IN_INTERRUPTS,
 			 .preemptible = true},
-			{MECHANISM_TRACEPOINT, .programs = {"uring_completed"},
+			{MECHANISM_TRACEPOINT, .programs = {"uring_completed", "notifications_left"},
 			 .tracepoints = {{"io_uring_complete", 2}}, .type = "io_notif_data",
 			 .preemptible = true, .by_report = true},
 		},

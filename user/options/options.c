@@ -25,7 +25,8 @@ const char *argp_program_version = "sendpath " SENDPATH_VERSION;
 #define TIMELINE_SENDS_MAX  10000
 #define TIMELINE_SENDS	    200
 #define TIMELINE_S	    1  /* seconds of a window, without --duration */
-#define TOP_DEFAULT	    32 /* process names that the exporter shows */
+#define TOP_DEFAULT	    32 /* process names that the exporter, and top, show */
+#define TOP_INTERVAL_S	    1
 #define LISTEN		    "127.0.0.1:9435"
 #define EXPORTER_INTERVAL_S 15
 #define HOST_LETTERS	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._"
@@ -123,26 +124,35 @@ static error_t add_host(struct exporter_options *e, const char *name, struct arg
 	return 0;
 }
 
-/* Refuses an option of another command. */
+/* Refuses an option that only other commands have. */
 static error_t refuse_foreign(const struct options *o, int key, struct argp_state *state)
 {
-	const struct argp_option *row = row_of(key);
-	int group = row ? row->group : 0;
+	static const struct {
+		enum measuring what;
+		const char *words;
+	} commands[] = {
+		[HELP_SWEEP] = {MEASURE_SWEEP, "sweep: analyze sweep --out DIR"},
+		[HELP_TIMELINE] = {MEASURE_TIMELINE, "timeline: analyze timeline"},
+		[HELP_TOP] = {MEASURE_TOP, "top: analyze top"},
+		[HELP_EXPORTER] = {MEASURE_EXPORTER, "exporter: analyze exporter"},
+	};
 	const char *command = NULL;
 
-	if (group == HELP_SWEEP && o->what != MEASURE_SWEEP &&
-	    (key != OPT_OUT || o->what != MEASURE_TIMELINE))
-		command = "sweep: analyze sweep --out DIR";
-	else if (group == HELP_TIMELINE && o->what != MEASURE_TIMELINE)
-		command = "timeline: analyze timeline";
-	else if (group == HELP_EXPORTER && o->what != MEASURE_EXPORTER)
-		command = "exporter: analyze exporter";
-	return command ? program__refuse(state, "--%s: belongs to %s", row->name, command) : 0;
+	for (const struct argp_option *row = options_list; row->name || row->doc; row++) {
+		if (row->key != key || !row->name)
+			continue;
+		if (row->group > HELP_EXPORTER || !commands[row->group].words ||
+		    commands[row->group].what == o->what)
+			return 0;
+		command = command ? command : commands[row->group].words;
+	}
+	return command ? program__refuse(state, "--%s: belongs to %s", row_of(key)->name, command)
+		       : 0;
 }
 
 static error_t check(struct options *o, struct argp_state *state)
 {
-	if (o->what == MEASURE_EXPORTER && !o->target.given)
+	if ((o->what == MEASURE_EXPORTER || o->what == MEASURE_TOP) && !o->target.given)
 		target__set(&o->target, TARGET_ALL, NULL);
 	if (o->grid && !find_grid(o->grid))
 		return refuse_argument(state, "--grid", o->grid, "unknown; there are " GRID_NAMES);
@@ -161,7 +171,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		state->child_inputs[1] = (void *)&options_help[o->what];
 		o->by_max = GROUPS_MAX;
 		o->sends = TIMELINE_SENDS;
-		o->exporter.top = TOP_DEFAULT;
+		o->top = TOP_DEFAULT;
 		return 0;
 	case OPT_BY:
 		return refuse_argument(state, "--by", arg, groups__parse(arg, &o->by));
@@ -245,6 +255,16 @@ static void settle_repeats(struct options *o)
 		o->load.load.duration_s /= o->repeat;
 }
 
+/* A process's row names the devices of its sends. */
+static void settle_top(struct options *o)
+{
+	o->by = (o->by ? o->by : BY_PROCESS) | BY_DEVICE;
+	if (o->interval <= 0)
+		o->interval = TOP_INTERVAL_S;
+	if (!o->sort)
+		o->sort = "gbit";
+}
+
 static void parse_words(struct options *o, int argc, char **argv)
 {
 	if (argc > 1 && !strcmp(argv[argc - 1], "--"))
@@ -257,6 +277,8 @@ static void parse_words(struct options *o, int argc, char **argv)
 		o->exporter.listen = LISTEN;
 	if (o->what == MEASURE_EXPORTER && o->interval <= 0)
 		o->interval = EXPORTER_INTERVAL_S;
+	if (o->what == MEASURE_TOP)
+		settle_top(o);
 }
 
 /* Finds --grid before the command line is parsed, because the grid's options come first. */

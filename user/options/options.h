@@ -18,6 +18,8 @@ enum { OPTION_NUMBERS };
 
 #define TOP_MAX 256
 
+#define COUNT_MAX 1000000000
+
 #define ALLOWED_HOSTS_MAX 16
 
 /* The exporter's own options. */
@@ -26,11 +28,10 @@ struct exporter_options {
 	const char *names[ALLOWED_HOSTS_MAX]; /* host names that requests may also have */
 	size_t name_count;
 	const char *textfile; /* a folder; NULL: the exporter listens */
-	unsigned int top;     /* process names; 0: none */
 };
 
 /* The command. */
-enum measuring { MEASURE_RUNS, MEASURE_SWEEP, MEASURE_TIMELINE, MEASURE_EXPORTER };
+enum measuring { MEASURE_RUNS, MEASURE_SWEEP, MEASURE_TIMELINE, MEASURE_TOP, MEASURE_EXPORTER };
 
 struct options {
 	enum measuring what;

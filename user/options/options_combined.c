@@ -29,6 +29,7 @@ static const char *needs_hooks(const struct options *o)
 static const char *not_of_raw(const struct options *o)
 {
 	return o->what == MEASURE_SWEEP	     ? "sweep"
+	       : o->what == MEASURE_TOP	     ? "top"
 	       : o->what == MEASURE_EXPORTER ? "exporter"
 	       : o->json		     ? "--json"
 	       : o->interval > 0	     ? "--interval"
@@ -44,8 +45,8 @@ static const char *not_of_total(const struct options *o)
 							   : NULL;
 }
 
-/* Returns an option that does not fit a window without end, or NULL. */
-static const char *not_of_exporter(const struct options *o)
+/* Returns an option that does not fit groups that are read while they count, or NULL. */
+static const char *not_of_live(const struct options *o)
 {
 	return o->json					   ? "--json"
 	       : o->by & ~(BY_PROCESS | BY_CGROUP)	   ? "--by device and port"
@@ -56,8 +57,17 @@ static const char *not_of_exporter(const struct options *o)
 	       : o->wait_quiet_s > 0			   ? "--wait-quiet"
 	       : load_options__given(&o->load, "duration") ? "--duration"
 	       : o->target.command			   ? "--"
-	       : o->interval > 0 && !o->exporter.textfile  ? "--interval without --textfile"
 							   : NULL;
+}
+
+static bool is_sort(const char *name)
+{
+	static const char *const sorts[] = {SORT_ROWS};
+	size_t i = 0;
+
+	while (i < sizeof(sorts) / sizeof(sorts[0]) && strcmp(sorts[i], name))
+		i++;
+	return i < sizeof(sorts) / sizeof(sorts[0]);
 }
 
 static bool is_trace(const char *name)
@@ -90,7 +100,8 @@ error_t options__check(const struct options *o, struct argp_state *state)
 {
 	const struct exporter_options *e = &o->exporter;
 	bool sweep = o->what == MEASURE_SWEEP, exporter = o->what == MEASURE_EXPORTER;
-	bool timeline = o->what == MEASURE_TIMELINE, observes = o->target.given;
+	bool timeline = o->what == MEASURE_TIMELINE, top = o->what == MEASURE_TOP;
+	bool observes = o->target.given;
 	/* Checked in this order; words may have one %s for the value. */
 	const struct {
 		bool contradict;
@@ -115,9 +126,18 @@ error_t options__check(const struct options *o, struct argp_state *state)
 		{e->textfile && (e->listen || e->name_count),
 		 "%s and --textfile: leave one out: with the file nothing listens",
 		 e->listen ? "--listen" : "--allow-host"},
-		{exporter && not_of_exporter(o),
+		{exporter && not_of_live(o),
 		 "%s: does not apply to exporter, which observes until a signal ends it",
-		 not_of_exporter(o)},
+		 not_of_live(o)},
+		{exporter && o->interval > 0 && !e->textfile,
+		 .words = "--interval without --textfile: does not apply to exporter, which "
+			  "observes until a signal ends it"},
+		{top && not_of_live(o),
+		 "%s: does not apply to top, which shows a table until q, a "
+		 "signal or --count ends it",
+		 not_of_live(o)},
+		{o->sort && !is_sort(o->sort), "--sort %s: unknown; there are " SORT_NAMES,
+		 o->sort},
 		{observes && (o->repeat > 1 || o->load.load_given),
 		 .words = "--variant or another option of a load with a program to observe: only "
 			  "--duration applies to both; leave the others out"},
@@ -131,8 +151,8 @@ error_t options__check(const struct options *o, struct argp_state *state)
 		 not_of_raw(o)},
 		{o->folded && (!o->profile || o->raw || sweep),
 		 "--folded %s: it needs --profile, without --raw and sweep", o->folded},
-		{o->fail_on && (o->raw || sweep || exporter),
-		 "--fail-on %s: leave it out with --raw, sweep and exporter", o->fail_on},
+		{o->fail_on && (o->raw || sweep || exporter || top),
+		 "--fail-on %s: leave it out with --raw, sweep, top and exporter", o->fail_on},
 		{o->mechanism == MECHANISM_OFF && needs_hooks(o),
 		 "%s with --mechanism none: nothing is attached; leave one out", needs_hooks(o)},
 	};

@@ -20,6 +20,10 @@ const struct argp_option options_list[] = {
 	"Serve metrics of all TCP sends, or of some processes, to Prometheus until a " \
 	"signal ends it. --mechanism, --sample, --cost and --verbose apply, too."
 
+#define TOP_TEXT                                                                             \
+	"Show the processes that send by TCP in a live table, like top: sends, throughput, " \
+	"kernel time, zero-copy sends and the share of them that was copied."
+
 #define TIMELINE_TEXT                                                                 \
 	"Show what happens to single sends of a load or a program, and when: calls, " \
 	"packets, softirqs, copies, completions."
@@ -32,6 +36,7 @@ static const struct help_topic topics[] = {
 	 "Run a grid of workloads, keep the records in a folder; after an interruption, the same "
 	 "command continues."},
 	{"timeline", HELP_BIT(HELP_TIMELINE) | HELP_BIT(HELP_OBSERVED), TIMELINE_TEXT},
+	{"top", HELP_BIT(HELP_TOP) | HELP_BIT(HELP_OBSERVED), TOP_TEXT},
 	{"exporter", HELP_BIT(HELP_EXPORTER) | HELP_BIT(HELP_OBSERVED), EXPORTER_TEXT},
 	{"measuring", OBSERVING | HELP_BIT(HELP_DETAILS), MEASURING_TEXT},
 	{"all", ~0u, ""},
@@ -45,7 +50,7 @@ static const struct help_topic topics_of_loads[] = {
 	{0},
 };
 
-static const struct help_topic topics_of_exporter[] = {
+static const struct help_topic topics_of_observing[] = {
 	{"measuring", HELP_BIT(HELP_MEASURING) | HELP_BIT(HELP_DETAILS), MEASURING_TEXT},
 	{"all", ~0u, ""},
 	{0},
@@ -88,11 +93,21 @@ const struct help options_help[] = {
 			.doc = TIMELINE_TEXT
 			"\vExample: timeline --variant zerocopy --out trace.pftrace",
 		},
+	[MEASURE_TOP] =
+		{
+			.groups =
+				HELP_BIT(HELP_TOP) | HELP_BIT(HELP_OBSERVED) | HELP_BIT(HELP_ABOUT),
+			.topics = topics_of_observing,
+			.options = options_list,
+			.usage = "Usage: %1$s top [OPTION...]\n",
+			.doc = TOP_TEXT
+			"\vIn a pipe the table is plain text, one block for each interval.",
+		},
 	[MEASURE_EXPORTER] =
 		{
 			.groups = HELP_BIT(HELP_EXPORTER) | HELP_BIT(HELP_OBSERVED) |
 				  HELP_BIT(HELP_ABOUT),
-			.topics = topics_of_exporter,
+			.topics = topics_of_observing,
 			.options = options_list,
 			.usage = "Usage: %1$s exporter [OPTION...]\n",
 			.doc = EXPORTER_TEXT

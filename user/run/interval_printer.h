@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Sends the counts so far to the front regularly while a window is open (--interval); the front
- * prints the change since its last line. Never delays the window: a line for which the front is not
- * ready is left out, and the next one includes its counts.
+ * prints the change since its last line. For top it sends the changes of groups. Never delays the
+ * window: a line for which the front is not ready is left out, and the next one includes its
+ * counts.
  */
 #pragma once
 
 #include "user/kernel/plan.h"
+#include "user/run/interval_groups.h"
 
 #include <time.h>
 
-struct tracer;
 struct front;
 
 struct interval_printer {
 	double seconds; /* seconds between lines */
 	struct front *front;
+	struct interval_groups *groups; /* NULL: lines have the totals and calls */
 	/* private: */
 	const struct plan *plan;
 	struct timespec begun;
@@ -33,4 +35,4 @@ int interval_printer__ms_left(const struct interval_printer *l, int most);
  * that line includes a last fraction of an interval; otherwise a fraction without sends gets no
  * line.
  */
-void interval_printer__end(struct interval_printer *l, const char *maps);
+void interval_printer__end(struct interval_printer *l, struct tracer *tracer, const char *maps);

@@ -46,6 +46,12 @@ static int watch_pids(struct watch *w, const struct target *target, struct run_r
 							    : strerror(-err));
 		w->ends[w->count++] = (struct pollfd){.fd = fd, .events = POLLIN};
 		w->alive++;
+		if (poll(&w->ends[w->count - 1], 1, 0) > 0)
+			return failure__set(
+				&r->failure, STATUS_USAGE, -ESRCH,
+				"--pid %d: has ended, and its parent did not wait for it "
+				"(a zombie)",
+				(int)target->pids[i]);
 	}
 	return 0;
 }

@@ -82,7 +82,7 @@ int run__close_window(struct run_result *r, const struct measurement *setup, str
 	if (!err && tracer)
 		err = tracer__timeline(tracer, &r->timeline);
 	if (!err)
-		interval_printer__end(setup->live, r->maps);
+		interval_printer__end(setup->live, tracer, r->maps);
 	return failure__set(&r->failure, STATUS_FAILED, err,
 			    "the counts in the kernel cannot be read");
 }

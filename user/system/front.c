@@ -24,7 +24,6 @@
 #define SCRIPT	    "analysis/__main__.py"
 #define CHANNEL	    3		/* the front's descriptor */
 #define REQUEST_MAX (64u << 10) /* longest line from the front */
-#define OFFER_MAX   (64u << 10) /* longest line that front__offer() sends */
 #define DEPTH_MAX   4		/* of objects in a line */
 
 struct front {
@@ -192,7 +191,8 @@ bool front__offer(struct front *f, char *line)
 {
 	size_t size = line ? strlen(line) : 0;
 	int unread = 1;
-	bool sent = size && size <= OFFER_MAX && !ioctl(f->fd, SIOCOUTQ, &unread) && !unread &&
+	bool sent = size && size <= FRONT_OFFER_MAX && !ioctl(f->fd, SIOCOUTQ, &unread) &&
+		    !unread &&
 		    send(f->fd, line, size, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)size;
 
 	free(line);
@@ -236,11 +236,22 @@ json_object *front__receive(struct front *f, int *err)
 	return o;
 }
 
+/* Returns the events of the channel: input, or its end. */
+static short state_of(const struct front *f)
+{
+	struct pollfd end = {.fd = f->fd, .events = POLLIN | POLLRDHUP};
+
+	return poll(&end, 1, 0) > 0 ? end.revents : 0;
+}
+
+bool front__has_request(const struct front *f)
+{
+	return f->received || state_of(f) & POLLIN;
+}
+
 bool front__is_gone(const struct front *f)
 {
-	struct pollfd end = {.fd = f->fd, .events = POLLRDHUP};
-
-	return poll(&end, 1, 0) > 0 && end.revents & (POLLRDHUP | POLLHUP | POLLERR);
+	return state_of(f) & (POLLRDHUP | POLLHUP | POLLERR);
 }
 
 /*

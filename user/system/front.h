@@ -28,9 +28,10 @@ int front__check(struct failure *f);
 
 /* Sends a line and frees it; NULL means no memory. 0 or -errno: -EPIPE: the front has ended. */
 int front__send(struct front *f, char *line);
+#define FRONT_OFFER_MAX (64u << 10)
 /*
  * Sends a line without waiting, and frees it. Returns false, and sends nothing, if the front has
- * not read all earlier lines.
+ * not read all earlier lines, or if the line has more than FRONT_OFFER_MAX bytes.
  */
 bool front__offer(struct front *f, char *line);
 /*
@@ -38,6 +39,8 @@ bool front__offer(struct front *f, char *line);
  * has ended; -EBADMSG: it sent no valid line.
  */
 json_object *front__receive(struct front *f, int *err);
+/* Returns whether a request of the front is not read yet. */
+bool front__has_request(const struct front *f);
 /* Parses a line without its end; NULL: not a small object. */
 json_object *front__parse(const char *line, size_t size);
 /* Returns whether the front has ended or closed the socket, so that nothing reads results. */

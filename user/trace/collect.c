@@ -315,17 +315,13 @@ unsigned int tracer__sockets_most(const struct tracer *t)
 	return bpf_map__max_entries(t->skel->maps.sockets);
 }
 
-/*
- * Ends the entries of sockets whose end no program saw, and counts the error queues of the others,
- * if the kernel can run the program for it.
- */
-static void check_sockets(struct tracer *t)
+/* Runs a program that walks a map, if it is loaded. */
+static void check(const struct bpf_program *program)
 {
-	int program = bpf_program__fd(t->skel->progs.sockets_checked);
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
 
-	if (program >= 0)
-		bpf_prog_test_run_opts(program, &opts);
+	if (bpf_program__fd(program) >= 0)
+		bpf_prog_test_run_opts(bpf_program__fd(program), &opts);
 }
 
 int tracer__read(struct tracer *t, struct window_counts *out, enum counted what)
@@ -336,7 +332,9 @@ int tracer__read(struct tracer *t, struct window_counts *out, enum counted what)
 	/* Read before the calls: a send that returns meanwhile is then counted twice, not missed.
 	 */
 	if (what == ALL_COUNTS) {
-		check_sockets(t);
+		/* They end entries whose end no program saw; the first also counts error queues. */
+		check(t->skel->progs.sockets_checked);
+		check(t->skel->progs.notifications_checked);
 		out->in_sends = tracer__in_sends(t);
 	}
 	err = read_calls(t, out);
@@ -412,6 +410,11 @@ int tracer__each_group(struct tracer *t, group_visit see, void *context)
 	}
 	free(batch);
 	return err == -ENOENT ? 0 : err; /* -ENOENT: the end of the map */
+}
+
+const struct group *tracer__groups_rest(const struct tracer *t)
+{
+	return &t->skel->bss->groups_rest;
 }
 
 void tracer__group_path(struct tracer *t, const struct group_key *key, char text[CGROUP_TEXT_MAX])

@@ -33,6 +33,7 @@ static const struct dumped {
 	{"uring_requests", DUMP_ELEMENTS},
 	{"group_paths", DUMP_PAIRS},
 	{"send_shapes", DUMP_ELEMENTS},
+	{"send_waits", DUMP_ELEMENTS},
 };
 
 static const char *const variables[] = {"pinned",     "uring_pinned",	"groups_rest",
@@ -41,6 +42,7 @@ static const char *const variables[] = {"pinned",     "uring_pinned",	"groups_re
 struct writer {
 	const struct btf *btf;
 	FILE *out;
+	bool sparse; /* leaves out members that are 0 */
 };
 
 static const struct btf_type *type_of(const struct btf *btf, __u32 id)
@@ -102,9 +104,13 @@ static void write_struct(const struct writer *w, const struct btf_type *type, co
 
 	fputc('{', w->out);
 	for (__u32 i = 0; i < btf_vlen(type); i++, member++) {
+		const char *value = data + btf_member_bit_offset(type, i) / 8;
+
+		if (w->sparse && is_zero(value, (size_t)btf__resolve_size(w->btf, member->type)))
+			continue;
 		fprintf(w->out, "%s\"%s\":", separator,
 			btf__name_by_offset(w->btf, member->name_off));
-		write_value(w, member->type, data + btf_member_bit_offset(type, i) / 8);
+		write_value(w, member->type, value);
 		separator = ",";
 	}
 	fputc('}', w->out);
@@ -331,4 +337,21 @@ char *tracer__dump(struct tracer *t, enum counted what)
 		return text;
 	free(text);
 	return NULL;
+}
+
+void tracer__write_group(struct tracer *t, const struct group_key *key, const struct group *counts,
+			 FILE *out)
+{
+	struct writer w = {.btf = bpf_object__btf(t->skel->obj), .out = out, .sparse = true};
+	const struct bpf_map *map = t->skel->maps.groups;
+	char path[CGROUP_TEXT_MAX];
+
+	tracer__group_path(t, key, path);
+	fputc('[', out);
+	write_value(&w, bpf_map__btf_key_type_id(map), (const char *)key);
+	fputc(',', out);
+	write_value(&w, bpf_map__btf_value_type_id(map), (const char *)counts);
+	fputc(',', out);
+	dump__text(out, path, sizeof(path));
+	fputc(']', out);
 }

@@ -4,6 +4,8 @@
 #include "common/program.h"
 #include "common/units.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -67,18 +69,43 @@ void groups__path(const struct cgroup_path *path, char *text, size_t size)
 	}
 }
 
-/* Adds the members from begin to end, each a word. */
-static void add_words(struct group *to, const struct group *from, size_t begin, size_t end)
+bool group__is_over(const struct group *g, bool crowded)
+{
+	bool gone = g->pid && kill((pid_t)g->pid, 0) && errno == ESRCH;
+
+	if (crowded)
+		return gone || !g->pid;
+	return gone && g->completions + g->ignored + g->refused >= g->requests;
+}
+
+/* Adds the members from begin to end, each a word, times a factor. Returns whether any is not 0. */
+static bool add_words(struct group *to, const struct group *from, __s64 factor, size_t begin,
+		      size_t end)
 {
 	const __u64 *counts = (const __u64 *)from;
-	__u64 *sums = (__u64 *)to;
+	__u64 *sums = (__u64 *)to, any = 0;
 
-	for (size_t i = begin / sizeof(*sums); i < end / sizeof(*sums); i++)
-		sums[i] += counts[i];
+	for (size_t i = begin / sizeof(*sums); i < end / sizeof(*sums); i++) {
+		sums[i] += (__u64)factor * counts[i];
+		any |= sums[i];
+	}
+	return any;
+}
+
+static bool add_counts(struct group *to, const struct group *from, __s64 factor)
+{
+	bool sends = add_words(to, from, factor, 0, offsetof(struct group, address));
+
+	return add_words(to, from, factor, offsetof(struct group, completions), sizeof(*to)) ||
+	       sends;
 }
 
 void group__add(struct group *to, const struct group *from)
 {
-	add_words(to, from, 0, offsetof(struct group, address));
-	add_words(to, from, offsetof(struct group, completions), sizeof(*to));
+	add_counts(to, from, 1);
+}
+
+bool group__subtract(struct group *from, const struct group *what)
+{
+	return add_counts(from, what, -1);
 }

@@ -21,5 +21,13 @@ bool groups__has_cgroup2(void);
 /* Writes the path, outermost name first; "" if a part of it is unknown. */
 void groups__path(const struct cgroup_path *path, char *text, size_t size);
 
+/*
+ * Has the process ended, with all its sends complete? When the table of groups is nearly full
+ * (crowded), later completions count for the rest instead, and a process without an id here counts
+ * as ended: if it lives, it gets a new group.
+ */
+bool group__is_over(const struct group *g, bool crowded);
 /* Adds the counts of one group to another; names are unchanged. */
 void group__add(struct group *to, const struct group *from);
+/* Subtracts the counts. Returns whether any count is then not 0. */
+bool group__subtract(struct group *from, const struct group *what);

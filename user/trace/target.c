@@ -27,6 +27,9 @@ static const char *add_pid(struct target *t, const char *word)
 
 	if (units__count(word, &pid) || !pid || pid > INT_MAX)
 		return "give process ids, separated by commas";
+	for (size_t i = 0; i < t->pid_count; i++)
+		if (t->pids[i] == (pid_t)pid)
+			return NULL;
 	if (t->pid_count == TARGET_PIDS_MAX)
 		return "give at most 64 process ids";
 	t->pids[t->pid_count++] = (pid_t)pid;

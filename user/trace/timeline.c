@@ -7,8 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define KEPT_MAX (256 << 10) /* events */
-#define OPEN_MAX 1024	     /* sends in progress */
+#define KEPT_MAX  (256 << 10) /* events */
+#define OPEN_MAX  1024	      /* sends in progress */
+#define AWAIT_MAX 4096	      /* zero-copy sends at once that have returned, but not completed */
 
 /* The beginning and end of a send. */
 struct timed_send {
@@ -19,10 +20,10 @@ struct timeline {
 	struct ring_buffer *ring;
 	unsigned int sends;
 	__u64 slower_ns;
-	size_t count, open_count, slow_count;
+	size_t count, open_count, await_count, slow_count;
 	size_t kept;	/* events that the last keep_slow() kept */
 	__u64 left_out; /* events without room here */
-	struct timed_send open[OPEN_MAX], *slow;
+	struct timed_send open[OPEN_MAX], await[AWAIT_MAX], *slow;
 	struct timeline_event events[KEPT_MAX];
 };
 
@@ -57,10 +58,42 @@ static void keep_slow(struct timeline *t)
 
 	for (i = 0; i < t->count; i++) {
 		e = &t->events[i];
-		if (is_of_any(e, t->slow, t->slow_count) || is_of_any(e, t->open, t->open_count))
+		if (is_of_any(e, t->slow, t->slow_count) || is_of_any(e, t->open, t->open_count) ||
+		    is_of_any(e, t->await, t->await_count))
 			t->events[kept++] = *e;
 	}
 	t->count = t->kept = kept;
+}
+
+/* Returns whether the send is slow if it lasts until then. */
+static bool is_slow(const struct timeline *t, const struct timed_send *s, __u64 time)
+{
+	return time - s->begin.time > t->slower_ns && t->slow_count < t->sends;
+}
+
+/* The zero-copy sends that the event reports complete. */
+static void complete(struct timeline *t, const struct timeline_event *e)
+{
+	size_t i, left = 0;
+
+	for (i = 0; i < t->await_count; i++) {
+		if (!is_of(e, &t->await[i]))
+			t->await[left++] = t->await[i];
+		else if (is_slow(t, &t->await[i], e->time))
+			t->slow[t->slow_count++] = t->await[i];
+	}
+	t->await_count = left;
+}
+
+/* Returns whether an event between the send's begin and now reports its completion. */
+static bool has_completed(const struct timeline *t, const struct timed_send *s)
+{
+	const struct timeline_event *e = t->events + t->count;
+
+	while (e > t->events && (--e)->time >= s->begin.time)
+		if (e->kind == EVENT_COMPLETED && is_of(e, s))
+			return true;
+	return false;
 }
 
 /* Follows the begin or end of a send. A thread is in one send at a time. */
@@ -80,8 +113,10 @@ static void follow(struct timeline *t, const struct timeline_event *e)
 	if (s == t->open + t->open_count)
 		return;
 	s->end = *e;
-	if (e->time - s->begin.time > t->slower_ns && t->slow_count < t->sends)
+	if (is_slow(t, s, e->time))
 		t->slow[t->slow_count++] = *s;
+	else if (e->sends && t->await_count < AWAIT_MAX && !has_completed(t, s))
+		t->await[t->await_count++] = *s;
 	*s = t->open[--t->open_count];
 }
 
@@ -94,6 +129,8 @@ static int take_event(void *context, void *data, size_t size)
 		return 0;
 	if (t->slower_ns && (e->kind == EVENT_SEND || e->kind == EVENT_RETURN))
 		follow(t, e);
+	else if (t->slower_ns && e->kind == EVENT_COMPLETED)
+		complete(t, e);
 	/* Not at each event if most of the kept ones belong to slow sends. */
 	if (t->count == KEPT_MAX && t->slower_ns && t->count - t->kept > KEPT_MAX / 8)
 		keep_slow(t);
@@ -140,7 +177,7 @@ void timeline__free(struct timeline *t)
 void timeline__clear(struct timeline *t)
 {
 	ring_buffer__consume(t->ring);
-	t->count = t->kept = t->open_count = t->slow_count = 0;
+	t->count = t->kept = t->open_count = t->await_count = t->slow_count = 0;
 	t->left_out = 0;
 }
 

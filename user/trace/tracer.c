@@ -93,6 +93,8 @@ static int fit_maps(struct sendpath *skel, const struct plan *plan, const struct
 	bpf_program__set_autoload(skel->progs.sockets_checked,
 				  zerocopy &&
 					  features__function(features, "bpf_for_each_map_elem"));
+	bpf_program__set_autoload(skel->progs.notifications_checked,
+				  plan->entries[HOOK_URING].option);
 	/* Only zero-copy sends use this map, which is preallocated on older kernels. */
 	if (!zerocopy)
 		bpf_map__set_max_entries(skel->maps.more_slots, 1);

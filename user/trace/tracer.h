@@ -10,6 +10,7 @@
 #include "user/trace/window_counts.h"
 
 #include <json-c/json.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 struct tracer;
@@ -100,6 +101,14 @@ int tracer__timeline(struct tracer *t, char **out);
  * event may be in one number and not yet in another. NULL: not readable, or out of memory.
  */
 char *tracer__dump(struct tracer *t, enum counted what);
+/*
+ * Writes such counts of a group as JSON: [key, counts, path of its control group], where members of
+ * the first two that are 0 are left out.
+ */
+void tracer__write_group(struct tracer *t, const struct group_key *key, const struct group *counts,
+			 FILE *out);
+/* The counts of all groups for which there was no room. */
+const struct group *tracer__groups_rest(const struct tracer *t);
 
 /* Detaches and unloads. t may be NULL. */
 void tracer__free(struct tracer *t);

@@ -303,9 +303,23 @@ struct tcphdr {
 	__be32 seq;
 } __attribute__((preserve_access_index));
 
+struct minmax_sample {
+	u32 v;
+} __attribute__((preserve_access_index));
+
+struct minmax {
+	struct minmax_sample s[3];
+} __attribute__((preserve_access_index));
+
 struct tcp_sock {
+	u32 mss_cache;
 	u32 copied_seq;
+	struct minmax rtt_min;
 	u32 write_seq;
+} __attribute__((preserve_access_index));
+
+struct io_ring_ctx {
+	unsigned int flags;
 } __attribute__((preserve_access_index));
 
 struct skb_shared_info {
@@ -409,6 +423,7 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_CGROUP_ARRAY = 8,
 	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_PERF_EVENT_ARRAY = 4,
 	BPF_MAP_TYPE_RINGBUF = 27,

@@ -19,7 +19,7 @@ WAYS = ["variant", "server_model"]
 # Options that are removed from a command: for deciding in the same folder, and for another sweep.
 _DECIDES = "retry", "decide", "json", "details", "folded"
 _REPLACED = "out", "order-seed", *_DECIDES
-NO_PAIRS = "Undecided: no two runs of a repeat on one machine are undisturbed."
+NO_PAIRS = "Undecided: the machine was too busy in all pairs of runs."
 NO_PMU = "On a machine with a PMU (see analyze doctor): {}"
 
 
@@ -109,8 +109,8 @@ def discarded(runs: pl.DataFrame) -> tuple[str, ...]:
     busy = runs.filter(pl.col("disturbed").is_not_null())
     if busy.is_empty():
         return ()
-    return (f"{words.whole(busy.height)} of {words.counted(runs.height, 'run')} discarded in comparisons, as they were "
-            f"disturbed: {busy['disturbed'].mode().sort()[0]}, for one",)
+    return (f"{words.whole(busy.height)} of {words.counted(runs.height, 'run')} are in no comparison, because the "
+            f"machine was busy: {busy['disturbed'].mode().sort()[0]}, for one",)
 
 
 # The head of a column and the form of its values, by the key of the configuration.

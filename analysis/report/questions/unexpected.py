@@ -70,12 +70,12 @@ def _outliers(runs: pl.DataFrame) -> tuple[str, Table | None]:
     if flagged.height >= FEWEST_OUTLIERS and many >= MOST_OF * flagged.height:
         mine = runs.filter(pl.col("repeat") == top)
         said += (f", {many} of them in repeat {top}, of which {mine['disturbed'].count()} of "
-                 f"{words.counted(mine.height, 'run')} were disturbed")
+                 f"{words.counted(mine.height, 'run')} ran on a busy machine")
     rows = tuple((row["variant"], style.size_text(row["message_bytes"]), str(row["threads"]), str(row["repeat"]),
                   words.number(row[METRIC] / 1e9), row["disturbed"] or "", row["run_id"] or "")
                  for row in flagged.iter_rows(named=True))
     return said, Table("Outliers among the repeats of their configuration: flagged, and left in medians", (
-        "variant", "size (bytes)", "threads", "repeat", "Gbit/s", "disturbed", "run"), rows).without_empty()
+        "variant", "size (bytes)", "threads", "repeat", "Gbit/s", "machine busy", "run"), rows).without_empty()
 
 
 def _failed(runs: pl.DataFrame) -> tuple[list[str], tuple[Table, ...]]:

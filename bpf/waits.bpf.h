@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Waits for completions. A program waited if its next zero-copy send of a socket began soon after
+ * the last one in flight had completed. The following are not waits: a program that received data
+ * in between waited for these, and a program that takes long to go on had nothing to send.
+ */
+#pragma once
+
+#include "state.bpf.h"
+
+PERCPU_ARRAY(send_waits, SEND_SHAPES, struct send_waits);
+
+/* The last zero-copy send of a socket. */
+struct pacing {
+	__u64 begun;	   /* ns; 0: there was none */
+	__u64 ended;	   /* when none was in flight any more, in ns; 0: one is */
+	__u32 bytes;	   /* that it requested */
+	__u32 received_to; /* when it ended: received_to() */
+};
+
+#define US 1000LL
+#define MS 1000000LL
+
+/* A shorter wait is the time of a wake-up. */
+#define WAIT_LEAST (50 * US)
+/* "Soon after" is an eighth of the wait, but at most this. */
+#define SOON_MOST MS
+/* Linux delays acknowledgements by TCP_DELACK_MIN, 40 ms, to which its timers add. */
+#define DELAYED_FROM (38 * MS)
+#define DELAYED_TO   (60 * MS)
+/*
+ * A thread knows how long its last zero-copy send took. If another thread made the last one of the
+ * socket, or this one has sent on another socket since, it has returned after this time.
+ */
+#define RETURNED_BY MS
+
+/* A short last segment is not acknowledged at once. */
+static __always_inline enum wait_reason wait_reason(const struct pacing *p, struct sock *sk,
+						    __s64 wait)
+{
+	__u32 segment = segment_bytes(sk);
+
+	if (wait <= 2 * US * least_round_trip(sk) + MS)
+		return WAIT_ROUND_TRIP;
+	if (wait >= DELAYED_FROM && wait < DELAYED_TO && segment && p->bytes % segment)
+		return WAIT_DELAYED_ACK;
+	return WAIT_OTHER;
+}
+
+static __always_inline void wait__count(struct send_waits *sums, const struct pacing *p,
+					struct sock *sk, __s64 wait, __u32 index)
+{
+	enum wait_reason reason;
+
+	if (received_to(sk) != p->received_to)
+		return;
+	reason = wait_reason(p, sk, wait);
+	sums->awaited[reason]++;
+	sums->awaited_ns[reason] += wait;
+	span__add(index == SHAPES_URING ? SPAN_URING_WAIT : SPAN_WAIT, wait);
+}
+
+static __always_inline __u32 depth_class(__s32 in_flight)
+{
+	__s32 most = 1 << (DEPTHS - 2);
+	__u32 sends = in_flight < 0 ? 0 : in_flight > most ? most : in_flight;
+
+	/* Hides the bound from clang, which would otherwise leave out the masks for the verifier.
+	 */
+	__asm__ volatile("" : "+r"(sends));
+	return size_class(sends) & (DEPTHS - 1);
+}
+
+/*
+ * A send begins. in_flight: others of its socket; took: the time of the last send's call, in ns. A
+ * completion within that call was not awaited.
+ */
+static __always_inline void pacing__begin(struct pacing *p, struct sock *sk, __s32 in_flight,
+					  __u64 took, __u64 start, __u32 bytes, __u32 index)
+{
+	struct send_waits *sums = bpf_map_lookup_elem(&send_waits, &index);
+	__s64 wait = p->ended - p->begun - took, gap = start - p->ended;
+
+	if (sums) {
+		sums->depths[depth_class(in_flight)]++;
+		if (p->begun) {
+			sums->intervals++;
+			sums->interval_ns += start - p->begun;
+		}
+		if (p->ended && in_flight <= 0 && wait >= WAIT_LEAST && gap <= SOON_MOST &&
+		    gap <= wait >> 3)
+			wait__count(sums, p, sk, wait, index);
+	}
+	p->begun = start;
+	p->ended = 0;
+	p->bytes = bytes;
+}
+
+/* No send of the socket is in flight any more. */
+static __always_inline void pacing__end(struct pacing *p, struct sock *sk)
+{
+	p->received_to = received_to(sk);
+	p->ended = bpf_ktime_get_ns();
+}
