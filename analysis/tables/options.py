@@ -121,7 +121,6 @@ def _configurations(grid):
     return sum(math.prod(ALL_VARIANTS if value == "all" else value.count(",") + 1 for value in part) for part in values)
 
 
-
 OPTIONS = (
     Option("pid", "LIST", "observed",
            "these processes, all their threads",
