@@ -239,11 +239,10 @@ static __always_inline __u32 completed(struct zsock *s, const struct completion 
 		count_causes(s, &c->note, counted, bytes, flagged);
 	if (c->tail)
 		*(volatile __u64 *)&s->tail = c->tail;
+	if (s->waiting <= (__s32)counted)
+		pacing__end(&s->pacing, (struct sock *)s->sock);
 	__sync_fetch_and_add(&s->waiting, -counted);
-	if (s->waiting > 0)
-		return counted;
-	pacing__end(&s->pacing, (struct sock *)s->sock);
-	if (s->closed)
+	if (s->closed && s->waiting <= 0)
 		zsock__remove(c->send.sock, s, true);
 	return counted;
 }
