@@ -412,6 +412,8 @@ ABI_SIZE(profile_stack, 16 + PROFILE_DEPTH_MAX * 8);
 /* The events of a timeline's sends. */
 enum timeline_kind { EVENT_NUMBERS, EVENTS };
 
+#define COPIES_UNKNOWN 0xffffffffU
+
 struct timeline_event {
 	__u64 time; /* ns; of bpf_ktime_get_ns() */
 	__u64 sock;
@@ -431,9 +433,9 @@ struct timeline_event {
 		__u32 preempted; /* EVENT_SWITCH_OUT */
 		__u32 to;	 /* thread id: EVENT_SWITCH_IN */
 		__u32 counter;	 /* of causes: EVENT_COPIED */
-		__u32 copied; /* as the kernel says: EVENT_COMPLETED, EVENT_NOTIFIED, EVENT_READ */
-			      /* 2, of io_uring: that is not known */
-		__u32 detail; /* any of these */
+		__u32 copied;	 /* sends, COPIES_UNKNOWN of io_uring: EVENT_COMPLETED; the flag: */
+				 /* EVENT_NOTIFIED, EVENT_READ */
+		__u32 detail;	 /* any of these */
 	};
 	__u32 lost; /* events of this CPU, so far */
 	__u16 cpu;

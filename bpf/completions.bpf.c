@@ -161,7 +161,8 @@ GLOBAL __u32 sends__count_some(__u64 sock, __u64 range, __u32 how, __u64 low, __
 	if (!(how & WITNESS_OWN))
 		s->note = note;
 	if (counted)
-		timeline__of_ids(EVENT_COMPLETED, send.sock, range, counted, 0, how & WITNESS_FLAG);
+		timeline__of_ids(EVENT_COMPLETED, send.sock, range, counted, 0,
+				 how & WITNESS_FLAG ? counted : 0);
 	return counted;
 }
 

@@ -58,7 +58,7 @@ GLOBAL int notification__complete(__u64 key, __u32 intact, __u32 awaited)
 	/* io_uring reports so, too: if no packet gave the pages back, no packet had them. */
 	if (reports)
 		n.copied = READ(data, zc_copied) || !READ(data, zc_used);
-	timeline__posted(n.sock, key, n.copied ? 1 : reports ? 0 : 2);
+	timeline__posted(n.sock, key, n.copied ? 1 : reports ? 0 : COPIES_UNKNOWN);
 	if (!n.sends) /* the head has them */
 		return 0;
 	if (!reports && !n.copied) {

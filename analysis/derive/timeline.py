@@ -19,7 +19,7 @@ ENDS = {event.ends for event in EVENTS if event.ends}
 SOFTIRQS = "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"
 OF_IDS = {"copied", "completed", "notified", "read"}
 OF_PLACE = {"queued", "handed", "received"}
-UNKNOWN = 2  # of a completion by io_uring: whether the data were copied
+UNKNOWN = 0xFFFFFFFF  # of a completion by io_uring: whether the data were copied
 IDS_MOST = 1 << 16  # in a range
 TURN = 1 << 32  # ids and positions in a connection's bytes wrap around
 
