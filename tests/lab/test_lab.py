@@ -133,8 +133,10 @@ def test_nothing_is_left_behind(number, emulated, tmp_path):
                           start_new_session=True,
                           preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)) as run:
         assert run.stdout.readline() == b"up\n"
-        wait_until(lambda: len(children(run.pid)) >= 2)  # the guest and the timer
-        started = children(run.pid)
+        wait_until(lambda: children(run.pid))
+        (timer,) = children(run.pid)
+        wait_until(lambda: children(timer))
+        started = [timer, *children(timer)]
         run.send_signal(number)
         run.wait(timeout=60)
     wait_until(lambda: not any(map(alive, started)))
