@@ -6,13 +6,13 @@ import collections
 from analysis import words
 from analysis.findings import rules, sentences
 from analysis.compare import answers
-from analysis.compare.judge import BETTER, INCONCLUSIVE, MARGIN, PRACTICAL, SAME, WORSE
+from analysis.compare.judge import BETTER, INCONCLUSIVE, PRACTICAL, SAME, WORSE
 from analysis.tables.variants import in_words
 
 from .layout import BOLD
 from .record import string
 
-SPEED = {verdict: answers.RESULTS[verdict] for verdict in (BETTER, WORSE)}
+DECIDED = BETTER, WORSE
 
 
 def name(cell):
@@ -33,17 +33,17 @@ def compared(subject, other, speed, cpu, what="throughput", brief=False):
     """Of one configuration. What it costs is said where that, not the speed, decides. brief: what it is
     compared with was said.
     """
-    cost = ("" if cpu is None or cpu["verdict"] not in SPEED else
+    cost = ("" if cpu is None or cpu["verdict"] not in DECIDED else
             f"it takes {cpu['effect']:.2f} times the CPU time per byte{interval(cpu)}")
     verdict, effect = speed["verdict"], speed["effect"]
-    if brief and verdict in SPEED:
-        return f"{subject} is {SPEED[verdict]}: {effect:.2f} times{interval(speed)}"
-    if verdict in SPEED:
+    if brief and verdict in DECIDED:
+        return f"{subject} is {answers.RESULTS[verdict]}: {effect:.2f} times{interval(speed)}"
+    if verdict in DECIDED:
         more = "" if not cost or cpu["verdict"] == verdict else f", but {cost}"
-        return (f"{subject} is {SPEED[verdict]} than {other}: {effect:.2f} times the "
+        return (f"{subject} is {answers.relation(verdict, other)}: {effect:.2f} times the "
                 f"{what}{interval(speed)}{more}")
     if verdict == SAME:
-        text = f"{subject} is as fast as {other}, within {100 * MARGIN:.0f} %{interval(speed)}"
+        text = f"{subject} is {answers.relation(verdict, other)}{interval(speed)}"
         return f"{text}; {cost}" if cost else text
     return ""
 
