@@ -73,7 +73,7 @@ def _identity(record):
 class Cell:
     """The records of one load's repeats. title: "zerocopy", or "zerocopy 16K x4" if sizes or threads differ.
     reference: the cell of this configuration whose variant is first in tables/variants.py. comparisons: by metric,
-    judge.comparison's object against the reference. alone: other cells have the size, threads and link of this load,
+    judge.comparison's objects against it. alone: other cells have the size, threads and link of this load,
     and none has its number of fields.
     """
 
