@@ -60,7 +60,7 @@ def over(threads):
 
 
 def relation(verdict, other):
-    """Returns the words of a verdict, except "inconclusive": "slower than two-copy"."""
+    """Returns a verdict, other than inconclusive, in words, such as "slower than two-copy"."""
     if verdict == judge.SAME:
         return f"as fast as {other}, within {100 * judge.MARGIN:g} %"
     return f"{RESULTS[verdict]} than {other}"

@@ -76,7 +76,7 @@ def _hooks(facts):
 
 
 def zerocopy(device):
-    """Returns whether this device sends without a copy ("yes", "no" or "depends"), and why."""
+    """Returns whether this device can send without a copy ("yes", "no" or "depends"), and why."""
     if device["loopback"]:
         return "no", "the kernel copies data for sockets on this machine"
     if device["driver"] == "tun":

@@ -82,7 +82,7 @@ def _number(device, what):
 
 
 def _hardware():
-    """Returns the devices with hardware: virtual ones come and go with containers, by the hundred."""
+    """Returns the devices with hardware, because virtual ones come and go with containers, by the hundred."""
     try:
         found = devices()
     except OSError:
@@ -109,13 +109,13 @@ def _processor():
 
 @functools.lru_cache(maxsize=None)
 def _is_debug():
-    """Returns whether the kernel is slow: by its configuration file, or by lockdep, which most debug kernels have."""
+    """Returns whether this is a debug kernel: by its configuration file, or by lockdep, which most of them have."""
     config = _lines(f"/boot/config-{os.uname().release}") or ()
     return not _DEBUG.isdisjoint(config) or os.path.exists("/proc/lockdep")
 
 
 def describe():
-    """Returns the members that a raw line's host lacks when the engine sends it."""
+    """Returns the members of a raw line's host that the engine does not send."""
     model, virtual = _processor()
     settings = {name: first_line(path) for name, path in _SETTINGS.items()}
     return {"cpu": model, "virtualized": virtual, "debug_kernel": _is_debug(),

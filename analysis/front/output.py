@@ -26,14 +26,14 @@ def why(error):
 
 
 def _is_kernels(path):
-    """Returns whether a symbolic link at this path is the kernel's own, as /dev/stdout and /dev/fd/1 are."""
+    """Returns whether symbolic links beside this path are the kernel's own, such as /dev/stdout and /dev/fd/1."""
     folder = os.path.realpath(os.path.dirname(path) or ".")
     return folder in ("/dev", os.path.realpath("/proc/self/fd"))
 
 
 def _open(path, flags):
     """Opens a file to append to. Follows no symbolic link that a user may have made, and waits for no FIFO's reader."""
-    if path == "/dev/stdout":  # if opened, it would have its own offset
+    if path == "/dev/stdout":  # open() would give it its own offset
         return os.dup(1)
     links = 0 if _is_kernels(path) else os.O_NOFOLLOW
     fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC | links | flags, 0o666)

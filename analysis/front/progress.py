@@ -11,7 +11,7 @@ _BAR = 10
 
 
 def duration_text(seconds):
-    """Returns such as "3 h 5 min", "4 min 20 s", "12 s"."""
+    """Returns seconds as text: "3 h 5 min", "4 min 20 s", "12 s"."""
     s = max(int(seconds + 0.5), 0)
     if s >= 3600:
         return f"{s // 3600} h {s % 3600 // 60} min"

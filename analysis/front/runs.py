@@ -107,7 +107,7 @@ class Grid(Runs):
         self.spare = self.runs // 2 if begin["decides"] else 0
         self.skipped = set()
         self.unmade = None  # why a run has no record
-        self.held = None  # the latest record, not yet written: the last one also has the comparisons
+        self.held = None  # the latest record of several configurations: the last one has the comparisons
         self.fail_on = _codes(self.options["fail_on"])
         self.files = {}  # by the option that names them
         self.trace = self.tracks = None  # of --out

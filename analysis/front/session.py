@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Makes the runs of one command line, from the engine's first line to the report."""
+"""Serves one command line, from the engine's first line to the report."""
 
 import functools
 

@@ -35,8 +35,8 @@ class Sweep(Runs):
         self.mine = {place for place, (_, cell) in enumerate(self.cells)
                      if is_mine(cell, self.shard, self.shards)}
         self.outcomes = {}  # (place, repeat) -> "measured", or failed, skipped and the error
-        self.disturbed = {}  # of these, the disturbed ones, and how often each was made again
-        self.failed = set()  # of these, those that failed when this sweep made them again
+        self.disturbed = {}  # (place, repeat) -> how often a disturbed run was made again
+        self.failed = set()  # (place, repeat) of runs that failed when this sweep made them again
         self.deadline = float("inf")  # of runs beyond the plan
         self.kept = results.Cells()
         self.foreign = self.twice = self.elsewhere = 0
@@ -135,7 +135,7 @@ class Sweep(Runs):
             self._decide()
 
     def _make_block(self, places, repeat):
-        """Makes a repeat of the configurations at these places, unless it is made, until the budget is spent."""
+        """Makes the missing runs of a repeat at these places, until the budget is spent."""
         for place in order(len(self.cells), self.seed, repeat):
             if (place in places and (place, repeat) not in self.outcomes and
                     time.monotonic() < self.deadline):

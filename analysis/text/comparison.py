@@ -93,7 +93,7 @@ LESS = {"spread", "p50"}, {"speed", "p50"}, {"speed"}
 
 
 def brief(cells):
-    """Yields the widest table that fits a line, and what it leaves out."""
+    """Yields the widest table that fits a line, and what no comparison has."""
     when, keys = shown(cells)
     when |= {"zerocopy"} if any(cell.at("zerocopy") is not None for cell in cells) else set()
     more = LESS if cells.repeats > 1 and keys == 1 else LESS[1:]

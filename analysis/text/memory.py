@@ -25,7 +25,7 @@ def reason(record):
 
 
 def memory(cells):
-    """Yields a row for each cell, with a column for all that was counted in any."""
+    """Yields a row for each cell, with the columns that have a number in any cell."""
     if at(cells.record, "memory") is None:
         return
     shown = [(head, rate(path, per, unit)) for head, path, per, unit in COLUMNS

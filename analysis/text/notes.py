@@ -18,11 +18,11 @@ NEVER_ASKS = "this load never asks for zero-copy"
 LEFT_OUT = ("app", "calls.cpu_ns", "io_uring", "load", "memory", "noise", "receiver.copy_ns", "tcp.skb_frags",
             "tcp.skbs_per_send", "tcp.frags_per_skb", "zerocopy.skb_copies", "zerocopy.skb_copy_bytes",
             "zerocopy.wake_up_ns")
-# Warnings of the first codes limit the answer. The second ones are printed elsewhere, or make no result doubtful.
+# Warnings of BESIDE_ANSWER limit the answer. Those of ELSEWHERE are printed there, or cast no doubt on results.
 BESIDE_ANSWER = {"debug_kernel", "paced", "rate_not_kept"}
 ELSEWHERE = {"no_pmu", "not_paced", FAILED, INTERRUPTED, UNSEEN}
 
-# The other keys in words. A key that ends in a point includes those below it.
+# WORDS has the other keys in words. A key that ends in a point includes those below it.
 WORDS = {
     "by.groups.cgroup": "names of control groups",
     "calls": "sends",
@@ -57,7 +57,7 @@ WORDS = {
     "zerocopy.unexplained": "copies that no hook saw",
     "zerocopy.unflagged": "unflagged copies",
 }
-# These options measure them.
+# These keys are measured with an option.
 OPTIONS = {"calls.counters": "--call-counters EVENTS", "calls.stages": "--stages", "overhead": "--cost",
            "tcp.skbs": "--packets"}
 

@@ -25,7 +25,7 @@ BESIDE = (("zerocopy/error_queue/read_ns", "reading a notification"),
 class Account:
     """Sums over the divided sends of one kind, in a cell's repeats. of: the sums by stage. first: the row of that kind
     in the first record's calls. counter: the number of the summed counter; None: time, in ns. samples: how many
-    samples the CPU time was divided by; 0: hooks measured it.
+    samples divided the CPU time; 0: hooks measured it.
     """
 
     def __init__(self, cell, first, counter=None):

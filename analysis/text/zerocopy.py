@@ -41,7 +41,7 @@ def causes(cell):
 
 
 def receiver(cell):
-    """Returns such as " to 10.0.0.2:5001 via eth0", without parts that differ; " to 12 receivers" for several."""
+    """Returns the peers, as " to 10.0.0.2:5001 via eth0" without parts that differ, or as " to 12 receivers"."""
     peers = list(cell.rows("zerocopy/peers"))
 
     def common(path):
