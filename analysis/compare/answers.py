@@ -59,6 +59,13 @@ def over(threads):
     return f", over {words.listed([f'{number:g}' for number in threads])} threads together" if threads else ""
 
 
+def relation(verdict, other):
+    """Returns a verdict, other than inconclusive, in words, such as "slower than two-copy"."""
+    if verdict == judge.SAME:
+        return f"as fast as {other}, within {100 * judge.MARGIN:g} %"
+    return f"{RESULTS[verdict]} than {other}"
+
+
 def overview(subject, other, found, threads=(), what=None):
     """Returns how a subject compares with another over several configurations, as a sentence without its end.
     threads: the numbers of threads that are pooled. what: the metric in words, to print its range; None: do not.
@@ -69,10 +76,9 @@ def overview(subject, other, found, threads=(), what=None):
         return f"{subject} or {other}: no difference could be shown ({len(found)} of {_configurations(len(found))}){together}"
     if len(verdicts) == 1:
         (verdict,) = verdicts
-        than = (f"as fast as {other}, within {100 * judge.MARGIN:g} %," if verdict == judge.SAME else
-                f"{RESULTS[verdict]} than {other}")
-        ends = "" if verdict == judge.SAME else _ends(found, what)
-        return f"{subject} is {than} in {_all_of(len(found), 'configuration')}{ends}{together}"
+        comma, ends = (",", "") if verdict == judge.SAME else ("", _ends(found, what))
+        return (f"{subject} is {relation(verdict, other)}{comma} in {_all_of(len(found), 'configuration')}{ends}"
+                f"{together}")
     parts = []
     for verdict, result in RESULTS.items():
         some = [c for c in found if c.verdict == verdict]

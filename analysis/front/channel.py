@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The socket to the engine. Each line is a JSON object, in both directions."""
+"""Exchanges lines with the engine by a socket. Each line is a JSON object, in both directions."""
 
 import json
 import os
@@ -22,8 +22,8 @@ class Channel:
         self.poll.register(fd, select.POLLIN)
 
     def _line(self, tick):
-        """Calls tick every TICK_MS, and when another descriptor of poll is ready, until a line comes. Raises Gone at
-        the end of the lines.
+        """Returns the next line. Until it arrives, calls tick every TICK_MS, and when another descriptor of poll is
+        ready. Raises Gone at the end of the lines.
         """
         parts = [self.unread]
         while b"\n" not in parts[-1]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""analyze doctor: what can be measured on a machine, and what is missing. facts: the engine's line;
+"""Prints what can be measured on a machine, and what is missing, for analyze doctor. facts: the engine's line, to which
 this adds what needs no privilege.
 """
 
@@ -53,7 +53,7 @@ def _hook(hook):
 
 
 def _stages(hooks):
-    """One line for all stages: missing hooks nearly always share one reason."""
+    """Returns one line for all stages, because missing hooks nearly always share one reason."""
     there = [hook for hook in hooks if hook["mechanism"]]
     reason = next((hook["reason"] for hook in hooks if not hook["mechanism"] and hook["reason"]), "")
     return f"{len(there)} of their {len(hooks)} hooks" + (f"; of the others: {reason}" if reason else "")
@@ -76,7 +76,7 @@ def _hooks(facts):
 
 
 def zerocopy(device):
-    """Can a zero-copy send through this device be one? An answer, and why."""
+    """Returns whether this device can send without a copy ("yes", "no" or "depends"), and why."""
     if device["loopback"]:
         return "no", "the kernel copies data for sockets on this machine"
     if device["driver"] == "tun":
@@ -106,6 +106,6 @@ def _devices(_):
 
 
 def text(facts):
-    """A line for each thing that is known."""
-    return "".join(f"{what:<25} {said}\n" for part in (_machine, _hooks, _devices)
-                   for what, said in part(facts))
+    """Returns a line for each fact."""
+    return "".join(f"{what:<25} {value}\n" for part in (_machine, _hooks, _devices)
+                   for what, value in part(facts))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The folder of a sweep: its plan, and the records of its runs, a line each."""
+"""Reads and writes the folder of a sweep: its plan, and the records of its runs, one on each line."""
 
 import contextlib
 import errno
@@ -17,7 +17,7 @@ from analysis.front.plan import SEED_MAX
 from analysis.text.record import at, safe_text
 
 PLAN = "plan.json"
-# What a record of a sweep has: path, types, required. What was not measured is absent or null.
+# Each row has a path in a record, its type, and whether it is required. Unmeasured values are absent or null.
 _SOUND = (
     ("schema", str, True), ("tool", dict, True), ("host", dict, True), ("load", dict, True),
     ("run", dict, True), ("run/cell", str, True), ("run/repeat", int, True), ("error", str, False),
@@ -25,7 +25,7 @@ _SOUND = (
     ("lost", dict, False), ("memory", dict, False), ("noise", dict, False), ("tcp", dict, False),
     ("unmeasured", list, False), ("serving", dict, False), ("zerocopy", dict, False))
 _TYPES = {str: "string", dict: "object", int: "int", list: "array"}
-# What a plan's key is called in an error. The order's seed matters where it was asked for.
+# Errors name the keys of a plan by these words. The seed must be equal only if --order-seed was given.
 _SAME = (("schema", "schema"), ("version", "version of this program"), ("grid", "--grid"),
          ("shards", "N of --shard I/N"), ("order_seed", "--order-seed"))
 
@@ -38,7 +38,7 @@ def _finite(text):
 
 
 def sound_record(line):
-    """The record of a line. Raises ValueError, with what is wrong, unless a sweep can have written it."""
+    """Returns the record of a line. Raises ValueError, with its defect, unless a sweep can have written it."""
     try:
         record = (json.loads(line, parse_float=_finite, parse_constant=_finite) if line.endswith(b"\n")
                   else None)
@@ -60,7 +60,7 @@ def _text(value):
 
 
 def difference(older, newer, order_given):
-    """How two plans differ, in words; None: the newer one plans the same runs, or more repeats."""
+    """Returns how two plans differ, in words; None if the newer one plans the same runs, or more repeats."""
     for key, name in _SAME:
         if (order_given or key != "order_seed") and older.get(key) != newer.get(key):
             return f"its {name} is {_text(older.get(key))[:63]}, not {_text(newer.get(key))[:63]}"
@@ -78,11 +78,11 @@ def difference(older, newer, order_given):
 
 
 def _open_regular(name, flags, folder=None):
-    """Neither follows a symbolic link at the end nor waits for the other end of a FIFO."""
+    """Returns a descriptor of a regular file. Raises OSError for a symbolic link, and at once for a FIFO."""
     try:
         fd = os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666, dir_fd=folder)
     except OSError as error:
-        if error.errno == errno.ENXIO:  # a FIFO that nobody reads, a socket
+        if error.errno == errno.ENXIO:  # it is a FIFO without a reader, or a socket
             raise OSError(errno.EINVAL, "") from None
         raise
     if not stat.S_ISREG(os.fstat(fd).st_mode):
@@ -92,7 +92,7 @@ def _open_regular(name, flags, folder=None):
 
 
 class Folder:
-    """path: as the user named it. Raises Fault wherever it fails."""
+    """An open folder. path: as the user named it. All methods raise Fault if they fail."""
 
     def __init__(self, path, complain):
         self.path, self.complain = path, complain
@@ -110,8 +110,8 @@ class Folder:
             raise Fault(f"--out {self.path}: cannot {what}: {why(error)}{more}") from None
 
     def open(self, plan, order_given, shard, shards):
-        """Takes the folder, making it if there is none. Returns the plan's seed, which is that of the
-        plan in the folder, if there is one.
+        """Opens the folder, or makes it, and writes the plan if it has none. Returns the seed of the plan that the
+        folder then has.
         """
         with self._trying_to("make the folder"), contextlib.suppress(FileExistsError):
             os.mkdir(self.path)
@@ -127,7 +127,7 @@ class Folder:
         return int(older["order_seed"])
 
     def _settle_plan(self, plan, order_given, shard):
-        """Returns the folder's plan."""
+        """Returns the folder's plan, which is the given one if there was none."""
         try:
             with self._trying_to(f"read or write {PLAN}"):
                 older = self._read_plan()
@@ -141,14 +141,14 @@ class Folder:
         if differs:
             command = older.get("command")
             command = command if isinstance(command, str) else ""
-            if older.get("shards") == plan["shards"]:  # any of them may have made it
+            if older.get("shards") == plan["shards"]:  # another shard may have made the plan
                 command = re.sub(r"(?<=--shard[ =])\d+(?=/)", str(shard), command)
             raise Fault(f"--out {self.path} holds another plan: {differs}; name another folder, or "
                           f"repeat the command that made it: {command}", USAGE)
         return older
 
     def _read_plan(self):
-        """None: there is none."""
+        """Returns the plan in the folder; None if there is none."""
         try:
             fd = _open_regular(PLAN, os.O_RDONLY, self.fd)
         except FileNotFoundError:
@@ -160,8 +160,8 @@ class Folder:
         return plan
 
     def _write_plan(self, plan):
-        """Shards may begin at once on several machines: the first to link its file into place has made
-        the plan; False tells the others.
+        """Writes the plan, unless another shard has: several may begin at once on several machines, and the first
+        to link its file into place succeeds. Returns False for the others.
         """
         name = f".plan-{os.getpid()}-{int(time.time()):x}"
         fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666, dir_fd=self.fd)
@@ -191,8 +191,8 @@ class Folder:
             os.fsync(self.fd)
 
     def records(self):
-        """Yields each record that is there, oldest first. A half-written last line was being written
-        when the sweep ended: it is put aside. Any other line that is none is left as it is.
+        """Yields the records of the file, oldest first. Moves a half-written last line, at which a sweep ended, to
+        another file. Leaves any other invalid line as it is.
         """
         begin = 0
         with open(self.runs, "rb", closefd=False) as file:
@@ -209,7 +209,7 @@ class Folder:
                 begin += len(line)
 
     def _put_aside(self, begin, line):
-        """Moves the end of the file, from there on, to a file beside it."""
+        """Moves line, which the file has from begin to its end, to a file beside it."""
         name = f"{self.name}.half"
         try:
             fd = _open_regular(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
@@ -225,17 +225,17 @@ class Folder:
         self.complain(f"{self.name} ended in half a record: put aside as {name}, its run is made again")
 
     def write_comparisons(self, found):
-        """Anew, beside the runs that they are of."""
+        """Replaces the file of the comparisons, beside the runs."""
         name = os.path.basename(self.name).replace("runs", "comparisons").removesuffix("l")
         self._replace(name, {"schema": "sendpath.comparisons/1", "comparisons": found})
 
     def _replace(self, name, value):
-        """An old file stays until the new one is whole."""
+        """Writes a file of JSON. An old one stays until the new one is complete."""
         from analysis.files import replace  # imported late: no other command needs it
         with self._trying_to(f"write {name}"):
             replace(f"{self.path}/{name}", lambda file: file.write(json_line(value)))
 
     def add(self, record):
-        """Adds a record, durably."""
+        """Appends a record. Returns when it is on the disk."""
         with self._trying_to(f"write {self.name}"):
             append(self.runs, json_line(record), durable=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The machine that runs are made on, as far as anybody may read it. The engine has the rest."""
+"""Describes the machine of the runs by what needs no privilege. The engine reads the rest."""
 
 import array
 import fcntl
@@ -8,7 +8,7 @@ import os
 import socket
 import struct
 
-# What about a machine can be set otherwise, and changes what sends cost: read as each run ends.
+# These settings change what sends cost. They are read at the end of each run.
 _SYSTEM = "/sys/devices/system"
 _SETTINGS = {
     **{name: f"/proc/sys/net/ipv4/{name}" for name in (
@@ -23,7 +23,7 @@ _SETTINGS = {
     **{name: f"{_SYSTEM}/cpu/vulnerabilities/{name}" for name in ("meltdown", "retbleed", "spectre_v2")},
 }
 _MAKERS = "QEMU", "KVM", "VMware", "Xen", "Amazon EC2", "Google Compute Engine"
-# Options that slow sending down by a large factor.
+# These kernel options slow sending down by a large factor.
 _DEBUG = {"CONFIG_PROVE_LOCKING=y", "CONFIG_KASAN=y", "CONFIG_DEBUG_PAGEALLOC_ENABLE_DEFAULT=y",
           "CONFIG_SLUB_DEBUG_ON=y", "CONFIG_KCSAN=y"}
 _GET_FLAGS, _ETHTOOL = 0x8913, 0x8946  # SIOCGIFFLAGS, SIOCETHTOOL
@@ -32,7 +32,7 @@ _DRIVER, _CHECKSUM, _SCATTER_GATHER, _SEGMENTATION = 0x3, 0x16, 0x18, 0x1e  # ET
 
 
 def _lines(path):
-    """None: it cannot be read."""
+    """Returns the lines of a file; None if it cannot be read."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.read().splitlines()
@@ -41,12 +41,12 @@ def _lines(path):
 
 
 def first_line(path):
-    """None where there is none."""
+    """Returns the first line of a file; None if there is none."""
     return next(iter(_lines(path) or ()), None)
 
 
 def _ethtool(sock, name, command, size):
-    """What a driver answers; None where it does not."""
+    """Returns size bytes of a driver's reply; None without one."""
     data = array.array("B", struct.pack("I", command) + bytes(size))
     try:
         fcntl.ioctl(sock, _ETHTOOL, struct.pack("16sP", name, data.buffer_info()[0]) + bytes(16))
@@ -70,19 +70,19 @@ def _device(sock, name):
 
 
 def devices():
-    """All network devices of this namespace, and what of zero-copy they can do. Raises OSError."""
+    """Returns the network devices of this namespace, with their offloads. Raises OSError."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         return [_device(sock, os.fsencode(name)) for _, name in socket.if_nameindex()]
 
 
 def _number(device, what):
-    """Of a device that is not up, and of some drivers, the kernel tells no speed, or -1."""
+    """Returns a number of a device; None if sysfs has none or -1, as for the speed of a device that is down."""
     text = first_line(f"/sys/class/net/{device}/{what}") or ""
     return int(text) if text.isdigit() else None
 
 
 def _hardware():
-    """Virtual ones come and go with containers, by the hundred."""
+    """Returns the devices with hardware, because virtual ones come and go with containers, by the hundred."""
     try:
         found = devices()
     except OSError:
@@ -95,27 +95,27 @@ def _hardware():
 
 @functools.lru_cache(maxsize=None)
 def _processor():
-    """Its model, and whether it is virtual. x86 names it and says "hypervisor" among the flags; arm64
-    does neither, and firmware that an emulator made says so on every architecture.
+    """Returns the CPU's model, and whether the machine is virtual. On x86, cpuinfo has the model and the flag
+    "hypervisor"; on arm64, neither. An emulator's firmware names its maker on every architecture.
     """
-    said = dict(reversed([line.partition(":")[::2] for line in _lines("/proc/cpuinfo") or ()]))
-    said = {key.strip(): value.strip() for key, value in said.items()}
+    info = dict(reversed([line.partition(":")[::2] for line in _lines("/proc/cpuinfo") or ()]))
+    info = {key.strip(): value.strip() for key, value in info.items()}
     vendor = first_line("/sys/class/dmi/id/sys_vendor") or ""
     compatible = (first_line("/proc/device-tree/compatible") or "").split("\0")[0]
-    return said.get("model name") or None, ("hypervisor" in said.get("flags", "").split() or
+    return info.get("model name") or None, ("hypervisor" in info.get("flags", "").split() or
                                             any(maker in vendor for maker in _MAKERS) or
                                             compatible == "linux,dummy-virt")
 
 
 @functools.lru_cache(maxsize=None)
 def _is_debug():
-    """Without a configuration file: lockdep is what most debug kernels have."""
+    """Returns whether this is a debug kernel: by its configuration file, or by lockdep, which most of them have."""
     config = _lines(f"/boot/config-{os.uname().release}") or ()
     return not _DEBUG.isdisjoint(config) or os.path.exists("/proc/lockdep")
 
 
 def describe():
-    """What a raw line has of it, beside what the engine says."""
+    """Returns the members of a raw line's host that the engine does not send."""
     model, virtual = _processor()
     settings = {name: first_line(path) for name, path in _SETTINGS.items()}
     return {"cpu": model, "virtualized": virtual, "debug_kernel": _is_debug(),
@@ -125,6 +125,6 @@ def describe():
 
 
 def completed(raw):
-    """The raw line, with all of its machine."""
+    """Adds describe() to the host of a raw line, and returns the line."""
     raw["host"].update(describe())
     return raw

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Lines of --interval as they are printed, a header over each screen of them."""
+"""Prints the lines of --interval, with a header above every LINES_A_HEADER of them."""
 
 from analysis.derive.interval import HEADER, Lines
 
@@ -11,17 +11,17 @@ class Live:
         self.stream = stream
         self.lines = None  # of this run
         self.count = 0
-        self.label = ""  # of the run, until a line of it is made
-        self.waiting = ""  # text to be written
+        self.label = ""  # of the run; "" after its first line
+        self.waiting = ""  # text that is not yet written
 
     def begin(self, label):
-        """A run begins; label stands before its lines ("": there is one run alone)."""
+        """Begins a run. label: precedes its lines; "" if there is only one run."""
         self.lines = Lines()
         self.label = label
 
     def add(self, raw):
-        """raw has the counts of its window so far: those of a line that is left out are in the next. The
-        last waits, where nobody reads, until somebody does.
+        """Prints the line of an interval, or skips it if the reader is busy: raw has the counts of the window so far,
+        so the next line includes them. The last line is kept for end(), which waits for the reader.
         """
         reads = self.stream.takes_text()
         if not raw["last"] and not reads:
@@ -42,7 +42,7 @@ class Live:
         self.waiting = ""
 
     def end(self):
-        """What comes after the lines is set off from them."""
+        """Writes the text that waits, and an empty line below the lines."""
         if self.count:
             self.waiting += "\n"
             self._write()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Files and streams that the user names for output."""
+"""Writes to the files and streams that the user names."""
 
 import contextlib
 import errno
@@ -21,19 +21,19 @@ _WHY = {
 
 
 def why(error):
-    """What an OSError of opening or writing an output means."""
+    """Returns the meaning of an OSError of opening or writing an output."""
     return _WHY.get(error.errno) or os.strerror(error.errno)
 
 
 def _is_kernels(path):
-    """/dev/stdout and /dev/fd/1 are symbolic links, and nobody's but the kernel's."""
+    """Returns whether symbolic links beside this path are the kernel's own, such as /dev/stdout and /dev/fd/1."""
     folder = os.path.realpath(os.path.dirname(path) or ".")
     return folder in ("/dev", os.path.realpath("/proc/self/fd"))
 
 
 def _open(path, flags):
-    """Follows no symbolic link that a user may have made, and does not wait for a FIFO's reader."""
-    if path == "/dev/stdout":  # opened anew, it would have an offset of its own
+    """Opens a file to append to. Follows no symbolic link that a user may have made, and waits for no FIFO's reader."""
+    if path == "/dev/stdout":  # open() would give it its own offset
         return os.dup(1)
     links = 0 if _is_kernels(path) else os.O_NOFOLLOW
     fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC | links | flags, 0o666)
@@ -51,8 +51,8 @@ def write_all(fd, data):
 
 
 def append(fd, data, durable=False):
-    """Appends data; if that fails, a regular file is as it was before. Raises OSError. durable: it
-    returns when they are on the disk.
+    """Appends data. If that fails, restores a regular file and raises OSError. durable: returns when the data are on
+    the disk.
     """
     before = os.fstat(fd)
     try:
@@ -66,10 +66,10 @@ def append(fd, data, durable=False):
 
 
 class LineFile:
-    """Appends lines to a file ("-": standard output), one write each."""
+    """A file ("-": standard output) to which lines are appended, by one write each."""
 
     def __init__(self, path):
-        """Raises OSError where it cannot be written. A new file is made by its first line."""
+        """Opens a file that exists; the first line makes a new one. Raises OSError if it cannot be written."""
         self.path = path
         self.fd = 1 if path == "-" else None
         if self.fd is None:
@@ -87,7 +87,7 @@ class LineFile:
                           errno.ENOTDIR if os.path.exists(folder) else errno.ENOENT, "")
 
     def add(self, line):
-        """Appends a line; if that fails, what was there before stays. Raises OSError."""
+        """Appends a line. If that fails, restores the file and raises OSError."""
         fresh = self.fd is None
         if fresh:
             self.fd = _open(self.path, os.O_CREAT)
@@ -101,9 +101,8 @@ class LineFile:
             raise
 
     def replace(self, data):
-        """Writes data in place of what a regular file had; that stays until they are whole, where its
-        folder takes another file. Standard output, and what else is open already, gets them after what
-        it has. Raises OSError.
+        """Replaces the contents of a regular file by data; they stay until the data are complete, if its folder can be
+        written. Appends the data to any other file, such as standard output. Raises OSError.
         """
         mine = self.fd is not None and self.path != "-" and not _is_kernels(self.path)
         if mine and stat.S_ISREG(os.fstat(self.fd).st_mode):
@@ -115,12 +114,12 @@ class LineFile:
         self.add(data)
 
     def _end_half_a_line(self, before):
-        """A run that was killed while it wrote may have left one."""
+        """Ends an incomplete last line, which a killed run may have left."""
         if not stat.S_ISREG(before.st_mode) or not before.st_size:
             return
         try:
             fd = os.open(f"/proc/self/fd/{self.fd}", os.O_RDONLY | os.O_CLOEXEC)
-        except OSError:  # a file that may be written only
+        except OSError:  # the file may only be written
             return
         try:
             last = os.pread(fd, 1, before.st_size - 1)
@@ -130,13 +129,13 @@ class LineFile:
             write_all(self.fd, b"\n")
 
     def close(self):
-        """Raises OSError: a file system may refuse what it took."""
+        """Closes the file. Raises OSError, because a file system may report only now that a write failed."""
         if self.fd is not None and self.fd > 2:
             os.close(self.fd)
 
 
 def terminal_size(fd):
-    """Returns the columns and lines of a terminal, 80 and 24 where it reports none."""
+    """Returns the columns and lines of a terminal, 80 and 24 if it reports none."""
     columns, lines = os.get_terminal_size(fd)
     return os.terminal_size((columns or 80, lines or 24))
 
@@ -152,24 +151,24 @@ class Stream:
         return os.isatty(self.fd) and "NO_COLOR" not in os.environ
 
     def height(self):
-        """Returns the lines of a terminal; of anything else, which does not scroll, infinity."""
+        """Returns the lines of a terminal; infinity for anything else, which does not scroll."""
         return terminal_size(self.fd).lines if os.isatty(self.fd) else math.inf
 
     def takes_text(self):
-        """False: its reader, such as a pager, does not read now."""
+        """Returns False while the reader, such as a pager, does not read."""
         poll = select.poll()
         poll.register(self.fd, select.POLLOUT)
         return bool(poll.poll(0))
 
     def write(self, text):
-        """What standard output does not take is kept in mind, and told by check()."""
+        """Writes text. check() reports a failure."""
         try:
             write_all(self.fd, text.encode("utf-8", "surrogateescape"))
         except OSError:
             self.failed = True
 
     def check(self, complain):
-        """Was all taken that has to be?"""
+        """Returns whether standard output accepted all text; complains otherwise."""
         if self.failed and self.fd == 1:
             complain("cannot write the report to standard output (disk full, or pipe closed)")
             return False
@@ -177,19 +176,19 @@ class Stream:
 
 
 def say(text):
-    """On standard error. What that does not take is lost: what sys.stderr keeps of it would fail once
-    more at the end, and change the exit status.
+    """Writes text on standard error; loses it if that fails. sys.stderr would keep the text, fail again at exit, and
+    change the exit status.
     """
     with contextlib.suppress(OSError):
         write_all(2, text.encode("utf-8", "surrogateescape"))
 
 
 def complain(program, text):
-    """One line on standard error, after the program's name."""
+    """Writes one line on standard error, after the program's name."""
     say(f"{program}: {safe_text(text)}\n")
 
 
 def let_signals_end():
-    """No window is open any more: from here on a signal ends what a reader holds up."""
+    """Lets signals end the program again: no window is open, and a slow reader may hold the program up."""
     for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT:
         signal.signal(number, signal.SIG_DFL)

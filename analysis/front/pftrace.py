@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Writes Perfetto's trace file by the messages of its Python package, which the environment of the report has:
-trace.py starts this there.
+"""Writes Perfetto's trace file by the messages of its Python package. The environment of the report has that, so
+trace.py starts this file there.
 """
 
 import json
@@ -18,8 +18,8 @@ def _annotate(annotation, name, value):
 
 
 def _file_of(messages, tracks, steps):
-    """Returns the file's bytes. tracks: (name, number of the track above, or 0) of track 1, 2, ...; steps: (time
-    in ns, "begin", "instant" or "end", track, name, values, flows that begin, flows that end) in order of time.
+    """Returns the file's bytes. tracks: (name, number of the track above, or 0) of each track, numbered from 1. steps:
+    (ns, "begin", "instant" or "end", track, name, values, flows that begin, flows that end), in order of time.
     """
     trace = messages.Trace()
     for number, (name, above) in enumerate(tracks, 1):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What a sweep runs, and in which order: each block has every configuration once, in a random order
-that follows from the seed, so that drift affects all equally.
+"""Plans which runs a sweep makes, and in which order: each block has every configuration once, in a random order that
+follows from the seed, so that drift affects all equally.
 """
 
 from analysis.faults import USAGE, Fault
@@ -14,14 +14,14 @@ _STEP = 0x9e3779b97f4a7c15  # of splitmix64
 
 
 def _mix(x):
-    """The finalizer of splitmix64."""
+    """Returns x after the finalizer of splitmix64."""
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9 & _MASK
     x = (x ^ x >> 27) * 0x94d049bb133111eb & _MASK
     return x ^ x >> 31
 
 
 def _draw(state, bound):
-    """A state and a number below bound, all alike likely: what no multiple of it covers is drawn again."""
+    """Returns the next state, and a uniform number below bound: draws again above the last multiple of bound."""
     rest = (1 << 64) % bound
     while True:
         state = state + _STEP & _MASK
@@ -31,7 +31,7 @@ def _draw(state, bound):
 
 
 def order(count, seed, block):
-    """The numbers 0..count-1 in the order of a block; blocks count from 1."""
+    """Returns the numbers 0..count-1 in the order of a block; blocks count from 1."""
     state = _mix(seed << 32 | block)
     found = list(range(count))
     for last in range(count - 1, 0, -1):
@@ -41,14 +41,14 @@ def order(count, seed, block):
 
 
 def is_mine(cell, shard, shards):
-    """Is this configuration the shard's (from 1)? A group is never divided, nor are repeats: what is
-    compared is measured on one machine.
+    """Returns whether a configuration belongs to a shard (from 1). Neither groups nor repeats are divided, because
+    runs that are compared must be of one machine.
     """
     return cell["group"] % shards == shard - 1
 
 
 def without_twins(cells):
-    """Pairs of a number and a configuration, the first of each name."""
+    """Returns pairs of a number and a configuration, the first of each name."""
     seen = {}
     for number, cell in enumerate(cells):
         seen.setdefault(cell["cell"], (number, cell))
@@ -56,14 +56,14 @@ def without_twins(cells):
 
 
 def _number(text, most):
-    """Raises ValueError."""
+    """Returns a whole number from 0 to most. Raises ValueError."""
     if not (text.isascii() and text.isdigit() and int(text) <= most):
         raise ValueError
     return int(text)
 
 
 def shard_of(text):
-    """--shard I/N; None: there is one. Raises Fault."""
+    """Returns I and N of --shard I/N, 1 and 1 for None. Raises Fault."""
     try:
         shard, shards = (_number(part, SHARDS_MAX) for part in (text or "1/1").split("/"))
         if 0 < shard <= shards:
@@ -74,7 +74,7 @@ def shard_of(text):
 
 
 def budget_of(text):
-    """--budget; None: none was given. Raises Fault."""
+    """Returns the seconds of --budget, None if it was not given. Raises Fault."""
     try:
         seconds = None if text is None else duration(text)
         if seconds is None or 0 <= seconds <= BUDGET_MAX:
@@ -85,7 +85,7 @@ def budget_of(text):
 
 
 def seed_of(text):
-    """--order-seed; None: none was given. Raises Fault."""
+    """Returns the number of --order-seed, None if it was not given. Raises Fault."""
     try:
         return None if text is None else _number(text, SEED_MAX)
     except ValueError:

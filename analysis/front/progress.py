@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""How far runs are: a bar on a terminal, else a line for each run of a sweep, on standard error."""
+"""Prints the progress of runs on standard error: a bar on a terminal, else a line for each run of a sweep."""
 
 import os
 import time
@@ -11,7 +11,7 @@ _BAR = 10
 
 
 def duration_text(seconds):
-    """3 h 5 min, 4 min 20 s, 12 s"""
+    """Returns seconds as text: "3 h 5 min", "4 min 20 s", "12 s"."""
     s = max(int(seconds + 0.5), 0)
     if s >= 3600:
         return f"{s // 3600} h {s % 3600 // 60} min"
@@ -19,8 +19,8 @@ def duration_text(seconds):
 
 
 class Progress:
-    """runs: of all (0: nobody knows), of so many configurations; before: done earlier; guess_s: of a run, until one was
-    timed. bar: nothing else writes to the terminal. lines: whether runs have lines without a terminal.
+    """The progress of runs (0: unknown number). before: runs done earlier. guess_s: the time of a run, until one was
+    timed. bar: whether nothing else writes to the terminal. lines: whether runs have lines without a terminal.
     """
 
     def __init__(self, runs, configurations, before, guess_s, bar, lines):
@@ -53,13 +53,13 @@ class Progress:
         say(f"\r{text[:terminal_size(2).columns - 1]}\033[K")
 
     def clear(self):
-        """Takes the bar away."""
+        """Erases the bar."""
         if self.shown:
             say("\r\033[K")
         self.shown = False
 
     def end(self, timed, word):
-        """timed: its duration is used to estimate that of later runs; word: its outcome."""
+        """Ends a run. timed: whether its duration is used to estimate that of later runs. word: its outcome."""
         seconds = time.monotonic() - self.begun
         self.clear()
         self.done += 1

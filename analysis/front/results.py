@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What makes records and reports of runs. Its imports take long: runs.py imports it after it has
-requested the first run, while the engine loads its programs.
+"""Makes records and reports of runs. Its imports take long, so runs.py imports it after it has requested the first run,
+while the engine loads its programs.
 """
 
 from analysis.derive.record import record_of
@@ -18,13 +18,13 @@ __all__ = ["Cells", "DETAILS", "Live", "REPORT", "SUMMARY", "completed", "folded
 
 
 def timeline_of(raw):
-    """The Timeline of a raw line."""
+    """Returns the Timeline of a raw line."""
     return Timeline(Run(raw))
 
 
 def print_report(cells, extent, stream, more=""):
-    """Writes the report of Cells, which begins with the answer, and more below it. A terminal on which that scrolls
-    away has the answer once more at the end.
+    """Writes the report of Cells, and more below it. Repeats its answer at the end if the first one scrolls off the
+    terminal.
     """
     text = lay_out(report(cells, extent) + more, stream.colour())
     answer = lay_out(report(cells, ANSWER), stream.colour()).rstrip("\n")

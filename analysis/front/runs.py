@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The runs of a command line, which the engine makes one by one, and what becomes of each. A grid reports its
-records when all runs are over; sweep.py keeps each in a folder.
+"""Requests the runs of a command line from the engine, one by one, and reports them. A grid reports its records when
+all runs are over; sweep.py keeps each in a folder.
 """
 
 import collections
@@ -13,7 +13,7 @@ from analysis.front.plan import order, without_twins
 from analysis.front.progress import Progress
 from analysis.words import counted
 
-GUESS_S = 0.5  # of a run beside its window
+GUESS_S = 0.5  # that a run takes beside its window
 
 
 def random_seed():
@@ -21,7 +21,7 @@ def random_seed():
 
 
 def _codes(names):
-    """The codes and severities of --fail-on. Raises Fault."""
+    """Returns the codes and severities of --fail-on. Raises Fault."""
     if names is None:
         return set()
     from analysis.tables.findings import BY_CODE, SEVERITIES  # imported late: most runs do not need it
@@ -42,26 +42,26 @@ class Interrupted(Exception):
 
 
 class Runs:
-    """What a grid and a sweep have in common. begin: the engine's first line."""
+    """The common part of a grid and a sweep. begin: the engine's first line."""
 
     def __init__(self, channel, begin, complain):
         self.channel, self.begin, self.complain = channel, begin, complain
         self.cells, self.options = begin["cells"], begin["options"]
-        self.live = None  # until the first run was requested
-        self.kept = None  # Cells of the records, likewise
-        self.seed = None  # of their order; None: that of the options
+        self.live = None  # None until the first run was requested
+        self.kept = None  # Cells of the records, None until then
+        self.seed = None  # of the order of runs; None: it is that of the options
         self.progress = None
         self.status = 0
 
     def _set_progress(self, configurations, runs, left, lines):
-        # Nobody knows how long an observation takes.
+        # The length of an observation is not known.
         self.progress = Progress(0 if self.begin["observes"] else runs, configurations, runs - left,
                                  self.begin["cells"][0]["seconds"] + GUESS_S,
                                  not self.begin["interval"] and not self.begin["command_runs"], lines)
 
     @property
     def _results(self):
-        from analysis.front import results  # see there
+        from analysis.front import results  # imported late, see there
         return results
 
     def _run(self, number, repeat, label, live_label, last):
@@ -87,11 +87,9 @@ class Runs:
             self.live.add(answer)
 
 
-
 class Grid(Runs):
-    """Repeats are interleaved: A B C A B C. Where their number is the one that decides comparisons, blocks
-    after the first have a random order, and disturbed runs are made again at the end, at most half as
-    many as were planned.
+    """Runs with interleaved repeats: A B C A B C. If their number is the one that decides comparisons, blocks after the
+    first have a random order, and disturbed runs are made again at the end, at most half as many as were planned.
     """
 
     def __init__(self, channel, begin, complain):
@@ -100,7 +98,7 @@ class Grid(Runs):
         if begin["decides"]:
             self.seed = random_seed()
         numbers = [number for number, _ in without_twins(self.cells)]
-        # Numbers of configurations and repeats, in order. The first block names the configurations.
+        # (configuration, repeat) in order. The first block is in the given order, because reports list cells by it.
         self.planned = collections.deque(
             (numbers[place], repeat) for repeat in range(1, self.options["repeat"] + 1) for place in
             (range(len(numbers)) if self.seed is None or repeat == 1 else
@@ -109,7 +107,7 @@ class Grid(Runs):
         self.spare = self.runs // 2 if begin["decides"] else 0
         self.skipped = set()
         self.unmade = None  # why a run has no record
-        self.held = None  # the latest record of several configurations: of the last one are the comparisons
+        self.held = None  # the latest record of several configurations: the last one has the comparisons
         self.fail_on = _codes(self.options["fail_on"])
         self.files = {}  # by the option that names them
         self.trace = self.tracks = None  # of --out
@@ -136,7 +134,7 @@ class Grid(Runs):
         return True
 
     def make(self):
-        """All runs. The exit status."""
+        """Makes all runs. Returns the exit status."""
         if not self._open_files():
             return FAILED
         self._set_progress(self.configurations, self.runs, self.runs, lines=False)
@@ -147,7 +145,7 @@ class Grid(Runs):
             if self.runs > 1 and not self.begin["observes"]:
                 self.unmade = "interrupted"
                 self.complain(f"interrupted: {self.reported} of {self.progress.runs} runs stand in the result")
-        finally:  # however it ended
+        finally:  # an error must not lose the record
             if self.held:
                 self.held["comparisons"] = self.kept.comparisons or None
             if not self._write_held():
@@ -155,28 +153,28 @@ class Grid(Runs):
         return self.status
 
     def _make(self, number, repeat):
-        """One run. False: no others are to be made."""
+        """Makes one run. Returns False if no others are to follow."""
         label = self.cells[number]["label"]
         if self.options["repeat"] > 1:
             label += f" #{repeat}"
-        said = self._run(number, repeat, label, label if self.runs > 1 else "", not self.planned and not self.spare)
-        outcome = said.get("outcome")
+        raw = self._run(number, repeat, label, label if self.runs > 1 else "", not self.planned and not self.spare)
+        outcome = raw.get("outcome")
         if outcome == "skipped":
-            # What this system cannot do is said once.
+            # A load that this system cannot run is reported once.
             if number not in self.skipped:
-                self.complain(f"skipped: {said['error']}")
+                self.complain(f"skipped: {raw['error']}")
             self.skipped.add(number)
             self.progress.end(False, "")
             return True
         if outcome:
-            self.complain(said["error"])
-            self.unmade = said["error"]
+            self.complain(raw["error"])
+            self.unmade = raw["error"]
             self.status = FAILED
             return False
-        return self._conclude(said, number, repeat)
+        return self._conclude(raw, number, repeat)
 
     def _conclude(self, raw, number, repeat):
-        """What was measured is reported, be it interrupted or failed."""
+        """Reports what was measured, even by an interrupted or failed run. Returns False if no others are to follow."""
         if raw["error"]:
             self.complain(raw["error"])
             self.unmade = self.unmade if raw["window"] else raw["error"]
@@ -193,11 +191,11 @@ class Grid(Runs):
         self.status = status or self.status
         if raw["interrupted"] and not self.begin["observes"]:
             raise Interrupted
-        # What this system cannot do the next run would not either.
+        # After these errors, the next run would fail as well.
         return written and (self.begin["observes"] or status not in (USAGE, SYSTEM))
 
     def _report(self, record, again):
-        """again: what is made again if it was disturbed; None: it is not."""
+        """Adds a record to the report and the file. again: the run to plan if it was disturbed, or None."""
         self.reported += 1
         self.kept.add(record)
         if self.spare and again and is_disturbed(record):
@@ -234,13 +232,13 @@ class Grid(Runs):
         return True
 
     def _found(self):
-        """The codes of --fail-on that the report has."""
+        """Returns the codes of findings that --fail-on names."""
         from analysis.findings.rules import of_records
         return {finding.code: None for cell in self.kept for finding in of_records(cell.records)
                 if not self.fail_on.isdisjoint((finding.code, finding.severity))}
 
     def finish(self):
-        """Reports. The exit status."""
+        """Completes the files and prints the report. Returns the exit status."""
         if self.live:
             self.live.end()
         for option, file in self.files.items():

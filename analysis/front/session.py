@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""One command line's runs, from the engine's first line to the report."""
+"""Serves one command line, from the engine's first line to the report."""
 
 import functools
 
@@ -10,7 +10,7 @@ from analysis.front.runs import Grid
 
 
 def _advise(channel, words, complain):
-    from analysis.advise.advise import advise  # the others need none of its modules
+    from analysis.advise.advise import advise  # imported late: the others need none of its modules
     return printed(lambda: advise(channel, words, complain), complain)
 
 
@@ -51,7 +51,7 @@ def serve(program, fd):
         output.let_signals_end()
         channel.send({"end": True})
     except Gone:
-        if runs is None:  # the engine said why nothing is measured
+        if runs is None:  # the engine has reported why nothing is measured
             return 0
         if runs.progress:
             runs.progress.clear()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The runs of a sweep. Each is kept in a folder, and a run that the folder has is not made again."""
+"""Makes the runs of a sweep. Each is kept in a folder, and a run that the folder has is not made again."""
 
 import time
 
@@ -15,14 +15,14 @@ from analysis.tables.schemas import FAILURE_SCHEMA, SCHEMA
 from analysis.words import counted
 
 AGAIN_MAX = 3  # times that a disturbed run is made again
-# The options that change what is measured.
+# These options change what is measured.
 _MEASURING = ("tier", "events", "call_counters", "by", "by_max", "stages", "packets", "sample", "profile",
               "memory", "cost")
 _HEAD = ("schema", "version", "started_s", "started_ns", "run", "host", "load")
 
 
 class Sweep(Runs):
-    """Each run ends as a record in the folder, or not at all."""
+    """Runs that each add a complete record to the folder, or none."""
 
     def __init__(self, channel, begin, complain):
         super().__init__(channel, begin, complain)
@@ -35,8 +35,8 @@ class Sweep(Runs):
         self.mine = {place for place, (_, cell) in enumerate(self.cells)
                      if is_mine(cell, self.shard, self.shards)}
         self.outcomes = {}  # (place, repeat) -> "measured", or failed, skipped and the error
-        self.disturbed = {}  # of these why, and how often each was made again
-        self.failed = set()  # of these, what failed in this sweep as it was made again
+        self.disturbed = {}  # (place, repeat) -> how often a disturbed run was made again
+        self.failed = set()  # (place, repeat) of runs that failed when this sweep made them again
         self.deadline = float("inf")  # of runs beyond the plan
         self.kept = results.Cells()
         self.foreign = self.twice = self.elsewhere = 0
@@ -53,7 +53,7 @@ class Sweep(Runs):
         return len(self.mine) * self.options["repeat"]
 
     def _runs(self):
-        """Those that are planned, and those that --decide made beyond them."""
+        """Returns the number of runs: those that are planned, and those that --decide made beyond them."""
         return self._planned() + sum(place in self.mine and repeat > self.options["repeat"]
                                      for place, repeat in self.outcomes)
 
@@ -61,8 +61,8 @@ class Sweep(Runs):
         return sum(place in self.mine and found[0] == outcome for (place, _), found in self.outcomes.items())
 
     def _note(self, record):
-        """What a record of the folder says of a run. What failed or was disturbed can be run again: the
-        later word holds.
+        """Notes the outcome in a record of the folder. A failed or disturbed run may have been made again: then the
+        later record counts.
         """
         run = record["run"]
         key = self.numbers.get(run["cell"]), run["repeat"]
@@ -80,13 +80,13 @@ class Sweep(Runs):
             else:
                 self.disturbed.pop(key, None)
         elif key in self.disturbed:
-            self.outcomes[key] = ("measured", "")  # what it came to before stands
+            self.outcomes[key] = ("measured", "")  # the earlier measurement counts
         else:
             self.outcomes[key] = ("skipped" if record.get("outcome") == "skipped" else "failed",
                                   record.get("error") or "")
 
     def make(self):
-        """All runs that are open. The exit status."""
+        """Makes all runs that the folder lacks. Returns the exit status."""
         try:
             self.seed = self.folder.open(self._plan(), self.options["order_seed"] is not None,
                                          self.shard, self.shards)
@@ -135,14 +135,14 @@ class Sweep(Runs):
             self._decide()
 
     def _make_block(self, places, repeat):
-        """Of these the open ones, until the budget is spent."""
+        """Makes the missing runs of a repeat at these places, until the budget is spent."""
         for place in order(len(self.cells), self.seed, repeat):
             if (place in places and (place, repeat) not in self.outcomes and
                     time.monotonic() < self.deadline):
                 self._make(place, repeat)
 
     def _make_again(self):
-        """What was disturbed since this sweep began."""
+        """Makes again what was disturbed since this sweep began."""
         for time_ in range(AGAIN_MAX):
             again = [key for key, times in self.disturbed.items() if times <= time_ and key not in self.read]
             for key in again:
@@ -150,7 +150,7 @@ class Sweep(Runs):
                     self._make(*key)
 
     def _decide(self):
-        """Repeats what is inconclusive, for one look after the other."""
+        """Repeats inconclusive configurations, for each number of repeats at which judge may decide."""
         looks = judge.looks(self.options["repeat"])
         before, made, fails = 0, next(looks, 0), set()
         for look in looks:
@@ -164,55 +164,55 @@ class Sweep(Runs):
             before, made = made, look
 
     def _inconclusive(self, fails):
-        """The places of configurations that a comparison without a verdict is of, if neither fails."""
+        """Returns the places of configurations whose comparison is inconclusive, if neither of the two fails."""
         self._sort()
         pairs = [{self.numbers[one[side]] for side in ("of", "against")} for one in self.kept.comparisons
                  if one["verdict"] == judge.INCONCLUSIVE]
         return set().union(*(pair for pair in pairs if not pair & fails)) & self.mine
 
     def _failing(self, repeats):
-        """The places of configurations of which some of these repeats were made, and none was measured."""
+        """Returns the places of configurations that were run in these repeats, and measured in none of them."""
         made = [(place, outcome) for (place, repeat), (outcome, _) in self.outcomes.items() if repeat in repeats]
         return {place for place, _ in made} - {place for place, outcome in made if outcome == "measured"}
 
     def _sort(self):
-        """The cells as they are planned."""
+        """Orders the cells as they are planned."""
         self.kept.sort([cell["cell"] for _, cell in self.cells])
 
     def _make(self, place, repeat):
         number, cell = self.cells[place]
         label = f"{cell['label']} #{repeat}"
         self.progress.runs = max(self.progress.runs, self.progress.done + 1)
-        # It may have to be made again itself, unless there is no time for that.
+        # The last run may have to be made again, unless the budget is 0.
         last = self.progress.runs == self.progress.done + 1 and self.budget == 0
-        said = self._run(number, repeat, label, label, last)
-        error = said["error"]
-        if said.get("interrupted"):
+        raw = self._run(number, repeat, label, label, last)
+        error = raw["error"]
+        if raw.get("interrupted"):
             raise Interrupted
         if not error:
-            self.progress.end(True, _done_word(said["app"]))
+            self.progress.end(True, _done_word(raw["app"]))
             self.failed.discard((place, repeat))
-            record = results.record_of(said)
+            record = results.record_of(raw)
             record["run"]["first_look"] = self.options["repeat"] if self.options["decide"] else None
             self._keep(record)
             return
-        skipped = said.get("outcome") == "skipped" or said.get("exit_status") == SYSTEM
+        skipped = raw.get("outcome") == "skipped" or raw.get("exit_status") == SYSTEM
         if not skipped:
             self.complain(f"{label}: {error}")
             if (place, repeat) in self.disturbed:
                 self.failed.add((place, repeat))
         elif not any(found[0] == "skipped" for key, found in self.outcomes.items() if key[0] == place):
-            self.complain(f"skipped: {error}")  # once, however many repeats there are
+            self.complain(f"skipped: {error}")  # once for all repeats
         outcome = "skipped" if skipped else "failed"
         self.progress.end(False, outcome)
-        self._keep(results.record_of({**{key: said[key] for key in _HEAD}, "outcome": outcome, "error": error}))
+        self._keep(results.record_of({**{key: raw[key] for key in _HEAD}, "outcome": outcome, "error": error}))
 
     def _keep(self, record):
         self.folder.add(record)
         self._note(record)
 
     def finish(self):
-        """Prints what stands in the folder, whoever ran it. The exit status."""
+        """Prints the report of the folder, whichever sweep made its runs. Returns the exit status."""
         if not self.progress:  # the folder could not be opened and read
             return self.status
         out = Stream("stdout")
@@ -224,7 +224,7 @@ class Sweep(Runs):
             missing.append(f"{failed:,} of {counted(runs, 'run')} failed; --retry repeats them")
         self.kept.unfinished = "; ".join(missing)
         self._sort()
-        if len(self.kept) and not self.status:  # a folder that refused a record takes no more
+        if len(self.kept) and not self.status:  # a folder that refused a record refuses more
             self._keep_comparisons()
         results.print_report(self.kept, results.SUMMARY, out, self._failures() + (
             f"{measured:,} of {counted(runs, 'run')} measured, {failed} failed, {skipped} skipped; order seed "
@@ -235,7 +235,7 @@ class Sweep(Runs):
         return self.status or status
 
     def _what_is_open(self):
-        """Lines with the remedy."""
+        """Returns the counts of verdicts, and a line with the remedy for each kind of open run."""
         text, found = "", [one["verdict"] for one in self.kept.comparisons]
         if found:
             counts = ", ".join(f"{found.count(verdict)} {verdict}" for verdict in judge.SIGNS)
@@ -258,7 +258,7 @@ class Sweep(Runs):
             self.status = FAILED
 
     def _failures(self):
-        """Returns a line for all repeats of a configuration that came to the same, failed or skipped."""
+        """Returns a line for the failed runs of each configuration, and one for the skipped runs."""
         text = ""
         for place, (_, cell) in enumerate(self.cells):
             made = [found for (at, _), found in sorted(self.outcomes.items()) if at == place]

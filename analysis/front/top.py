@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""analyze top: a table of the processes that send, for each interval; on a terminal in one place, with keys."""
+"""Shows a table of sending processes for each interval, for analyze top; on a terminal in one place, with keys."""
 
 import contextlib
 import os
@@ -54,7 +54,7 @@ class Terminal:
         self.leave()
 
     def leave(self):
-        """Restores what was there before; the second time does nothing."""
+        """Restores the terminal; a second call does nothing."""
         if not self.inside:
             return
         self.inside = False
@@ -75,7 +75,7 @@ class Terminal:
             return "q"
 
     def draw(self, lines):
-        """Shows lines, as many as the terminal has."""
+        """Draws lines, as many as the terminal has."""
         style = STYLES[0][1] if self.stream.colour() else ""
         lines = [f"{style}{line[1:]}{PLAIN if style else ''}" if line.startswith(BOLD) else line for line in lines]
         if self.inside:
@@ -95,7 +95,7 @@ class Top:
         self.stream = Stream("stdout")
         self.terminal = Terminal(self.stream) if _is_shown_on_terminal() else None
         self.latest = self.table = None  # the newest, and the one that is shown
-        self.shown = None  # it, its view and the terminal's size
+        self.shown = None  # what was drawn last: table, view and the terminal's size
         self.stopped = False
 
     def make(self):

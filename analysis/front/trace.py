@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The file of a timeline: tracks of threads, CPUs and sockets, and arrows from a send to its completion.
+"""Makes the file of a timeline: tracks of threads, CPUs and sockets, and arrows from a send to its completion.
 
 .json is Trace Event JSON, .pftrace is Perfetto's format.
 """
@@ -20,7 +20,7 @@ _PYTHON = os.path.join(_ANALYSIS, ".venv/bin/python")
 OF_CPU = {"queued", "handed", "copied"}
 OF_SOCKET = {"completed", "notified", "read"}
 
-# On a track, (group, number). end: None: it takes no time. flow: of a send, which begins here or ends.
+# track: (group, number). end: None if it takes no time. starts, ends: numbers of sends whose arrow starts or ends here.
 Slice = collections.namedtuple("Slice", "track name begin end values starts ends", defaults=((), ()))
 
 
@@ -83,7 +83,7 @@ class Tracks:
         self.names.setdefault((THREADS, tid), f"{safe_text(timeline.threads.get(tid, '?'))} {tid}")
 
     def _add_send(self, timeline, send, number, label):
-        """Its thread's own slices, and when it had which CPU."""
+        """Adds the slices of a send: on its thread, and on the CPUs that this had."""
         track = THREADS, send.begin.tid
         self._add_thread(timeline, send.begin.tid)
         values = {"variant": label, "bytes": send.begin.bytes, "returned": send.end.bytes,
@@ -104,7 +104,7 @@ class Tracks:
                 since, cpu = event.time, event.cpu
 
     def ordered(self):
-        """(time, is a beginning, slice): a slice ends before the one that it stands in, or with it."""
+        """Returns (time, is a beginning, slice) in order. A slice ends before the one that contains it, or with it."""
         found = []
         by_track = collections.defaultdict(list)
         for one in self.slices:

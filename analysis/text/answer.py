@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The answer: which variant is faster, why, and what to do."""
+"""Prints the answer: which variant is faster, why, and what to do."""
 
 import collections
 
 from analysis import words
 from analysis.findings import rules, sentences
 from analysis.compare import answers
-from analysis.compare.judge import BETTER, INCONCLUSIVE, MARGIN, PRACTICAL, SAME, WORSE
+from analysis.compare.judge import BETTER, INCONCLUSIVE, PRACTICAL, SAME, WORSE
 from analysis.tables.variants import in_words
 
 from .layout import BOLD
 from .record import string
 
-SPEED = {verdict: answers.RESULTS[verdict] for verdict in (BETTER, WORSE)}
+DECIDED = BETTER, WORSE
 
 
 def name(cell):
-    """What is compared, as sentences have it."""
+    """Returns a cell's variant or server model, as sentences name it."""
     return in_words(cell.way)
 
 
@@ -25,45 +25,45 @@ def interval(found):
 
 
 def imperative(text):
-    """As it stands after "Do: "."""
+    """Returns a remedy for after "Do: ": its first letter is small, except in an acronym."""
     return text[0].lower() + text[1:] if text[1:2].islower() else text
 
 
 def compared(subject, other, speed, cpu, what="throughput", brief=False):
-    """Of one configuration. What it costs is said where that, not the speed, decides. brief: what it is
-    compared with was said.
+    """Returns a sentence on one comparison, without its end; "" if it is inconclusive. It mentions the CPU cost only if
+    that decides otherwise. what: the metric of speed in words. brief: the previous sentence names other.
     """
-    cost = ("" if cpu is None or cpu["verdict"] not in SPEED else
+    cost = ("" if cpu is None or cpu["verdict"] not in DECIDED else
             f"it takes {cpu['effect']:.2f} times the CPU time per byte{interval(cpu)}")
     verdict, effect = speed["verdict"], speed["effect"]
-    if brief and verdict in SPEED:
-        return f"{subject} is {SPEED[verdict]}: {effect:.2f} times{interval(speed)}"
-    if verdict in SPEED:
+    if brief and verdict in DECIDED:
+        return f"{subject} is {answers.RESULTS[verdict]}: {effect:.2f} times{interval(speed)}"
+    if verdict in DECIDED:
         more = "" if not cost or cpu["verdict"] == verdict else f", but {cost}"
-        return (f"{subject} is {SPEED[verdict]} than {other}: {effect:.2f} times the "
+        return (f"{subject} is {answers.relation(verdict, other)}: {effect:.2f} times the "
                 f"{what}{interval(speed)}{more}")
     if verdict == SAME:
-        text = f"{subject} is as fast as {other}, within {100 * MARGIN:.0f} %{interval(speed)}"
+        text = f"{subject} is {answers.relation(verdict, other)}{interval(speed)}"
         return f"{text}; {cost}" if cost else text
     return ""
 
 
 def of_several(cells, what):
-    """Yields what a variant shows in several configurations. what: the metric in words."""
+    """Yields sentences on a variant in several configurations. what: the metric in words."""
     subject, other = name(cells[0]), name(cells[0].reference)
     found = [cell.compared["throughput"] for cell in cells if "throughput" in cell.compared]
     if not found:
         return
-    told, threads = answers.decisive(found)
+    shown, threads = answers.decisive(found)
     few = answers.few_repeats(subject, found, threads)
     if few:
         yield few
     if not few or threads:
-        yield answers.overview(subject, other, told, threads, what)
+        yield answers.overview(subject, other, shown, threads, what)
 
 
 def results(cells):
-    """Yields what each variant that is compared shows, the one with the clearest verdict first."""
+    """Yields a sentence for each compared variant, those with a clear verdict first."""
     what = "requests per second" if cells.serving else "throughput"
     compared_cells, last = {}, None
     for cell in cells:
@@ -95,13 +95,13 @@ def results(cells):
 
 
 def _about(cells, repeats):
-    """Returns how long so many repeats of all configurations take: "about 6 minutes"."""
+    """Returns how long these repeats of all configurations take, such as "about 6 minutes"."""
     seconds = repeats * sum(cell.spread("app/elapsed_s").middle for cell in cells)
     return f"about {max(seconds, 1):.0f} s" if seconds < 90 else f"about {seconds / 60:.0f} minutes"
 
 
 def needed(cells):
-    """Returns the option that might decide what is inconclusive; "" if nothing is."""
+    """Returns the option that may decide inconclusive comparisons; "" if there are none."""
     open_ = {}
     for cell in cells:
         found = cell.comparisons.get("throughput")
@@ -123,40 +123,41 @@ def needed(cells):
 
 
 def whys(found):
-    """Returns what is wrong and what to do, each once. found: the findings of each cell that has some."""
+    """Returns pairs of a problem and its remedy, each once. found: the findings of each cell that has some."""
     if len(found) == 1:
         return sentences.paragraphs(found[0])
-    alike = collections.Counter(paragraph for findings in found for paragraph in sentences.paragraphs(findings, brief=True))
+    times = collections.Counter(paragraph for findings in found
+                                for paragraph in sentences.paragraphs(findings, brief=True))
     return [(why if cells == len(found) else f"{why} in {cells} of {len(found)} configurations", do)
-            for (why, do), cells in alike.items()]
+            for (why, do), cells in times.items()]
 
 
-def advice(asked):
-    """Returns what the comparison recommends, where findings have no remedy."""
-    if len(asked) != 1 or not asked[0].comparisons:
+def advice(affected):
+    """Returns what the comparison of the one cell with findings recommends; "" if it recommends nothing."""
+    if len(affected) != 1 or not affected[0].comparisons:
         return ""
-    which = {one["verdict"] for one in asked[0].comparisons.values()} - {SAME, INCONCLUSIVE}
-    return (f"send with {name(asked[0] if BETTER in which else asked[0].reference)} here"
+    which = {one["verdict"] for one in affected[0].comparisons.values()} - {SAME, INCONCLUSIVE}
+    return (f"send with {name(affected[0] if BETTER in which else affected[0].reference)} here"
             if len(which) == 1 else "")
 
 
 def answer(cells):
-    """One paragraph."""
-    said = [words.sentence(one) for one in results(cells)]
-    asked = {} if cells.all_failed else {cell: found for cell in cells if (found := rules.of_records(cell.records))}
-    found = whys(list(asked.values()))
+    """Yields the answer in one paragraph."""
+    text = [words.sentence(one) for one in results(cells)]
+    affected = {} if cells.all_failed else {cell: found for cell in cells if (found := rules.of_records(cell.records))}
+    found = whys(list(affected.values()))
     if found and not any(do for _, do in found):
-        found[0] = found[0][0], advice(list(asked))
+        found[0] = found[0][0], advice(list(affected))
     for number, (why, do) in enumerate(found):
-        said.append(f"Why: {why}." if any(said) and not number else words.sentence(why))
+        text.append(f"Why: {why}." if any(text) and not number else words.sentence(why))
         if do:
-            said.append(f"Do: {imperative(do)}".rstrip(".") + ".")
-    if any(said):
-        yield BOLD + " ".join(filter(None, said))
+            text.append(f"Do: {imperative(do)}".rstrip(".") + ".")
+    if any(text):
+        yield BOLD + " ".join(filter(None, text))
 
 
 def discarded(cells):
-    """The runs that no comparison has, and why; what might decide the rest."""
+    """Yields how many runs no comparison has, and why; then what may decide inconclusive ones."""
     records = [record for cell in cells for record in cell.records]
     why = [string(record, "noise/disturbed") for record in records if string(record, "noise/disturbed")]
     if why and cells.comparisons:

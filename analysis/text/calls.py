@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Sends by syscall and kind: of an observed program as tables, and which of them failed."""
+"""Prints sends by syscall and kind: tables for an observed program, and failed sends for any run."""
 
 from analysis import words
 from analysis.findings.facts import PROTOCOLS
@@ -12,18 +12,18 @@ from .record import at, count, flag, members, rows, safe_text, same, string, val
 from .spread import total
 
 INTERRUPTED = "ERESTARTSYS"
-SMALL_SHARE = 0.01  # of sends and of bytes: size classes with less are among the others
+SMALL_SHARE = 0.01  # of sends and of bytes; smaller size classes are added to "others"
 
 
 def call_name(call):
-    """A row of a record's calls: its syscall and what kind of send it is."""
+    """Returns the syscall and the kind of send of a row of a record's calls."""
     kind = ""
     if flag(call, "zerocopy"):
         kind = " SEND_ZC" if string(call, "notified_by") == "io_uring" else " MSG_ZEROCOPY"
     return string(call, "syscall") + kind
 
 
-# What spans of a send's time are for people.
+# Reports print these words for the spans of a send's time.
 SPANS = {
     "syscall": "the whole system call",
     "syscall..tcp_sendmsg": "from the system call's begin until TCP returns",
@@ -37,7 +37,7 @@ def span_words(span):
 
 
 def same_call(call, other):
-    """Are two rows of records' calls of the same syscall and kind?"""
+    """Returns whether two rows of records' calls have the same syscall and kind."""
     return call is other or all(same(at(call, key), at(other, key))
                                 for key in ("syscall", "notified_by", "zerocopy"))
 
@@ -51,7 +51,7 @@ def failed(call):
 
 
 def failures(cells):
-    """Errors that sends failed with."""
+    """Yields a line for each run and kind of call that had errors, and one if sends were interrupted."""
     for record, title in cells.runs():
         for call in rows(record, "calls"):
             errors = [(safe_text(name), many) for name, many in members(call, "errors").items()]
@@ -59,7 +59,7 @@ def failures(cells):
                 yield f"failed: {title}, {call_name(call)}: " + ", ".join(
                     f"{name} {words.whole(value(many))}" for name, many in errors
                     if name != INTERRUPTED)
-            # Whether its handler has the kernel restart the call is settled afterwards.
+            # The kernel decides later, when it delivers the signal, whether to restart the call (SA_RESTART).
             if interrupted(call) > 0:
                 yield (f"interrupted: {title}, {call_name(call)}: "
                        f"{words.counted(interrupted(call), 'send')} by a signal ({INTERRUPTED}): the "
@@ -67,7 +67,7 @@ def failures(cells):
 
 
 def others(record):
-    """A report without them would look complete."""
+    """Yields sends that are not measured, because a report without them would look complete."""
     zerocopy = value(record, "observed/others/zerocopy_requests")
     for name, title in PROTOCOLS.items():
         sends, sent = (value(record, f"observed/others/{name}_{what}") for what in ("sends", "bytes"))
@@ -79,7 +79,7 @@ def others(record):
 
 
 def megabits(seconds):
-    """A second, of a row's bytes."""
+    """Returns a column's function: a row's bytes in Mbit/s over these seconds."""
     def of(call):
         bits = value(call, "bytes") * 8 / 1e6
         return words.decimal(bits / seconds if seconds > 0 else 0.0, 2 if bits < 1000 else 0)
@@ -91,7 +91,7 @@ def wall(per_mille):
 
 
 def observation(record):
-    calls, under_way = rows(record, "calls"), value(record, "observed/in_flight")
+    calls, in_flight = rows(record, "calls"), value(record, "observed/in_flight")
     if calls:
         yield from table.of(calls, (
             ("call", call_name),
@@ -102,8 +102,8 @@ def observation(record):
             ("p50", wall(500)),
             ("p99", wall(990)),
             ("failed", lambda call: words.whole(failed(call)))))
-    elif under_way <= 0:
-        # That there were none can be said only of those that could have been seen.
+    elif in_flight <= 0:
+        # If other protocols are not counted, there may have been sends by MPTCP.
         blind = unseen(record) is None and at(record, "observed/others") is None
         yield "no TCP sends were seen" + ("; sends by MPTCP are not seen here" if blind else "")
     full = total(value(call, "errors/EAGAIN") for call in calls)
@@ -111,13 +111,13 @@ def observation(record):
         yield (f"{words.whole(full)} of the failed sends found the send buffer full (EAGAIN), which is normal for "
                "non-blocking sockets")
     yield from others(record)
-    if under_way > 0:
-        yield f"{words.counted(under_way, 'send')} still under way when the window closed"
+    if in_flight > 0:
+        yield f"{words.counted(in_flight, 'send')} still under way when the window closed"
     yield ""
 
 
 def observed(cells):
-    """The tables of an observation."""
+    """Yields the tables of observed programs."""
     for cell in cells:
         yield from observation(cell.record)
 
@@ -128,7 +128,7 @@ def size_range(row):
 
 
 def sizes(cells):
-    """How large the sends of an observed program were: a row a syscall and size class."""
+    """Yields the sizes of an observed program's sends: a row for each syscall and size class."""
     cell = next(iter(cells))
     classes = [(value(row, "2"), value(row, "3"), call_name(call), size_range(row))
                for call in cell.rows("calls") for row in rows(call, "sizes")]

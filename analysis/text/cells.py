@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Records in cells, the repeats of one load each, and what is read of a cell."""
+"""Groups records into cells, one for the repeats of each load, and reads a cell's numbers."""
 
 from itertools import chain
 
@@ -14,7 +14,7 @@ from .spread import spread, total
 
 
 def cpu_per_byte(record):
-    """User and system time, in seconds, of both ends for each byte received; None if not known."""
+    """Returns the user and system time of both ends for each byte received, in seconds; None if not known."""
     received = value(record, "app/received_bytes")
     if received <= 0 or at(record, "app/receiver") is None:
         return None
@@ -27,7 +27,7 @@ def speed(record):
     return number(record, "serving/answers_per_s" if serves else "app/throughput_bps")
 
 
-# What cells are compared by, and whether more of it is better.
+# Cells are compared by these metrics. 1: more is better; -1: less is better.
 JUDGED = {"throughput": (speed, 1), "cpu": (cpu_per_byte, -1)}
 
 SETTINGS = (*settings.MACHINE, *settings.LOAD)
@@ -57,7 +57,7 @@ def configuration_of(record):
 
 
 def way_of(record):
-    """Returns the server model or the variant: by what the loads of a workload are compared."""
+    """Returns what distinguishes compared loads: the server model of procinfo, the variant of other workloads."""
     return string(record, "load/server_model" if string(record, "load/workload") == "procinfo" else "load/variant")
 
 
@@ -65,24 +65,24 @@ FAILED = "load_failed"  # the code of the warning of a run whose figures show no
 
 
 def _identity(record):
-    """What is equal for a disturbed run and those that repeated it; None for runs that no order has."""
+    """Returns what a disturbed run and its repetitions have in common; None for runs without a seeded order."""
     seed = at(record, "run/seed")
     return None if seed is None else frozen([seed, at(record, "run/repeat")])
 
 
 class Cell:
-    """The records of one load's repeats. title: "zerocopy", or "zerocopy 16K x4" where sizes or threads differ.
-    reference: the cell of the same configuration with which others are compared: the first variant of
-    tables/variants.py. comparisons: judge.comparison's objects against it by metric. alone: no cell has its number
-    of fields, though others have its size, threads and link.
+    """The records of one load's repeats. title: "zerocopy", or "zerocopy 16K x4" if sizes or threads differ.
+    reference: the cell of this configuration whose variant is first in tables/variants.py. comparisons: by metric,
+    judge.comparison's objects against it. alone: other cells have the size, threads and link of this load,
+    and none has its number of fields.
     """
 
     def __init__(self, cells):
         self.cells, self.title, self.reference, self.comparisons = cells, "", self, {}
-        self.added = []  # all records, until records leaves out those that were superseded
+        self.added = []  # the property records removes superseded ones
         self._is_settled = True
         self.alone = False
-        self.configuration = ()  # see settings.MACHINE and LOAD
+        self.configuration = ()  # values of SETTINGS
         self.way = None  # variant or server model
         self.compared = {}  # pairs.Comparison against the reference by metric, see JUDGED
         self._hists = {}
@@ -94,8 +94,8 @@ class Cell:
 
     @property
     def records(self):
-        """The added records that no later one superseded, found when they are read: adding one must not take longer
-        the more there are.
+        """Returns the added records that no later one superseded. They are found on reading, so that the time of
+        add() does not grow with their number.
         """
         if not self._is_settled:
             left_out = pairs.superseded((_identity(one), at(one, "noise/disturbed") is not None) for one in self.added)
@@ -105,7 +105,7 @@ class Cell:
 
     @property
     def record(self):
-        """The first one: for what all repeats have in common."""
+        """Returns the first record, for values that all repeats have in common."""
         return self.records[0]
 
     def at(self, path):
@@ -117,47 +117,47 @@ class Cell:
             yield from rows(record, path)
 
     def numbers(self, path):
-        """One a repeat, or None."""
+        """Returns a number of each repeat; None for a repeat without it."""
         return [number(record, path) for record in self.records]
 
     def sum(self, path, otherwise=None):
-        """The sum of a number over the repeats; what stands in for it if any lacks it."""
+        """Returns the sum of a number over the repeats, or otherwise if any lacks it."""
         found = self.numbers(path)
         return otherwise if None in found else total(found)
 
     def counter(self, scope, event, pmu=None):
-        """The sum of a counter over the repeats, scaled; None if any lacks it. pmu None: of all."""
+        """Returns the sum of a counter, scaled, over the repeats; None if any lacks it. pmu None: of all PMUs."""
         found = [[number(row, "value") for row in rows(record, "counters")
                   if (string(row, "scope"), string(row, "event")) == (scope, event)
                   and pmu in (None, string(row, "pmu"))] for record in self.records]
         return None if any(None in values or not values for values in found) else total(chain(*found))
 
     def spread(self, path):
-        """Of a number, over the repeats that have it."""
+        """Returns the Spread of a number over the repeats that have it."""
         return spread([one for one in self.numbers(path) if one is not None])
 
     @property
     def disturbed(self):
-        """By repeat, why its run or that of the reference is left out of comparisons."""
+        """Returns, by repeat, why its run or that of the reference is left out of comparisons."""
         return {value(record, "run/repeat"): string(record, "noise/disturbed")
                 for record in (*self.records, *self.reference.records)
                 if at(record, "noise/disturbed") is not None}
 
     def runs(self, read):
-        """Its runs as pairs.compare() takes them. read: returns the number of a record that is compared, or None."""
+        """Yields the runs for pairs.compare(). read: returns the number of a record that is compared, or None."""
         for record in self.records:
             yield pairs.Run(self.configuration, self.way, count(record, "run/repeat"), str(at(record, "run/seed")),
                             at(record, "noise/disturbed") is not None, count(record, "run/first_look"), read(record))
 
     def hist(self, path):
-        """A histogram over the repeats."""
+        """Returns the Hist of a histogram over the repeats."""
         if path not in self._hists:
             self._hists[path] = Hist(*(at(record, path) for record in self.records))
         return self._hists[path]
 
     @property
     def wall(self):
-        """Of all timed sends."""
+        """Returns the Hist of all timed sends, in ns."""
         if None not in self._hists:
             self._hists[None] = Hist(*(at(call, "wall_ns") for call in self.rows("calls")))
         return self._hists[None]
@@ -172,8 +172,8 @@ class Cell:
 
 
 class Cells:
-    """Iterates over the cells, in the order of their first records. Those of failed runs are apart, unless there are
-    no others. unfinished: what of the planned runs is missing, in words.
+    """The cells of all records, iterated in the order of their first ones. Those of failed runs are iterated only if
+    there are no others. unfinished: which planned runs are missing, in words.
     """
 
     def __init__(self):
@@ -189,7 +189,7 @@ class Cells:
 
     @property
     def failed(self):
-        """The records of failed runs."""
+        """Returns the records of failed runs."""
         return [record for cell in self._failed.values() for record in cell.added]
 
     @property
@@ -197,7 +197,7 @@ class Cells:
         return not self._cells
 
     def add(self, record):
-        """Adds a record, as json.loads gives it, to those of its cell. What it is made of is copied."""
+        """Adds a copy of a record, as json.loads returns it, to its cell."""
         configuration = configuration_of(record)
         cells = self._cells if warning(record, FAILED) is None else self._failed
         cell = cells.setdefault((string(record, "run/cell"), configuration), Cell(self))
@@ -207,15 +207,15 @@ class Cells:
         self._is_named = False
 
     def sort(self, names):
-        """Orders the cells as their names are ordered there."""
+        """Orders the cells by the place of their run/cell in names."""
         places = {safe_text(name): place for place, name in enumerate(names)}
         ordered = dict(sorted(self._cells.items(), key=lambda item: places.get(item[0][0], len(places))))
         self._is_named = self._is_named and list(ordered) == list(self._cells)
         self._cells = ordered
 
     def name(self):
-        """Gives each cell its title and reference, and has them judged, once all records are there. A
-        second time only if there are more of them or their order is another: judging takes long.
+        """Sets each cell's title, reference and comparisons, after all records were added. Judging takes long: a
+        second call does nothing unless records were added or the order was changed.
         """
         if self._is_named:
             return
@@ -246,7 +246,7 @@ class Cells:
                         one.judgment if one else judge.judge_one(judge.paired(())), list(cell.disturbed.values()))
 
     def _set_titles(self):
-        """Titles are distinct: where those of several loads are equal, their other settings follow."""
+        """Sets distinct titles: if those of several loads are equal, the settings in which they differ follow."""
         titles = {}
         for cell in self:
             cell.title = self._title(cell)
@@ -274,44 +274,44 @@ class Cells:
         return title
 
     def runs(self):
-        """Pairs of each record and its cell's title, of several repeats with the number."""
+        """Yields each record and its cell's title, which numbers several repeats."""
         for cell in self:
             for i, record in enumerate(cell.records, 1):
                 yield record, f"{cell.title}, repeat {i}" if len(cell.records) > 1 else cell.title
 
     @property
     def comparisons(self):
-        """All of them, as they stand in a record."""
+        """Returns the comparisons of all cells, as a record has them."""
         self.name()
         return [one for cell in self for one in cell.comparisons.values()]
 
     @property
     def record(self):
-        """The first one: for what all runs have in common."""
+        """Returns the first record, for values that all runs have in common."""
         return next(iter(self)).record
 
     @property
     def repeats(self):
-        """The most records that a cell has."""
+        """Returns the largest number of records of a cell."""
         return max(len(cell.records) for cell in self)
 
     @property
     def serving(self):
-        """Do these serve many connections (instead of sending messages)?"""
+        """Returns whether these loads serve many connections (instead of sending messages)."""
         return string(self.record, "load/workload") == "procinfo"
 
     @property
     def link(self):
-        """Where the workload went: its link, or the receiver's address."""
+        """Returns the link of the load, or the receiver's address."""
         if self.vary("load/link"):
             return "links as listed"
         linked = at(self.record, "load/link") is not None
         return string(self.record, "load/link" if linked else "load/address")
 
     def vary(self, path):
-        """Has a value of the loads several distinct ones?"""
+        """Returns whether the cells differ in a value."""
         return any(not same(at(self.record, path), cell.at(path)) for cell in self)
 
     def sum(self, path):
-        """The sum of a number over the cells of which every repeat has it."""
+        """Returns the sum of a number over the cells in which every repeat has it."""
         return total(cell.sum(path, 0.0) for cell in self)

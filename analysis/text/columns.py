@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What fills columns of tables: each makes a function of a cell, or of a row of a record, to a text;
-None where nothing is known.
+"""Makes the functions that fill columns of tables. Each takes a cell, or a row of a record, and returns a text; None if
+nothing is known.
 """
 
 from analysis import words
@@ -9,7 +9,7 @@ from .record import string, value
 
 
 def text(path):
-    """What repeats have in common, a string."""
+    """Returns a function for a string that all repeats have in common."""
     def of(cell):
         found = cell.at(path)
         return None if found is None else string(found)
@@ -17,12 +17,12 @@ def text(path):
 
 
 def whole(path):
-    """What repeats have in common, a number."""
+    """Returns a function for a number that all repeats have in common."""
     return lambda cell: words.whole(value(cell.record, path))
 
 
 def middle(path, unit, decimals=0):
-    """The median over the repeats."""
+    """Returns a function for the median over the repeats."""
     def of(cell):
         spread = cell.spread(path)
         return words.decimal(spread.middle / unit, decimals) if spread.count else None
@@ -30,7 +30,7 @@ def middle(path, unit, decimals=0):
 
 
 def spread(path, unit, decimals=0):
-    """The median over the repeats, with the range of several."""
+    """Returns a function for the median over the repeats, with the range if there are several."""
     median = middle(path, unit, decimals)
 
     def of(cell):
@@ -41,7 +41,7 @@ def spread(path, unit, decimals=0):
 
 
 def total(path):
-    """The sum over the repeats."""
+    """Returns a function for the sum over the repeats."""
     def of(cell):
         found = cell.sum(path)
         return None if found is None else words.whole(found)
@@ -49,7 +49,7 @@ def total(path):
 
 
 def rate(path, per, unit=1):
-    """A sum over the repeats per another."""
+    """Returns a function for a sum over the repeats, divided by another and by unit."""
     def of(cell):
         found, by = cell.sum(path), cell.sum(per, 0.0)
         return words.figure(found / by / unit, 4) if found is not None and by > 0 else None
@@ -57,29 +57,29 @@ def rate(path, per, unit=1):
 
 
 def time(ns, unit):
-    """With two decimals below 1,000."""
+    """Returns ns as text, with two decimals below 1,000. unit: in ns."""
     return words.decimal(ns / unit, 2 if ns / unit < 1000 else 0)
 
 
 def point(hist, per_mille, unit):
-    """A percentile of a Hist; without one, its largest."""
+    """Returns a percentile of a Hist as text; its largest value without per_mille, None if it is empty."""
     if not hist.count:
         return None
     return time(float(hist.percentile(per_mille) if per_mille else hist.max), unit)
 
 
 def percentile(path, per_mille, unit):
-    """Of a histogram over the repeats."""
+    """Returns a function for a percentile of a histogram over the repeats."""
     return lambda cell: point(cell.hist(path), per_mille, unit)
 
 
 def count(path, less=None):
-    """Of a record's row: a number, less another."""
+    """Returns a function for a number of a record's row, less another."""
     return lambda row: words.whole(value(row, path) - (value(row, less) if less else 0.0))
 
 
 def mean_time(path, unit):
-    """Of a record's row with a histogram."""
+    """Returns a function for the mean of a histogram in a record's row."""
     def of(row):
         many = value(row, path + "/count")
         return time(value(row, path + "/sum") / many, unit) if many > 0 else None

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Counters, a row a side of each cell: totals over the windows of all repeats, then ratios."""
+"""Prints counters, a row for each side of a cell: totals over the windows of all repeats, then ratios."""
 
 from analysis import words
 
 from . import table
 from .record import rows, string
 
-# Scope in the record, name, block with its CPU time. A load has two sides, an observed command one. A
-# server stands where a stream has its sender.
+# Each side has a scope in the record, a name, and a block with its CPU time. A load has two sides, an observed
+# command has one. A server has the scope of a stream's sender.
 COMMAND = (("command", "command", None),)
 STREAM = ("sender", "sender", "app"), ("receiver", "receiver", "app/receiver")
 SERVING = ("sender", "server", "app"), ("receiver", "client", "app/receiver")
@@ -19,7 +19,7 @@ def sides_of(cells):
 
 
 def ratio(event, per=None, unit=1.0):
-    """Of one event to another, or to the bytes."""
+    """Returns a column's function: the ratio of an event to another, or to the bytes received."""
     def of(cell, side):
         found = cell.counter(side[0], event)
         by = cell.counter(side[0], per) if per else cell.sum("app/received_bytes")
@@ -34,7 +34,7 @@ def seconds(key):
     return of
 
 
-# The event without which there is no column, None: a block with CPU time; head; text of cell and side.
+# Columns: the event that one needs (None: a block with CPU time), head, function of a cell and a side.
 DERIVED = (
     ("instructions", "IPC", ratio("instructions", "cycles")),
     ("cycles", "cycles/byte", ratio("cycles")),
@@ -50,7 +50,7 @@ def is_counted(cells, event, pmu=None):
 
 
 def of_counter(row):
-    """The column of a record's row."""
+    """Returns the head and the function of the column for a record's row."""
     event, pmu, is_time = string(row, "event"), string(row, "pmu"), string(row, "unit") == "ns"
 
     def of(cell, side):
@@ -63,7 +63,7 @@ def of_counter(row):
 
 
 def uncounted(found):
-    """One line for each reason, with all that it keeps from being counted."""
+    """Yields a line for each reason, with the events that are not counted because of it."""
     by_reason = {}
     for row in found:
         by_reason.setdefault(string(row, "reason"), []).append(row)
@@ -73,7 +73,7 @@ def uncounted(found):
 
 
 def counters(cells):
-    """Totals and ratios by side, and what is not counted."""
+    """Yields totals and ratios by side, and what is not counted."""
     if next(iter(cells)).at("counters") is None:
         return
     sides = sides_of(cells)
@@ -82,7 +82,7 @@ def counters(cells):
         if string(row, "scope") == sides[0][0]:
             found = is_counted(cells, string(row, "event"), string(row, "pmu"))
             (known if found else unknown).append(row)
-    # The counters in the record's order, then what follows from them.
+    # The counters are in the record's order; ratios follow them.
     columns = [("counters", lambda cell, side: cell.title if side is sides[0] else ""),
                ("side", lambda cell, side: side[1]), *map(of_counter, known),
                *((head, of) for event, head, of in DERIVED

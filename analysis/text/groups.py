@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The groups that --by asks for: a table a run, the largest first."""
+"""Prints the groups of --by: a table for each run, the largest group first."""
 
 from analysis import words
 
@@ -22,7 +22,7 @@ PATH_MAX = 34
 
 
 def control_group(group):
-    """The end of the path, which says most."""
+    """Returns the end of the path, its most specific part."""
     path = string(group, "cgroup") or "not known"
     return path if len(path) <= PATH_MAX else ".." + path[2 - PATH_MAX:]
 
@@ -38,7 +38,7 @@ def copied(group):
     return None if part is None or completions <= 0 else words.percent(part, completions)
 
 
-# By what the groups are of; "": always. Names of devices are unique in a network namespace only.
+# Columns: the dimension that one needs ("": none), head, function. Device names are unique only in a namespace.
 COLUMNS = (
     ("process", "process", lambda group: string(group, "comm")),
     ("process", "pid", pid),
@@ -74,7 +74,7 @@ def of_run(by, title):
 
 
 def groups(cells):
-    """A table a run that has groups."""
+    """Yields a table for each run that has groups."""
     for record, title in cells.runs():
         if rows(record, "by/groups"):
             yield from of_run(at(record, "by"), title)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What stands above the figures: losses, the machine, the load."""
+"""Prints what precedes the figures: missing runs, losses, the machine, the load."""
 
 from analysis import words
 
@@ -13,12 +13,12 @@ UNSEEN = "sends_unseen"  # the code of the warning that a mechanism does not see
 
 
 def unseen(record):
-    """The text of that warning; None: it sees all."""
+    """Returns the text of that warning; None if the mechanism sees all sends."""
     return warning(record, UNSEEN)
 
 
 def incomplete(cells):
-    """Yields what is missing because runs were not made or did not end: above all else."""
+    """Yields which runs were not made or did not end. A report begins with it."""
     failed, runs = cells.failed, [record for cell in cells for record in cell.records]
     parts = [cells.unfinished]
     if failed:
@@ -32,7 +32,7 @@ def incomplete(cells):
 
 
 def losses(cells):
-    """What was lost: above all but that."""
+    """Yields what was lost. Only incomplete() precedes it."""
     calls, completions = cells.sum("lost/calls"), cells.sum("lost/completions")
     flags = total(cell.lost_flags for cell in cells)
     # If the kernel does not count them, a warning and a finding report that.
@@ -65,7 +65,7 @@ def machine(record):
 
 
 def extent(cells, unit):
-    """How long runs took: the median of what really passed, or how much each had to do."""
+    """Returns how long runs took (the median), or how many messages or rounds each had; and the repeats."""
     messages = number(cells.record, "load/messages_per_thread")
     if messages is None:
         elapsed = next(iter(cells)).spread("app/elapsed_s")
@@ -100,7 +100,7 @@ def observation(cells):
 
 
 def headline(cells):
-    """The machine and the mechanism; the load, as far as all cells have it in common."""
+    """Yields the machine and the mechanism, then what the loads of all cells have in common."""
     yield machine(cells.record)
     loaded = at(cells.record, "load") is not None
     yield (serving_load if cells.serving else stream_load if loaded else observation)(cells)

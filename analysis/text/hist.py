@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Histograms of records, merged; and records in little memory, of which most is the same in many runs, and
-most of the rest are histograms.
-"""
+"""Merges the histograms of repeats. Keeps thousands of records in memory: shares their equal parts, packs buckets."""
 
 from array import array
 from itertools import chain, repeat
@@ -15,7 +13,7 @@ NOTHING = object()
 
 
 def pairs(block):
-    """Yields a histogram's buckets, as pairs of index and count."""
+    """Yields (index, count) of a histogram's buckets, packed or not."""
     found = at(block, "buckets")
     if isinstance(found, bytes):
         numbers = memoryview(found).cast("Q")
@@ -25,7 +23,7 @@ def pairs(block):
 
 
 def packed(block):
-    """A block of a record; if it is a histogram, in a tenth of the memory, which its buckets take."""
+    """Returns a block of a record, the buckets of a histogram as bytes: they take a tenth of the memory."""
     if not isinstance(block.get("buckets"), list):
         return block
     numbers = array("Q", [number for pair in pairs(block) for number in pair])
@@ -33,8 +31,8 @@ def packed(block):
 
 
 def shared(part, kept):
-    """Takes a part of a record and that of one that is kept; gives it with its histograms packed, in
-    the memory of the other as far as the two are the same.
+    """Returns a part of a record with its histograms packed. kept: that part of a record in memory, whose objects
+    are reused as far as the two are the same.
     """
     if isinstance(part, dict):
         members = kept if isinstance(kept, dict) else {}
@@ -50,8 +48,8 @@ def shared(part, kept):
 
 
 class Hist(Percentiles):
-    """All that histograms of records have together, or what stands in their places. count 0: nothing was
-    timed, or no bucket has any. sub_bits: of the kernel's buckets; blocks are read by FINE.
+    """The sum of histograms of records. A block that is none counts as empty. count: 0 if nothing was timed, or all
+    buckets are empty. sub_bits: the resolution of the kernel's buckets. Blocks have that of FINE.
     """
 
     def __init__(self, *blocks, sub_bits=FINE):
@@ -72,11 +70,11 @@ class Hist(Percentiles):
         return float(self.sum) / float(self.count) if self.count else 0.0
 
     def slower_than(self, ns):
-        """How many took at least so long."""
+        """Returns how many took at least ns, to the resolution of the buckets."""
         return sum(many for bucket, many in self.buckets if low(bucket, self.sub_bits) >= ns)
 
     def octaves(self):
-        """{power of two: how many}, from the first that has any to the last."""
+        """Returns {power of two: count}, from the first that is not empty to the last."""
         found = {}
         for bucket, many in self.buckets:
             power = (low(bucket, self.sub_bits) | 1).bit_length() - 1

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Histograms by powers of two, as bcc prints them; the percentiles come from the finer buckets. One a
-syscall and kind of send.
+"""Prints a histogram by powers of two, in the form of bcc, for each syscall and kind of send. The percentiles are
+computed from the finer buckets.
 """
 
 from analysis import words
@@ -16,7 +16,7 @@ BAR_WIDTH = 34
 
 
 def drawn(hist):
-    """Its buckets, and the percentiles, in a line."""
+    """Yields a line for each bucket of a Hist, and one with mean, percentiles and maximum."""
     octaves = hist.octaves()
     most = max(octaves.values(), default=0)
     yield f"  {'nsecs':>24} : {'count':<12} distribution"
@@ -31,7 +31,7 @@ def drawn(hist):
 
 
 def counted(calls):
-    """What the counters said of a send, over the rows of a kind of call."""
+    """Yields the counters' means per send. calls: the rows of one kind of call."""
     counters = [at(call, "counters") for call in calls]
     events = rows(counters[-1], "events")
     if not events:
@@ -44,7 +44,7 @@ def counted(calls):
 
 
 def of_call(cell, first):
-    """A row of the first record's calls, over a cell's repeats."""
+    """Yields the histogram of a kind of call over a cell's repeats. first: its row in the first record."""
     calls = [row for row in cell.rows("calls") if same_call(row, first)]
     sends = total(value(row, "sends") for row in calls)
     one_in = value(calls[-1], "timed_one_in")
@@ -64,7 +64,7 @@ def of_call(cell, first):
 
 
 def histograms(cells):
-    """A histogram a syscall and kind of send."""
+    """Yields a histogram for each syscall and kind of send."""
     for cell in cells:
         for row in rows(cell.record, "calls"):
             yield from of_call(cell, row)
@@ -72,13 +72,13 @@ def histograms(cells):
 
 SIDE_MAX = 4  # columns
 ROWS_MAX = 12
-SMALL = 0.004  # a bucket with less of all, at an end, is folded into the next
+SMALL = 0.004  # of all sends; a bucket at an end with less is folded into the next
 DIGITS = 8  # of a bucket's edges, at least
 
 
 def folded(hists, rows_max):
-    """The buckets that all share, pairs of begin and end (None: open), with a count a histogram; those at
-    the ends with hardly any are one.
+    """Yields (begin, end, counts) of at most rows_max buckets that all hists share. end None: the bucket is open.
+    Nearly empty buckets at an end are folded into one.
     """
     octaves = [hist.octaves() for hist in hists]
     powers = sorted(set().union(*octaves))
@@ -95,12 +95,12 @@ def folded(hists, rows_max):
 
 
 def side_by_side(cells):
-    """Kernel time of sends: one set of buckets, a column a variant, or a kind of call."""
+    """Yields the kernel time of sends: common buckets, with a column for each variant or kind of call."""
     found = [(cell.title if len(cells) > 1 else call_name(call),
               Hist(*(at(row, "wall_ns") for row in cell.rows("calls") if same_call(row, call))))
              for cell in cells for call in rows(cell.record, "calls")]
     found = [(title, hist) for title, hist in found if hist.count]
-    # Times of several loads, or spans, do not compare.
+    # Times for several message sizes, or of several spans, are not comparable.
     spans = {string(row, "wall_ns/span") for cell in cells for row in cell.rows("calls")}
     if not found or len(found) > SIDE_MAX or len(spans - {""}) > 1 or cells.vary("load/message_bytes"):
         return
@@ -120,7 +120,7 @@ def side_by_side(cells):
 
 
 def of_stage(cell, first, name):
-    """One stage of the divided sends of a kind, over a cell's repeats."""
+    """Yields the histogram of a stage of one kind of divided sends, over a cell's repeats."""
     hist = Hist(*(at(part, "ns") for row in cell.rows("calls") if same_call(row, first)
                   for part in rows(row, "stages/parts") if string(part, "stage") == name), sub_bits=COARSE)
     if not hist.sum:
@@ -132,7 +132,7 @@ def of_stage(cell, first, name):
 
 
 def stage_histograms(cells):
-    """A histogram a stage."""
+    """Yields a histogram for each stage."""
     for cell in cells:
         for row in rows(cell.record, "calls"):
             for part in rows(row, "stages/parts"):

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Lines of at most 80 columns, and their styles on a terminal."""
+"""Breaks lines at 80 columns, and styles them for a terminal."""
 
 from .table import WIDTH
 
 BOLD = "\1"  # a line that begins with it is printed bold
 STYLES = ((BOLD, "\033[1m"), ("dropped events: ", "\033[1;31m"), ("warning: ", "\033[33m"))
 PLAIN = "\033[0m"
-NEAR = 30  # columns from the end of a line in which a better place for its break is sought
+NEAR = 30  # columns from the end of a line in which find_cut() prefers a better break
 
 
 def spaces(line, begin=0):
-    """How many it has from a place on."""
+    """Returns how many spaces a line has from begin on."""
     return len(line) - begin - len(line[begin:].lstrip(" "))
 
 
 def hanging_indent(line):
-    """Below the text after a label, or two columns right of the line's begin."""
+    """Returns the indent of continued lines: that of the text after a label, or two columns more than the line's."""
     begin = spaces(line)
     if begin >= 10:
         return begin
@@ -24,18 +24,18 @@ def hanging_indent(line):
 
 
 def find_cut(line, room):
-    """Where a line of so much room ends: at a space, but not behind a number if another is near."""
+    """Returns where to break a line after at most room columns: at a space, rather not behind a number; 0: nowhere."""
     places = [place for place in range(room, 0, -1) if line[place] == " "]
     near = (place for place in places if place > room - NEAR and not line[place - 1].isdigit())
     return next(near, places[0] if places else 0)
 
 
 def broken(line):
-    """The line, broken between words where it is longer than one."""
+    """Returns the line, broken between words if it is longer than WIDTH."""
     indent, room, out = hanging_indent(line), WIDTH, ""
     while len(line) > room:
         cut = find_cut(line, room)
-        if spaces(line) >= cut:  # a word longer than a line
+        if spaces(line) >= cut:  # the word is longer than a line
             break
         out += line[:cut] + "\n" + " " * indent
         line, room = line[cut + 1:], WIDTH - indent
@@ -43,7 +43,7 @@ def broken(line):
 
 
 def lay_out(text, colour):
-    """A report with its lines broken; with escape sequences for a terminal if colour."""
+    """Returns a report with its lines broken. colour: with escape sequences for a terminal."""
     out = []
     for line in text.split("\n")[:-1]:
         style = next((style for begin, style in STYLES if line.startswith(begin)), "") if colour else ""

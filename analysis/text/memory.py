@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What the machine's memory and its devices moved meanwhile, if --memory asks for it."""
+"""Prints what the machine's memory and devices transferred during runs, if --memory counts it."""
 
 from . import table
 from .columns import rate
@@ -19,13 +19,13 @@ COLUMNS = (
 
 
 def reason(record):
-    """Why the record lacks the reads."""
+    """Returns why the record lacks the bytes read from memory."""
     return next((string(row, "reason") for row in rows(record, "unmeasured")
                  if string(row, "key") == "memory.read_bytes"), "not counted")
 
 
 def memory(cells):
-    """What was counted anywhere, a row a cell."""
+    """Yields a row for each cell, with the columns that have a number in any cell."""
     if at(cells.record, "memory") is None:
         return
     shown = [(head, rate(path, per, unit)) for head, path, per, unit in COLUMNS

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Warnings, and what was not measured: by reason, with the option that would measure it. A report has their number,
-and those that limit its answer; --details has all.
+"""Prints warnings, and what was not measured: by reason, or with the option that measures it. A report has their
+number, and the warnings that limit its answer; --details has all.
 """
 
 from analysis import words
@@ -11,18 +11,18 @@ from .cells import FAILED
 from .head import INTERRUPTED, UNSEEN
 from .record import frozen, number, rows, string
 
-# As user/kernel/plan.c has it: such a run is not to be told that it lacks something.
+# This reason of user/kernel/plan.c is not printed, because such a run lacks nothing.
 NEVER_ASKS = "this load never asks for zero-copy"
 
-# Keys of "unmeasured", with those below them, that do not apply, or stand elsewhere.
+# These keys of "unmeasured", and those below them, do not apply or are printed elsewhere.
 LEFT_OUT = ("app", "calls.cpu_ns", "io_uring", "load", "memory", "noise", "receiver.copy_ns", "tcp.skb_frags",
             "tcp.skbs_per_send", "tcp.frags_per_skb", "zerocopy.skb_copies", "zerocopy.skb_copy_bytes",
             "zerocopy.wake_up_ns")
-# Codes of warnings that limit the answer, and of those that have a place of their own or cast no doubt.
+# Warnings of BESIDE_ANSWER limit the answer. Those of ELSEWHERE are printed there, or cast no doubt on results.
 BESIDE_ANSWER = {"debug_kernel", "paced", "rate_not_kept"}
 ELSEWHERE = {"no_pmu", "not_paced", FAILED, INTERRUPTED, UNSEEN}
 
-# What others are for people. One that ends in a point stands for those below it.
+# WORDS has the other keys in words. A key that ends in a point includes those below it.
 WORDS = {
     "by.groups.cgroup": "names of control groups",
     "calls": "sends",
@@ -57,13 +57,13 @@ WORDS = {
     "zerocopy.unexplained": "copies that no hook saw",
     "zerocopy.unflagged": "unflagged copies",
 }
-# The options that would measure them.
+# These keys are measured with an option.
 OPTIONS = {"calls.counters": "--call-counters EVENTS", "calls.stages": "--stages", "overhead": "--cost",
            "tcp.skbs": "--packets"}
 
 
 def words_of(key):
-    """Returns a key in words, its last part where WORDS has none, or None if it is left out."""
+    """Returns a key in words, its last part if WORDS lacks it, or None if it is left out."""
     if any(f"{key}.".startswith(f"{name}.") for name in LEFT_OUT):
         return None
     above = (words for name, words in WORDS.items() if name.endswith(".") and key.startswith(name))
@@ -71,7 +71,7 @@ def words_of(key):
 
 
 def distinct(cells, path):
-    """The rows of a list over all records, each once."""
+    """Returns the rows of a list over all records, each once."""
     found = {}
     for cell in cells:
         for row in cell.rows(path):
@@ -79,13 +79,13 @@ def distinct(cells, path):
     return found.values()
 
 
-# A warning of a limit has a number in each run: where it is, by code.
+# A warning of a limit has a number in each run. By code: paths of the number and of its divisor, words.
 LIMIT_OF = {code: (path, per, words) for path, per, _, _, code, words in LIMITS}
 
 
 def folded(records):
-    """Yields (code, text, in how many runs, of which loads) of the warnings of records, pairs with their cell's title.
-    Those of a limit are one, with the range of their numbers.
+    """Yields (code, text, number of runs, titles of cells) of warnings. Those of a limit are folded into one, with the
+    range of their numbers. records: pairs of a record and its cell's title.
     """
     found = {}
     for record, title in records:
@@ -129,7 +129,7 @@ def limits(cells):
 
 
 def unmeasured(cells):
-    """Returns the options by what they would measure, and what cannot be measured by the reason."""
+    """Returns {what: option that measures it}, and {reason: {what it keeps from being measured: None}}."""
     optional, impossible = {}, {}
     if any(row.cause.final for cell in cells for row in facts.causes(cell.records)):
         optional["zero-copy on another path"] = "analyze advise --peer HOST:PORT"
@@ -144,7 +144,7 @@ def unmeasured(cells):
 
 
 def notes(cells):
-    """Yields a line for what options would measure, and one for each reason why something cannot be."""
+    """Yields a line for what options can measure, and one for each reason why nothing can."""
     optional, impossible = unmeasured(cells)
     if optional:
         yield f"not measured: {', '.join(f'{what} ({option})' for what, option in optional.items())}"
@@ -153,7 +153,7 @@ def notes(cells):
 
 
 def remarks(cells):
-    """Yields how many warnings and notes --details has."""
+    """Yields how many warnings and notes --details prints."""
     optional, impossible = unmeasured(cells)
     counts = [(len(list(warnings(cells))), "warning"), (len({*optional}.union(*impossible.values())), "thing")]
     parts = [words.counted(many, unit) + " not measured" * (unit == "thing") for many, unit in counts if many]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What the measuring programs cost, where --cost has the kernel count it."""
+"""Prints what the BPF programs cost, if --cost has the kernel count it."""
 
 from operator import truediv
 
@@ -16,7 +16,7 @@ def line(cell):
     whose = "of the command" if cell.at("load") is None else "of sender and receiver"
     sends = total(value(call, "sends") for call in cell.rows("calls"))
     each, shares = cell.numbers("overhead/bpf_ns"), cell.numbers("overhead/cpu_share")
-    # The CPU time of what was measured follows where each repeat has its share.
+    # ns divided by its share is the CPU time of the measured processes, if each repeat has a share.
     known = ns > 0 and all(share and share > 0 for share in shares)
     text = f"overhead, {cell.title}: "
     if sends > 0:
@@ -27,5 +27,5 @@ def line(cell):
 
 
 def overhead(cells):
-    """A line a cell."""
+    """Returns a line for each cell whose cost was counted."""
     return filter(None, map(line, cells))

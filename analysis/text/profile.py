@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Where the CPU time went, by the samples of --profile: by context, then by kernel function of sends."""
+"""Prints where the CPU time went, from the samples of --profile: by context, then by kernel function of sends."""
 
 from math import ceil
 
@@ -17,13 +17,13 @@ IN_SEND = {context.name for context in CONTEXTS if context.in_send}
 
 
 def names(stack):
-    """Of the functions, outermost first."""
+    """Returns the functions of a stack, the outermost first."""
     return [safe_text(name) for name in rows(stack, "functions") if isinstance(name, str)]
 
 
 class Profile:
-    """The samples of a cell's repeats: of contexts, and of sends those of functions, by themselves and
-    with what they called.
+    """The samples of a cell's repeats, counted by context; those of sends also by stage, and by function: own without
+    its callees, all with them. off: seconds off the CPU by stage.
     """
 
     def __init__(self, cell):
@@ -53,7 +53,7 @@ class Profile:
             self.all[name] = self.all.get(name, 0) + samples
 
     def share_off(self, stage):
-        """Of the time of sends, on the CPU and off."""
+        """Returns the share of a stage in the time of sends, on the CPU and off."""
         whole = self.sends / (value(self.cell.record, "profile/hz") or 1) + sum(self.off.values())
         return f"{100 * self.off[stage] / whole:.1f} %" if self.off[stage] else "-"
 
@@ -62,13 +62,13 @@ class Profile:
         return f"{100 * part / self.samples:.1f} %" if part else "-"
 
     def seconds_needed(self):
-        """Of a run that has samples enough."""
+        """Returns how long a run must be to have enough samples."""
         elapsed = self.cell.sum("app/elapsed_s", None) or self.cell.sum("observed/seconds", 0.0)
         return ceil(elapsed * SAMPLES_LEAST / self.sends)
 
 
 def heaviest(profiles):
-    """Functions by the largest share that they have of any profile, by themselves."""
+    """Returns the functions with the largest share, without callees, in any of the profiles."""
     found = {name for profile in profiles for name in profile.own}
     return sorted(found, key=lambda name: (-max(profile.own.get(name, 0) / profile.sends
                                                 for profile in profiles), name))[:FUNCTIONS_MAX]
@@ -79,7 +79,7 @@ def percent(part, whole):
 
 
 def stages(profiles):
-    """A stage of sends a row."""
+    """Yields a row for each stage of sends."""
     yield "stages of sends: % of the samples, with its 95 % interval"
     yield from table.lines([["", *(p.title for p in profiles)],
                             *([stage.words, *(percent(p.stages.get(stage.name, 0), p.sends) for p in profiles)]
@@ -88,7 +88,7 @@ def stages(profiles):
 
 
 def waits(profiles):
-    """Why sends were off the CPU."""
+    """Yields the time of sends off the CPU, by stage."""
     met = [stage for stage in STAGES if not stage.on_cpu and any(p.off[stage.name] for p in profiles)]
     if met:
         yield "off the CPU: % of the time of sends"
@@ -98,7 +98,7 @@ def waits(profiles):
 
 
 def functions(profiles):
-    """A function a row: by itself and with what it called."""
+    """Yields a row for each function: its share without and with its callees."""
     def texts(profile, name):
         return (f"{percent(profile.own.get(name, 0), profile.sends)} "
                 f"{100 * profile.all.get(name, 0) / profile.sends:5.1f}")
@@ -117,8 +117,8 @@ def too_few(profile):
 
 
 def folded(cells):
-    """A line a stack of each cell, as flame graphs are made of: frames with semicolons between, then the
-    samples. The first two frames are the cell and the send, or the context.
+    """Yields a line for each stack of a cell, in the format of flame graphs: frames with semicolons between, then
+    samples. The first two frames are the cell, and the send or the context.
     """
     heads = {context.name: context.words for context in CONTEXTS}
     for cell in cells:
@@ -151,7 +151,7 @@ def profile(cells):
             yield f"{p.title}: {words.counted(p.lost, 'sample')} had no room and are left out"
     yield ""
     enough = [p for p in profiles if p.sends >= SAMPLES_LEAST]
-    if enough and not collect(cells):  # else these are divided already
+    if enough and not collect(cells):  # otherwise stages.py has divided these
         yield from stages(enough)
         yield from waits(enough)
     if enough:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Reading run records: paths are keys with slashes between, e.g. "app/throughput_bps", "" the value
-itself. A record may come from a file that anybody wrote: no value has to be there or of its type.
+"""Reads run records. A path is keys with slashes between, e.g. "app/throughput_bps"; "" is the value itself. A record
+may be from an untrusted file, where any value may be missing or of another type.
 """
 
 import math
@@ -9,7 +9,7 @@ COUNT_MAX = (1 << 64) - 1
 
 
 def at(record, path):
-    """What is at a path; None if it is absent or null."""
+    """Returns the value at a path; None if it is absent or null."""
     if path:
         for key in path.split("/"):
             if isinstance(record, dict):
@@ -22,58 +22,58 @@ def at(record, path):
 
 
 def rows(record, path):
-    """The elements of the list at a path, but nulls; [] without one."""
+    """Returns the elements of the list at a path, without nulls; [] if there is no list."""
     found = at(record, path)
     return [row for row in found if row is not None] if isinstance(found, list) else []
 
 
 def members(record, path):
-    """The object at a path; {} without one."""
+    """Returns the object at a path; {} if there is none."""
     found = at(record, path)
     return found if isinstance(found, dict) else {}
 
 
 def number(record, path=""):
-    """A float; None if there is no finite number."""
+    """Returns the number at a path as a float; None if there is no finite number."""
     found = at(record, path)
-    if type(found) is int:  # true is one, too, to isinstance
+    if type(found) is int:  # isinstance() would accept true
         return float(min(max(found, -COUNT_MAX), COUNT_MAX))
     return found if type(found) is float and math.isfinite(found) else None
 
 
 def value(record, path=""):
-    """A float; 0 if there is no finite number."""
+    """Returns the number at a path as a float; 0 if there is no finite number."""
     found = number(record, path)
     return 0.0 if found is None else found
 
 
 def count(record, path=""):
-    """An int without what stands behind the point, of 64 bits; 0 if there is no finite number."""
+    """Returns the number at a path, truncated to an unsigned int of 64 bits; 0 if there is no finite number."""
     found = at(record, path)
     return min(max(int(found), 0), COUNT_MAX) if number(found) is not None else 0
 
 
 def flag(record, path):
-    """Is it true?"""
+    """Returns whether the value at a path is true."""
     return at(record, path) is True
 
 
 def safe_text(text):
-    """Text that others chose, so that a terminal does not obey it: a byte that is not printable ASCII
-    becomes \\xNN.
+    """Returns untrusted text in a form that cannot control a terminal: up to a NUL, each byte that is not printable
+    ASCII as \\xNN.
     """
     text = text.partition("\0")[0]
     if text.isascii() and text.isprintable():
         return text
     try:
         found = text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:  # half a character of JSON's
+    except UnicodeEncodeError:  # JSON had half of a surrogate pair
         found = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode("utf-8")
     return "".join(chr(byte) if 32 <= byte < 127 else f"\\x{byte:02x}" for byte in found)
 
 
 def string(record, path=""):
-    """A string as safe_text has it; "" if there is none."""
+    """Returns the string at a path, as safe_text() makes it; "" if there is none."""
     found = at(record, path)
     return safe_text(found) if isinstance(found, str) else ""
 
@@ -84,7 +84,7 @@ def warning(record, code):
 
 
 def frozen(found):
-    """A value that can be hashed, equal where two are the same in JSON: to Python 1 is 1.0 and true."""
+    """Returns a hashable value, equal only for values that are the same in JSON: in Python, 1 == 1.0 == True."""
     if isinstance(found, dict):
         return dict, frozenset((key, frozen(member)) for key, member in found.items())
     if isinstance(found, list):
@@ -93,5 +93,5 @@ def frozen(found):
 
 
 def same(one, other):
-    """Are two values the same in JSON?"""
+    """Returns whether two values are the same in JSON."""
     return frozen(one) == frozen(other)

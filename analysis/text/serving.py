@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Many connections: a row a server model and number of connections; why some are slow."""
+"""Prints loads of many connections: a row for each server model and number; why some answers are slow."""
 
 from analysis import words
 
@@ -19,12 +19,12 @@ MOST_EXPLAINED = 3
 
 
 def cpu_each(cell):
-    """CPU time of the server for each answer."""
+    """Returns the CPU time of the server for each answer, in ms."""
     found = [cell.sum(path) for path in ("app/user_s", "app/system_s", "serving/answered")]
     return words.figure(1e3 * (found[0] + found[1]) / found[2], 3) if None not in found and found[2] else None
 
 
-# When it is shown: "": always.
+# Columns: the condition under which one is shown ("": always), head, function of a cell.
 COLUMNS = (
     ("", "model", text("load/server_model")),
     ("", "connections", whole("load/connections")),
@@ -59,7 +59,7 @@ BRIEF = (
 
 
 def brief(cells):
-    """The same in one block."""
+    """Yields a table that fits a line, and why answers of some configurations were slow."""
     links = cells.vary("load/link")
     when = {"", "links" if links else "", "models" if cells.vary("load/server_model") else ""}
     yield from table.of(cells, table.shown(BRIEF, when), 3 if links else 2)
@@ -73,7 +73,7 @@ def brief(cells):
 
 
 def explained(cell):
-    """What went wrong between the two, in words; "" where nothing did."""
+    """Returns why answers were slow or missing, in words; "" if none was."""
     full, drops, again, lost = (cell.sum(path, 0.0) for path in (
         "tcp/listen_overflows", "tcp/listen_drops", "tcp/syn_retransmits", "serving/unanswered"))
     waited = cell.spread("noise/sender_waited_share").middle
@@ -102,7 +102,7 @@ def explained(cell):
 
 
 def detailed(cells):
-    """A load's many connections."""
+    """Yields the table with all columns, and why answers were slow."""
     links = cells.vary("load/link")
     when = {"", "repeats" if cells.repeats > 1 else "one", "links" if links else ""}
     yield from table.of(cells, table.shown(COLUMNS, when), 3 if links else 2)

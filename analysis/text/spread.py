@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A number over repeats: median and range; a share and its interval."""
+"""Computes the median and range of a number over repeats, and the interval of a share."""
 
 import collections
 import math
@@ -9,7 +9,7 @@ Spread = collections.namedtuple("Spread", "low middle high count", defaults=(0.0
 
 
 def total(numbers):
-    """The sum of floats, each rounded to one: that of later Pythons' sum() is not."""
+    """Returns the sum of floats, rounded at each addition; sum() of Python 3.12 and later is not."""
     found = 0.0
     for number in numbers:
         found += number
@@ -17,7 +17,7 @@ def total(numbers):
 
 
 def median(ordered):
-    """Of values in order; 0 for none."""
+    """Returns the median of sorted values; 0 without any."""
     half = len(ordered) // 2
     if not ordered:
         return 0.0
@@ -25,15 +25,15 @@ def median(ordered):
 
 
 def spread(values):
-    """The Spread of numbers, with their range."""
+    """Returns the Spread of numbers."""
     ordered = sorted(values)
     return Spread(ordered[0], median(ordered), ordered[-1], len(ordered)) if ordered else Spread()
 
 
-Z = 1.959964  # of 95 %
+Z = 1.959964  # of a 95 % interval
 
 
 def half_width(part, whole):
-    """Of Wilson's 95 % interval of a share: half of its width."""
+    """Returns half the width of Wilson's 95 % interval of the share part / whole."""
     share = part / whole
     return Z * math.sqrt(share * (1 - share) / whole + (Z / whole) ** 2 / 4) / (1 + Z * Z / whole)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A table of texts with aligned columns, in at most 80 characters a line."""
+"""Lays out a table of texts with aligned columns, in at most 80 characters a line."""
 
 CELL = 47
 WIDTH = 80
-DETAILED_MAX = 6  # of more configurations no details are printed unless asked for
+DETAILED_MAX = 6  # configurations; a report of more leaves out some sections
 
 
 def fitting(widths, keys, begin, end):
-    """Where the columns from one on end that a line has room for, but one in any case."""
+    """Returns the end of the columns from begin on for which a line has room; at least one column."""
     used = sum(widths[:keys]) + 2 * keys
     for column in range(begin, end):
         used += widths[column] + 2
@@ -17,8 +17,8 @@ def fitting(widths, keys, begin, end):
 
 
 def lines(rows, keys=1):
-    """Lists of texts as lines, the first column to the left, the others to the right. Columns for
-    which a line has no room go below, beside the keys: the first ones, which say what a row is.
+    """Returns the lines of rows, lists of texts. The first column is aligned to the left, the others to the right.
+    Columns for which a line has no room go below, beside the keys: the first columns, which identify a row.
     """
     rows = [[text[:CELL] for text in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows)]
@@ -36,18 +36,18 @@ def lines(rows, keys=1):
 
 
 def shown(columns, when):
-    """Of rows (condition, head, function), those whose condition is among these, without it."""
+    """Returns (head, function) of the columns (condition, head, function) whose condition is in when."""
     return [(head, text) for condition, head, text in columns if condition in when]
 
 
 def fits(lines):
-    """Is it as wide as a line has room for, so that no column goes below?"""
+    """Returns whether the table fits the line without wrapping a column."""
     return "" not in lines
 
 
 def of(items, columns, keys=1):
-    """The lines of a table with a row an item. columns: (head, function of an item), which gives None
-    where nothing is known.
+    """Returns the lines of a table with a row for each item. columns: (head, function of an item), which returns None
+    if nothing is known.
     """
     body = [[text(item) for _, text in columns] for item in items]
     return lines([[head for head, _ in columns], *(["-" if text is None else text for text in row] for row in body)],

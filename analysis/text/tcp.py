@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What TCP did, where it says something: a line a cell, none where all went smoothly; and what packets
-the sends became.
-"""
+"""Prints retransmissions, drops and shortages of TCP, in a line for each cell that had any; and skbs per send."""
 
 from analysis import words
 
@@ -30,7 +28,7 @@ def line(cell):
 
 
 def skbs(cells):
-    """A line for the packets of all, and how full they were; all repeats count alike."""
+    """Yields a line with the skbs per send and frags per skb of all cells, as means of the repeats' values."""
     found = [(cell, cell.sum("tcp/skbs_per_send"), cell.sum("tcp/frags_per_skb")) for cell in cells]
     sizes = [f"{cell.title} {many / len(cell.records):.3g} ({frags / len(cell.records):.3g})"
              for cell, many, frags in found if None not in (many, frags)]
@@ -39,6 +37,6 @@ def skbs(cells):
 
 
 def tcp(cells):
-    """A line a cell that has something to say, and one for the packets of all."""
+    """Yields a line for each cell with such events, and one for the skbs of all."""
     yield from filter(None, map(line, cells))
     yield from skbs(cells)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What happened to single sends: how many, what of them is missing, the median one and the slowest."""
+"""Prints what a timeline has of single sends: their number, gaps, the median send and the slowest."""
 
 from analysis import words
 from analysis.derive.run import ERRNO_RESTART, error_name
@@ -13,7 +13,7 @@ def after(send, key, what):
 
 
 def returned(send):
-    """The bytes that TCP accepted, or how it failed."""
+    """Returns how many bytes TCP accepted, or the error."""
     found = value(send, "returned")
     if found >= 0:
         return words.counted(found, "byte")
@@ -21,7 +21,7 @@ def returned(send):
 
 
 def life(send):
-    """In a line."""
+    """Returns the events of a send in one line."""
     flags = " MSG_ZEROCOPY" if flag(send, "zerocopy") else ""
     causes = ", ".join(cause for cause in rows(send, "causes") if isinstance(cause, str))
     copied = [] if not flag(send, "copied") else [f"copied ({causes})" if causes else "copied"]

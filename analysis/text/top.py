@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The table of top: one screen of a terminal, or lines of text."""
+"""Formats the table of top: as one screen of a terminal, or as lines of text."""
 
 from typing import Callable, NamedTuple, Optional
 
@@ -14,8 +14,8 @@ DEVICE_MAX = 15  # columns
 
 
 class View(NamedTuple):
-    """Says what a table shows, and how."""
-    processes: bool   # a row is a process's, or a control group's, or both
+    """The contents and the form of a table."""
+    processes: bool   # a row is of a process, a control group, or both
     cgroups: bool
     rows: int         # at most
     sort: str         # the name of a column of COLUMNS
@@ -26,7 +26,7 @@ class Column(NamedTuple):
     name: str    # as --sort has it; "": it does not sort
     head: str
     width: int   # at least
-    rank: int    # columns of the highest ranks are left out where there is no room
+    rank: int    # columns of the highest ranks are left out if there is no room
     value: Optional[Callable]  # of a row and the seconds: a number; None: nothing is known
     text: Callable             # of that number; without value, of the row
 
@@ -74,13 +74,13 @@ def _pid(row, width):
 
 
 def _control_group(row, width):
-    """Returns the end of the path, which says most."""
+    """Returns the end of the path, its most specific part."""
     path = safe_text(row.cgroup or "") or "not known"
     return (path if len(path) <= width else ".." + path[2 - width:]).ljust(width)
 
 
 class Name(NamedTuple):
-    """A column before the others."""
+    """A column that identifies a row."""
     head: str
     least: int      # widths
     most: int
@@ -88,7 +88,7 @@ class Name(NamedTuple):
 
 
 def _names(view, width):
-    """Returns the columns that say what a row is of; on a narrow terminal they leave room for a number."""
+    """Returns the columns that identify a row; on a narrow terminal they leave room for a number."""
     narrow = width < WIDTH
     return [*((Name("process", 12 if narrow or view.cgroups else 15, 60, _process), Name("    pid", 7, 7, _pid))
               if view.processes else ()),
@@ -96,7 +96,7 @@ def _names(view, width):
 
 
 def _name_widths(names, rows, room):
-    """Returns widths between the least and those that the rows need, the last name's first."""
+    """Returns widths between the least and those that the rows need. The last name has precedence."""
     widths = [name.least for name in names]
     room -= sum(widths)
     for place, name in reversed([*enumerate(names)]):
@@ -120,7 +120,7 @@ def _cells(column, rows, seconds):
 
 
 def _fitted(view, rows, seconds, room):
-    """Returns the cells of the columns for which there is room, the one that sorts first, and the room left."""
+    """Returns the cells of the columns that fit, and the room left. The column that sorts has precedence."""
     kept = {}
     for column in sorted(COLUMNS, key=lambda column: (column.name != view.sort, column.rank)):
         cells = _cells(column, rows, seconds)
@@ -142,7 +142,7 @@ def _sorted(table, view):
 
 
 def _chosen(table, view, room):
-    """Returns the rows that are shown, with one for the others; at most so many."""
+    """Returns the rows to show, with one for the others: at most room rows."""
     rows = _sorted(table, view)
     room = min(view.rows + 1, room)
     beyond = any(table.rest.sums.values())
@@ -155,7 +155,7 @@ def _chosen(table, view, room):
 
 
 def _table(table, view, width, room):
-    """Returns a header and at most so many rows, each at most so wide."""
+    """Returns a header and at most room rows, each of at most width columns."""
     rows, names = _chosen(table, view, room), _names(view, width)
     columns, left = _fitted(view, rows, table.seconds, width - sum(name.least + 1 for name in names) + 1)
     widths = _name_widths(names, rows, left + sum(name.least for name in names))
@@ -184,8 +184,8 @@ def block(table, view):
 
 
 def screen(table, view, width, height):
-    """Returns the lines of a terminal of this size, as many as it has; those that begin with BOLD are bold. table:
-    None before the first one.
+    """Returns as many lines as a terminal of this size has; those that begin with BOLD are to be bold. table: None
+    before the first interval.
     """
     hint = HINT if len(HINT) <= width else SHORT_HINT
     if table is None:

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The section on zero-copy sends: how many were copied, by which count; then what they cost after they
-returned, in the order of these costs.
-"""
+"""Prints the section on zero-copy sends: how many were copied, by each count; then what they cost after returning."""
 
 from analysis import words
 from analysis.findings import facts
@@ -20,12 +18,12 @@ def known(number, otherwise):
 
 
 def positive(cell, key):
-    """A sum of the block over the repeats; 0 unless it is known and above."""
+    """Returns a sum of the block over the repeats; 0 if it is unknown or negative."""
     return max(cell.sum(f"zerocopy/{key}", 0.0), 0.0)
 
 
 def causes(cell):
-    """Each in a line of numbers and two of words."""
+    """Yields the lines of each cause: its numbers, its meaning, and the stack of an unclassified one."""
     found = facts.causes(cell.records)
     for row in found:
         text = row.words.title
@@ -43,11 +41,11 @@ def causes(cell):
 
 
 def receiver(cell):
-    """As " to 10.0.0.2:5001 via eth0", as far as it is one; " to 12 receivers"."""
+    """Returns the peers, as " to 10.0.0.2:5001 via eth0" without parts that differ, or as " to 12 receivers"."""
     peers = list(cell.rows("zerocopy/peers"))
 
     def common(path):
-        """What all have the same of; None where they differ."""
+        """Returns the value that all peers have; None if they differ."""
         found = at(peers[0], path)
         return found if all(same(found, at(peer, path)) for peer in peers) else None
 
@@ -64,7 +62,7 @@ def receiver(cell):
 
 
 def completion_hook(record):
-    """Which it is, and whether it sees all that it is for."""
+    """Returns what sees completions, and whether before they coalesce, or why nothing does; "" without a plan."""
     for hook in rows(record, "plan/hooks"):
         if string(hook, "name") == "completion":
             text = (f"not available: {string(hook, 'reason')}" if at(hook, "symbol") is None
@@ -74,7 +72,7 @@ def completion_hook(record):
 
 
 def answers(cell):
-    """The three to "was it copied?"; docs/zerocopy.md says why they may differ."""
+    """Yields three counts of copied sends; docs/zerocopy.md explains why they may differ."""
     reported, flagged = cell.sum("zerocopy/errqueue_copied"), cell.sum("zerocopy/flagged")
     yield labelled("reported", f"{known(reported, 'not known')} by the error queue, as the application "
                    "read it")
@@ -131,7 +129,7 @@ def refusals(cell):
 
 
 def completion_time(cell, interface):
-    """Returns "" without a time. interface: the block of the record."""
+    """Returns the times to completion in words; "" if none was measured. interface: the block of the record."""
     hist = cell.hist(f"{interface}/completion_ns")
     if not hist.count:
         return ""
@@ -165,7 +163,7 @@ def pinned(cell):
 
 
 def uring_costs(cell):
-    """What sends by io_uring cost after they returned."""
+    """Yields what sends by io_uring cost after they returned."""
     time = completion_time(cell, "zerocopy/io_uring")
     if time:
         yield labelled("completion", time)
@@ -188,7 +186,7 @@ def segments(cell, block="zerocopy"):
 
 
 def waits(cell, block="zerocopy"):
-    """How many sends were in flight, and how long the program waited for them."""
+    """Yields how many sends were in flight, and how long the program waited for them."""
     depths = [row for record in cell.records for row in rows(record, f"{block}/waits/in_flight")]
     sends = {}
     for row in depths:
@@ -252,7 +250,7 @@ def copies(copied, completions):
 
 
 def uring(cell):
-    """Sends by io_uring's own operations."""
+    """Yields the lines of sends by io_uring's own operations."""
     requests, completions, copied = (cell.sum(f"zerocopy/io_uring/{key}")
                                      for key in ("requests", "completions", "copied"))
     if (requests or 0) <= 0:
@@ -273,7 +271,7 @@ def uring(cell):
 
 
 def none_asked(cell):
-    """Of the sends that are measured."""
+    """Returns the line of a cell without measured zero-copy sends."""
     others = value(cell.record, "observed/others/zerocopy_requests")
     which = " that is measured" if others or unseen(cell.record) is not None else ""
     return f"{cell.title}: no TCP send{which} asked for zero-copy"
@@ -288,7 +286,7 @@ def summary(cell, requests):
 
 
 def zerocopy(cells):
-    """Causes of copies, who reports them, what completions cost."""
+    """Yields, for each cell, causes of copies, their counts, and what completions cost."""
     for cell in cells:
         if cell.at("zerocopy") is None:
             continue
