@@ -32,7 +32,7 @@ NOT_RUN = {
 }
 # Shortens what takes too long; later options override earlier ones.
 SHORTENED = {
-    "--pid": " --watch 2", "--comm": " --duration 2",
+    "--pid": " --watch 2", "analyze top": " --count 2",
     "sweep": " --size 1K,4K --threads 1 --repeat 1 --duration 0.1",
 }
 
