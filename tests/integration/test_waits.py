@@ -90,7 +90,8 @@ def test_several_in_flight_are_not_awaited(port, mechanism):
                             "--size", 13, "--inflight", 8)
     assert_waits(zerocopy["waits"], own["sends"], "none", 0)
     assert max(row["from"] for row in zerocopy["waits"]["in_flight"]) < 8
-    assert sum(row["sends"] for row in zerocopy["waits"]["awaited"]) < SENDS
+    # One acknowledgement may complete all eight; then the program waits before each eighth send. No finding says so.
+    assert sum(row["sends"] for row in zerocopy["waits"]["awaited"]) <= own["sends"] / 5
 
 
 @pytest.mark.parametrize("case", ["ping_pong", "paced"])
