@@ -25,8 +25,8 @@ import typing
 from analysis import words
 from analysis import files, notes
 from analysis.advise import path_text, program_text
-from analysis.advise.program import Program, watch
-from analysis.advise.runs import Engine, Load, Path
+from analysis.advise.program import Program, watch, with_small_sends
+from analysis.advise.runs import COPIED_MOST, Engine, Load, Path
 from analysis.advise.search import Answer, Search, crossover
 from analysis.faults import USAGE, Fault
 from analysis.front.channel import Gone
@@ -143,7 +143,7 @@ def decide(load, progress) -> Result:
     search, count, last, interrupted, discarded = Search(), 0, 0.0, False, []
     progress.show("is zero-copy sent without a copy?")
     path = load.path()
-    copied = path.copied is not None and path.copied >= path_text.COPIED_MOST
+    copied = path.copied is not None and path.copied >= COPIED_MOST
     try:
         while not copied and (size := search.next_size()) is not None:
             if progress.elapsed + last > progress.budget:
@@ -250,7 +250,8 @@ def _measure(options, channel, progress) -> Result:
     program, interrupted = watch(engine, options)
     progress.begun = time.monotonic()  # the budget is for the path
     found = decide(load, progress) if load_options(options) and not interrupted else before
-    return dataclasses.replace(found, program=program, interrupted=found.interrupted or interrupted)
+    return dataclasses.replace(found, program=with_small_sends(program, found.path, found.answers),
+                               interrupted=found.interrupted or interrupted)
 
 
 def advise(channel, arguments, complain) -> int:

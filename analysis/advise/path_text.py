@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import textwrap
 
+from analysis.advise.runs import COPIED_MOST
 from analysis.advise.search import Answer, crossover, deciding
 from analysis.compare.judge import BETTER, WORSE
 from analysis.tables.advice import CALLS, METRICS, budget, changes, limits
 from analysis.words import counted, percent, size
 
 WIDTH = 80
-COPIED_MOST = 0.99
 
 
 def copied_clause(path) -> str:

@@ -6,8 +6,10 @@ from __future__ import annotations
 import dataclasses
 import os
 
+from analysis.advise.runs import COPIED_MOST, Path
+from analysis.advise.search import Answer, Crossover, crossover
 from analysis.findings import facts
-from analysis.findings.rules import Finding, copied_share
+from analysis.findings.rules import Finding, by_severity, copied_share, small_sends
 from analysis.tables.options import ADVISE_PROGRAM
 from analysis.text.calls import INTERRUPTED
 
@@ -109,6 +111,33 @@ def parse(record: dict, what: str) -> Program:
                    tuple(f.interface for f in asked), tuple(record["findings"]),
                    copied_share([Finding(**finding) for finding in record["findings"]], asked),
                    record["lost"]["calls"], _failed(calls))
+
+
+def class_verdict(one: Class, pays_from: Crossover) -> str:
+    """Returns the verdict on a size class, by the mean size of its sends."""
+    mean = one.all_bytes / max(one.all_sends, 1)
+    if pays_from.pays and one.low >= pays_from.pays:
+        return "pays"
+    if pays_from.costs and mean <= pays_from.costs:
+        return "costs more"
+    return "not known"
+
+
+def is_elsewhere(program: Program, path: Path | None) -> bool:
+    """Returns whether the program's sends leave by another device than those of the measured path."""
+    return bool(path and path.device and program.device and path.device != program.device)
+
+
+def with_small_sends(program: Program, path: Path | None, answers: list[Answer]) -> Program:
+    """Returns the program with the finding small_sends, if zero-copy costs more at sizes of its zero-copy sends."""
+    found = crossover(answers)
+    small = sum(one.zerocopy_sends for one in program.classes if class_verdict(one, found) == "costs more")
+    if not small or is_elsewhere(program, path) or (program.copied or 0) >= COPIED_MOST:
+        return program
+    interface = facts.IO_URING if program.interfaces == (facts.IO_URING,) else facts.MSG_ZEROCOPY
+    finding = small_sends(interface, small, program.total("zerocopy_sends"), found.pays, found.costs)
+    return dataclasses.replace(program, findings=tuple(
+        one._asdict() for one in by_severity([*program.found, finding])))
 
 
 def watch(engine, options) -> tuple[Program, bool]:

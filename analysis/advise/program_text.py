@@ -8,8 +8,10 @@ import os
 
 from analysis import words
 from analysis.advise import path_text
+from analysis.advise.path_text import paragraphs, times
+from analysis.advise.program import class_verdict, is_elsewhere
+from analysis.advise.runs import COPIED_MOST
 from analysis.advise.search import crossover
-from analysis.advise.path_text import COPIED_MOST, paragraphs, times
 from analysis.findings import sentences
 from analysis.findings.facts import IO_URING
 from analysis.findings.rules import NO_VERDICT
@@ -25,18 +27,8 @@ URGENT = "failure", "no_effect"
 SILENT = "works", "few", "unseen", "reported_otherwise", "ignored_empty"
 
 
-def verdict(one, pays_from) -> str:
-    """Returns the verdict on a size class, by the mean size of its sends."""
-    mean = one.all_bytes / max(one.all_sends, 1)
-    if pays_from.pays and one.low >= pays_from.pays:
-        return "pays"
-    if pays_from.costs and mean <= pays_from.costs:
-        return "costs more"
-    return "not known"
-
-
 def _sum(program, pays_from, what, said):
-    return sum(getattr(one, what) for one in program.classes if verdict(one, pays_from) == said)
+    return sum(getattr(one, what) for one in program.classes if class_verdict(one, pays_from) == said)
 
 
 def _by_device(program, path):
@@ -74,10 +66,6 @@ def _is_by_sendfile(program):
     return program.total("other_bytes") > (1 - LITTLE) * program.total("all_bytes")
 
 
-def _is_elsewhere(program, path):
-    return bool(path and path.device and program.device and path.device != program.device)
-
-
 def _without(program):
     """Returns how to send without zero-copy."""
     if program.interfaces == (IO_URING,):
@@ -88,14 +76,10 @@ def _without(program):
 def _of_user(program, found):
     """Returns the recommendation for a program that uses zero-copy."""
     asked = program.total("zerocopy_sends")
-    wrong = _sum(program, found, "zerocopy_sends", "costs more")
+    small = [one for one in program.found if one.code == "small_sends"]
     right = _sum(program, found, "zerocopy_sends", "pays")
-    if wrong and found.pays:
-        return (f"Send {wrong:,} of its {asked:,} zero-copy sends {_without(program)}: they are "
-                f"smaller than {size(found.pays)}, from where on it pays here.")
-    if wrong:
-        return (f"Send {wrong:,} of its {asked:,} zero-copy sends {_without(program)}: of "
-                f"{size(found.costs)} and less it costs more here.")
+    if small:
+        return _paragraph_text(sentences.paragraphs(small)[0])
     if right == asked:
         return (f"Leave its zero-copy sends as they are: all {asked:,} are of {size(found.pays)} and "
                 f"more, where it pays here.")
@@ -166,7 +150,7 @@ def recommendation(program, path, answers) -> str:
     if why := _by_device(program, path):
         return (f"Its paths differ by device: {why}, and {percent(program.device_share)} of its bytes "
                 "go there.")
-    if _is_elsewhere(program, path):
+    if is_elsewhere(program, path):
         return (f"Cannot tell: the path that was measured leads by {path.device}, but the program "
                 f"sends by {program.device}.")
     return _of_user(program, found) if program.total("zerocopy_sends") else _of_others(program, found, answers)
@@ -210,7 +194,7 @@ def _table(program, found, copied):
     rows += [(_range(one), f"{one.all_sends:,}", f"{100 * one.all_bytes / max(count, 1):.1f} %",
               f"{one.zerocopy_sends:,}" if one.zerocopy_sends else "-",
               "sendfile, splice" if _copies_nothing(one) else
-              "is copied" if copied else verdict(one, found)) for one in shown]
+              "is copied" if copied else class_verdict(one, found)) for one in shown]
     left = sends - sum(one.all_sends for one in shown)
     if left:
         rows.append(("others", f"{left:,}", "", "", ""))
@@ -232,7 +216,7 @@ def _change(program, path, found, answers):
     """Returns what to do next; "" if there is nothing to do."""
     if not program.total("all_bytes") or _all_copied(program, path) or _is_by_sendfile(program):
         return ""
-    if not _is_measured(answers) or _is_elsewhere(program, path):
+    if not _is_measured(answers) or is_elsewhere(program, path):
         return ("Next: loadgen serve where its data go, and --peer HOST:PORT here, measure from which "
                 "size it pays; --path FILE takes what advise --json wrote of that path.")
     if found.pays and _sum(program, found, "bytes", "pays") >= LITTLE * program.total("all_bytes"):

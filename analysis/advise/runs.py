@@ -14,6 +14,7 @@ from analysis.findings import facts, rules, sentences
 from analysis.front.host import completed
 from analysis.words import sentence
 
+COPIED_MOST = 0.99  # above this share, all sends count as copied
 VARIANTS = ("zerocopy", "twocopy", "onecopy")
 
 

@@ -144,6 +144,12 @@ class BadRaw(ValueError):
     """A raw line is invalid; the message has the reason."""
 
 
+def findings_block(record):
+    """Returns the findings of a record that is complete otherwise."""
+    return [{key: part for key, part in finding._asdict().items() if key != "processes" or part}
+            for finding in rules.of_records([record])]
+
+
 def record_of(raw):
     """Returns a record of schema SCHEMA, or of sendpath.failure/1 for a run without a result.
 
@@ -177,7 +183,6 @@ def run_of(raw):
         record["timeline"] = timeline.timeline_block(run)
     record["lost"] = counters.lost_block(run)
     record["overhead"] = overhead(run)
-    record["findings"] = [{key: part for key, part in finding._asdict().items() if key != "processes" or part}
-                          for finding in rules.of_records([record])]
+    record["findings"] = findings_block(record)
     return {**record, "complete": not raw["interrupted"] and not raw["error"],
             "warnings": warnings.warnings_block(run, record), "unmeasured": run.unmeasured, "comparisons": None}

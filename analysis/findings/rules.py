@@ -217,12 +217,23 @@ def _never_passed(all_facts, others):
                      evidence={"large_sends": round(others.unused)})
 
 
+def by_severity(findings):
+    return sorted(findings, key=lambda finding: _RANK[finding.severity])
+
+
 def of_facts(all_facts, others=None):
     """Returns the findings, worst first. others: facts.Others."""
     found = [finding for f in all_facts for rule in RULES for finding in rule(f)]
     if others:
         found += [*_never_passed(all_facts, others), *_other_protocols(others)]
-    return sorted(found, key=lambda finding: _RANK[finding.severity])
+    return by_severity(found)
+
+
+def small_sends(interface, count, total, pays_from, costs_to):
+    """Returns the finding that sends are too small for zero-copy. pays_from: the least size in bytes that pays on the
+    path; None: none is known, but up to costs_to zero-copy costs more."""
+    return _found("small_sends", facts.Facts(interface=interface), count, total,
+                  evidence={"pays_from": pays_from, "costs_to": costs_to})
 
 
 def has_verdict(findings):

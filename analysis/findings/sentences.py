@@ -142,6 +142,13 @@ def _waits(finding):
             f"{_AWAITED[met['reason']]}")
 
 
+def _small_sends(finding):
+    met = finding.evidence
+    why = (f"zero-copy pays from {words.size(met['pays_from'])} on" if met["pays_from"] else
+           f"zero-copy costs more up to {words.size(met['costs_to'])}")
+    return f"{_share(finding)} too small: on this path {why}"
+
+
 def other_bytes(finding):
     """Returns the bytes by other protocols of a finding `other_protocol`."""
     return sum(finding.evidence.get(f"{name}_bytes", 0) for name in PROTOCOLS)
@@ -170,7 +177,7 @@ _OF = {
     "small_header": lambda f: (f"{_share(f).rpartition(' ')[0]} begin with a small part of "
                                f"{words.counted(f.evidence['header_bytes'], 'byte')} on average, whose page the kernel "
                                "pins each time"),
-    "waits": _waits,
+    "waits": _waits, "small_sends": _small_sends,
     "copies_unknown": lambda f: f"no verdict: how many of the {_sends(f, f.count)} were copied is not known here",
     "lost": _lost,
     "pending": lambda f: (f"no verdict: {words.whole(f.count)} of {_sends(f, f.total)} "
@@ -198,6 +205,7 @@ _BRIEF = {
     "ignored_empty": "zero-copy sends without data were ignored",
     "unexplained": "some zero-copy sends reached no NIC with the sender's own pages",
     "small_header": "zero-copy sends begin with a small part, whose page the kernel pins each time",
+    "small_sends": "zero-copy sends are too small for the path",
     "waits": "the program waits for the completion of a zero-copy send before the next one",
     "queue_read_late": "the error queue is read too late",
     "copies_unknown": "no verdict on copies: how many sends were copied is not known here",

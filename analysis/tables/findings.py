@@ -111,6 +111,13 @@ CODES = (
          f"`zerocopy.waits` or `zerocopy.io_uring.waits`: the waits of `awaited` are above {100 * WAIT_SHARE:.0f} % of "
          f"`intervals` and of `interval_ns`, and at least {WAITS}",
          "Keep several sends in flight, and wait only when memory runs short."),
+    Code("small_sends", "cost",
+         "Zero-copy sends are smaller than the size from which zero-copy pays on the path: pinning their pages costs more "
+         "than a copy.",
+         "`analyze advise` alone, because it needs a measurement of the path: the zero-copy sends of `calls[].sizes` that "
+         "are smaller than that size, unless all are copied anyway",
+         "Send messages this small without MSG_ZEROCOPY.",
+         uring_remedy="Send messages this small by IORING_OP_SEND (SENDMSG for SENDMSG_ZC)."),
     Code("ignored_empty", "information", "Zero-copy sends without data need no zero-copy.", "`zerocopy.ignored_empty`"),
     Code("copies_unknown", "information", "How many sends were copied is not known here.",
          "`zerocopy.completions` or `copied` is null"),

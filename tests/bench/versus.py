@@ -15,8 +15,8 @@ THREADS = (1, 2)
 
 class Versus:
     """A section of the benchmark; a subclass defines name, peer, variant, notes and theirs()."""
-    # Number of pairs that share a round's time. Speeds differ more between connections than within one, so many
-    # short pairs measure better than few long ones.
+    # Number of pairs that share a round's time. Many short pairs measure better than few long ones, because speeds
+    # differ more between connections than within one.
     pairs_a_round = 4
 
     def __init__(self, settings):

@@ -158,7 +158,7 @@ def paced(sends=50):
 
 
 def several_in_flight(depth=8, sends=400):
-    """Waits only when so many sends are in flight. The peer answers each, but late."""
+    """Waits only if `depth` sends are in flight. The peer answers each, but late."""
     sender, seen = connected_to(answers, 13 * depth), 0
     for sent in range(sends):
         send(sender, bytes(13))

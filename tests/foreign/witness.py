@@ -132,8 +132,8 @@ class Strace(Witness):
         return {key: Sends(calls[key], size[key], failed.get(key, {})) for key in calls}
 
     def agrees(self, program):
-        """Compares each syscall. One sendfile may be several sends, the last of which may fail without its notice:
-        compares only its bytes."""
+        """Compares each syscall; of sendfile, which may be several sends, only the bytes: its last send may fail
+        without a trace in sendfile's result."""
         theirs = self.counts()
         ours = {(c["syscall"], c["zerocopy"]): c for c in self.record["calls"]}
         for key in sorted({*ours, *theirs}):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What zero-copy sends consist of: each part as the program passed it, and plain sends beside them."""
+"""Tests what zero-copy sends consist of: each part as the program passed it, and plain sends beside them."""
 
 import json
 
@@ -90,7 +90,7 @@ def test_parts_by_io_uring(options, expected, mechanism):
 @needs_uring
 @MECHANISMS
 def test_a_registered_buffer_is_one_part(mechanism):
-    """The kernel has a row for each of its pages, of which the first and last are not whole."""
+    """The kernel has a row for each of its pages; the first and the last page belong to it in part."""
     (record,) = records("--variant", "uring_zc", "--registered", "--fields", 1, "--size", 20_001, "--messages", SENDS,
                         "--warmup", 0, "--mechanism", mechanism)
     found = record["zerocopy"]["io_uring"]["segments"]

@@ -47,7 +47,7 @@ def assert_arithmetic(zerocopy):
 
 
 def assert_costs(uring, own, size):
-    """Each notification has a time, and so many bytes as its send requested. send_each() leaves 8 notifications."""
+    """Each notification has a time, and the bytes that its send requested. send_each() leaves 8 notifications."""
     times, pinned = uring["completion_ns"], uring["pinned"]
     assert times["count"] == sum(count for _, _, count in times["buckets"]) == own["completions"]
     assert times["span"].endswith("..completion") and 0 < times["min"] <= times["p50"] <= times["max"]

@@ -62,7 +62,7 @@ def observe(mechanism, *command):
 
 
 def assert_waits(waits, requests, reason, most):
-    """Where all is emulated, a program that wakes late has no wait."""
+    """In an emulated guest a program may wake too late for a wait to count."""
     awaited = {row["reason"]: row["sends"] for row in waits["awaited"]}
     assert sum(row["sends"] for row in waits["in_flight"]) == requests == waits["intervals"] + 1
     assert waits["wait_ns"]["count"] == sum(awaited.values())
@@ -90,7 +90,7 @@ def test_several_in_flight_are_not_awaited(port, mechanism):
                             "--size", 13, "--inflight", 8)
     assert_waits(zerocopy["waits"], own["sends"], "none", 0)
     assert max(row["from"] for row in zerocopy["waits"]["in_flight"]) < 8
-    # One acknowledgement may complete all eight; then the program waits before each eighth send. No finding says so.
+    # One acknowledgement may complete all eight; then each eighth send is awaited. That is too few for a finding.
     assert sum(row["sends"] for row in zerocopy["waits"]["awaited"]) <= own["sends"] / 5
 
 

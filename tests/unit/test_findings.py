@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Tests findings: the codes that facts lead to; every text must have these and no others."""
 
+import copy
 import json
 import pathlib
 import re
 import sys
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests/fixtures")]
@@ -15,10 +16,14 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests/fixtures")]
 import findings_of  # noqa: E402 (not in the path before)
 import texts  # noqa: E402
 from analysis import words  # noqa: E402
+from analysis.advise import path_text, program, program_text  # noqa: E402
+from analysis.derive.record import findings_block  # noqa: E402
 from analysis.findings import facts, rules, sentences  # noqa: E402
 from findings_of import FACTS, NAMED  # noqa: E402
 from analysis.tables.causes import REFUSALS  # noqa: E402
 from analysis.tables.findings import BY_CODE, SEVERITIES, WAIT_REASONS  # noqa: E402
+from analysis.text import answer  # noqa: E402
+from analysis.text.report import DETAILS  # noqa: E402
 
 
 def codes(name):
@@ -106,7 +111,8 @@ def test_each_code_has_facts_that_lead_to_it():
     """Except causes and refusals, which share a rule each, and findings that belong to no interface."""
     found = {code for name in FACTS for code in codes(name)}
     assert {code for code in BY_CODE if not re.match("copied_|refused_", code)} == {
-        code for code in found if not re.match("copied_|refused_", code)} | {"other_protocol", "flag_never_passed"}
+        code for code in found if not re.match("copied_|refused_", code)} | {
+            "other_protocol", "flag_never_passed", "small_sends"}
     assert [finding.code for finding in rules.of_facts([], others_of(udp=100))] == ["other_protocol"]
 
 
@@ -183,6 +189,68 @@ def test_texts_have_what_findings_have(all_facts, others):
     for finding in found:
         alone = sentences.sentence([finding._replace(count=max(finding.total - 1, 0))])
         assert not (finding.total > 1 and alone.startswith("all ") and not sentences.is_copied(finding))
+
+
+COUNTS = st.sampled_from([0, 1, 6, 99, 100, 1000, 5000])
+DEVICES = st.sampled_from([(1, "lo"), (2, "eth0")])
+OBSERVED = texts.record("io_uring")
+
+
+def rows(**members):
+    return st.lists(st.fixed_dictionaries({key: one if isinstance(one, st.SearchStrategy) else st.just(one)
+                                           for key, one in members.items()}), max_size=2)
+
+
+@st.composite
+def any_record(draw):
+    """Draws the record of an observed program. Its numbers may contradict each other."""
+    record = copy.deepcopy(OBSERVED)
+    whole = record["zerocopy"]
+    for block in whole, whole["io_uring"]:
+        block.update({name: draw(COUNTS) for name in ("requests", "ignored", "completions", "outstanding", "copied")})
+        block["causes"] = [{"netns": 1, "ifindex": index, "device": device, "stack": None, "unflagged": 0, "skbs": 1,
+                            "skbs_in_send": 1, "cause": draw(st.sampled_from(list(NAMED))), "count": draw(COUNTS)}
+                           for index, device in draw(st.lists(DEVICES, max_size=2))]
+        block["refused"] = draw(rows(cause=st.sampled_from([one.name for one in REFUSALS]), errno="ENOBUFS", count=COUNTS))
+        block["segments"] = {"sends": draw(COUNTS), "headed": draw(COUNTS), "header_bytes": draw(COUNTS)}
+        block["waits"] = {"intervals": draw(COUNTS), "interval_ns": draw(COUNTS), "awaited": draw(
+            rows(reason=st.sampled_from(WAIT_REASONS), sends=COUNTS, ns=COUNTS))}
+    whole.update(unflagged=draw(COUNTS), unexplained=draw(COUNTS), errqueue_copied=draw(COUNTS))
+    whole["notifications"].update({name: draw(COUNTS) for name in ("reported", "unread", "sockets", "sockets_unread")})
+    record["lost"].update({name: draw(COUNTS) for name in ("calls", "completions", "flags", "stacks")})
+    record["observed"]["others"].update(udp_sends=draw(COUNTS), udp_bytes=draw(COUNTS))
+    return record
+
+
+def one_line(text):
+    return re.sub("(?<=[a-z]-) (?=[a-z])", "", " ".join(text.split()))  # a line may end after a hyphen
+
+
+@settings(suppress_health_check=[HealthCheck.large_base_example, HealthCheck.too_slow], max_examples=200)
+@given(any_record())
+def test_every_text_has_exactly_the_findings_of_the_record(record):
+    found = rules.of_records([record])
+    record["findings"] = findings_block(record)
+    assert [one["code"] for one in record["findings"]] == [one.code for one in found]
+    # A finding about sizes needs the path, so that only advise has it.
+    assert "small_sends" not in {one.code for one in found}
+    paragraphs = [tuple(map(one_line, paragraph)) for paragraph in sentences.paragraphs(found)]
+    head = one_line(" ".join(answer.answer(texts.cells_of([record]))))
+    details = one_line(texts.printed([copy.deepcopy(record)], DETAILS))
+    left = head
+    for why, remedy in paragraphs:
+        for part in words.sentence(why), remedy and f"Do: {answer.imperative(remedy).rstrip('.')}.":
+            assert part in details and part in left
+            left = left.replace(part, "", 1)
+    assert not left.replace(answer.BOLD, "").strip()
+    seen = program.parse({**record, "by": {"groups": []}}, "pid 7")
+    text = program_text.lines(seen, None, [])
+    # A paragraph of advise may be cut short, and those for which the screen has no room are left out.
+    advised = one_line(" ".join(text))
+    for one, (why, _) in zip(found, paragraphs if len(paragraphs) == len(found) else ()):
+        assert (words.sentence(why)[:60] in advised or one.code in program_text.SILENT
+                or len(text) > program_text.LINES_MAX - 4 or why[:60] in advised), why
+    assert len(text) <= program_text.LINES_MAX and max(map(len, text)) <= path_text.WIDTH
 
 
 def of_processes(by, copied):

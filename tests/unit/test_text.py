@@ -364,7 +364,7 @@ def test_no_key_is_printed_as_it_is(key):
 
 
 class Screen:
-    """A terminal of so many lines, which keeps what is written."""
+    """A terminal with a number of lines. It keeps what is written."""
 
     def __init__(self, lines):
         self.height, self.colour = lambda: lines, lambda: False
