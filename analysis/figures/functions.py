@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Draws flame graphs: kernel functions of sends, as wide as their share of the samples; and the differences
-between two variants.
+between two variants. speedscope, which reads the file of --folded, has neither these nor the colours of stages.
 """
 
 import collections

@@ -9,11 +9,13 @@ import pytest
 from analysis import table, words
 from analysis.figures.base import Data
 from analysis.figures.judged import KINDS
+from analysis.findings import rules, sentences
 from analysis.report.questions import sending
 from analysis.text import answer
 from analysis.text.cells import Cells
 from conftest import changed, samples, write
 
+COPYING = next(one for one in samples() if one["load"]["variant"] == "zerocopy")
 SIZES_KIND = next(kind for kind in KINDS if kind.name == "sizes")
 BASE = {"noise": {}} | next(one for one in samples() if one["load"] and one["load"]["variant"] == "twocopy")
 SPEED = {"twocopy": 1e9, "onecopy": 1.1e9, "zerocopy": 0.6e9}
@@ -57,6 +59,19 @@ def run(dice, noise, host, session, tier, repeat, size, threads, variant):
 
 
 run.count = 0
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_terminal_and_page_word_copies_equally(folder, seed):
+    dice = random.Random(seed)
+    done = dice.choice([5, 200, 10_000])
+    copied = dice.choice([0, 1, done // 2, done])
+    causes = [{**COPYING["zerocopy"]["causes"][0], "cause": cause, "count": dice.randint(1, copied)}
+              for cause in dice.sample(["loopback", "packet_tap", "unclassified"], dice.randint(0, 2)) if copied]
+    record = changed(COPYING, zerocopy__requests=done, zerocopy__completions=done, zerocopy__copied=copied,
+                     zerocopy__causes=causes, zerocopy__unflagged=dice.choice([0, None]), zerocopy__errqueue_copied=None)
+    data = Data(table.load([write(folder / "runs.jsonl", [record])]).frame)
+    assert sending.copied_sentence(data.sending) == sentences.paragraphs(rules.of_records([record]))[0][0]
 
 
 def rounded(found):

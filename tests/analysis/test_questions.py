@@ -33,7 +33,7 @@ def test_one_copy_overtakes_where_it_was_planted(whole):
 def test_zero_copy_never_does_and_the_answer_has_the_cause(whole):
     answer = sending.zero_copy(whole)
     assert (answer.verdict, answer.answer) == (judge.WORSE, "Never: zero-copy is slower than two-copy in all 10 configurations.")
-    assert "All 100,000 zero-copy sends were copied (loopback on lo)." == answer.why
+    assert "All 100,000 zero-copy sends were copied (loopback, lo)." == answer.why
     assert "advise --peer" in answer.next and re.search(r"0\.\d+ times \(0\.\d+ to 0\.\d+\) at 256", answer.number)
 
 

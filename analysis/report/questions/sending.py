@@ -8,14 +8,14 @@ from analysis.compare import answers, judge
 from analysis.figures import judged, over, style
 from analysis.figures.base import Data
 from analysis.figures.judged import Kind
+from analysis.findings import facts, rules, sentences
+from analysis.findings.rules import Finding
 from analysis.report.base import Answer
 from analysis.report.questions import common
 from analysis.stats import interval
 from analysis.summary import compare
-from analysis.tables.causes import CAUSES
 from analysis.tables.variants import in_order, in_words
 
-FINAL = {cause.name for cause in CAUSES if cause.final}
 PEER = "On another path: sudo ./analyze advise --peer HOST:PORT"
 MOST_CROSSINGS = 4
 # The costs that are compared with those of the first variant.
@@ -34,36 +34,30 @@ def where(kind: Kind, cell: dict) -> str:
     return f"{said}{threads}" + (f" ({cell['setting']})" if cell.get("setting") else "")
 
 
-def causes_of(zero: pl.DataFrame) -> list[tuple[str, str, int]]:
-    """Returns (cause, device, sends) over all runs, most sends first."""
-    found = hosts.sum_causes(zero.lazy()).collect().iter_rows()
-    return sorted(((cause, device, int(sends)) for cause, device, sends in found), key=lambda one: (-one[2], one))
+def copies_of(zero: pl.DataFrame) -> list[Finding]:
+    """Returns the findings about copies, from the sums of these runs; none if no run counted copies."""
+    counted = zero.filter(pl.col("zc_copied").is_not_null() & (pl.col("zc_completions") > 0))
+    requests, done, copied, unflagged = (counted[f"zc_{name}"] for name in (
+        "requests", "completions", "copied", "unflagged"))
+    causes = [facts.Row(facts.BY_NAME.get(cause, facts.UNCLASSIFIED), device.removeprefix("-"), sends=sends)
+              for cause, device, sends in sorted(hosts.sum_causes(counted.lazy()).collect().iter_rows(),
+                                                 key=lambda one: (-one[2], one))]
+    return rules.of_facts([facts.Facts(
+        requests=float(requests.sum()), completions=float(done.sum()), copied=float(copied.sum()), causes=causes,
+        unflagged=None if unflagged.null_count() else float(unflagged.sum()))])
 
 
 def copied_sentence(zero: pl.DataFrame) -> str:
-    """Returns, by the kernel's count, for example "all 6,351,328 zero-copy sends were copied (loopback on lo)"."""
-    counted = zero.filter(pl.col("zc_copied").is_not_null() & (pl.col("zc_completions") > 0))
-    done, copies = counted["zc_completions"].sum(), counted["zc_copied"].sum()
-    if not done:
-        return "how many sends were copied was not counted"
-    found = causes_of(counted)
-    why = ", ".join(hosts.cause_text(cause, device) for cause, device, _ in found[:2])
-    why += f" and {len(found) - 2} more causes" if len(found) > 2 else ""
-    said = (f"all {words.whole(done)} zero-copy sends were copied" if copies == done else
-            f"none of {words.whole(done)} zero-copy sends was copied" if not copies else
-            f"{words.whole(copies)} of {words.whole(done)} zero-copy sends ({words.percent(copies / done)}) "
-            "were copied")
-    unflagged = counted["zc_unflagged"].drop_nulls().sum()
+    """Returns, by the kernel's count, for example "all 6,351,328 zero-copy sends were copied (loopback, lo)"."""
+    found = copies_of(zero)
+    said = sentences.paragraphs(found)[0][0] if found else "how many sends were copied was not counted"
     refused = zero["zc_refused"].drop_nulls().sum()
-    return (said + (f" ({why})" if why and copies else "")
-            + (f", {words.whole(unflagged)} of them without a flag" if unflagged else "")
-            + (f"; {words.whole(refused)} more {'was' if refused == 1 else 'were'} refused" if refused else ""))
+    return said + (f"; {words.whole(refused)} more {'was' if refused == 1 else 'were'} refused" if refused else "")
 
 
 def is_final(zero: pl.DataFrame) -> bool:
     """Returns whether no setting prevents the copies."""
-    found = causes_of(zero)
-    return bool(found) and found[0][0] in FINAL
+    return sentences.is_final([one for one in copies_of(zero) if sentences.is_copied(one)])
 
 
 def costs(kind: Kind, runs: pl.DataFrame, a: str, b: str) -> tuple[list[str], list]:
