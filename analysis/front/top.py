@@ -6,7 +6,9 @@ import os
 import signal
 import termios
 
+from analysis import words
 from analysis.derive.interval import Groups
+from analysis.derive.record import record_of
 from analysis.faults import FAILED
 from analysis.front.output import Stream, let_signals_end
 from analysis.text.layout import BOLD, PLAIN, STYLES
@@ -108,6 +110,11 @@ class Top:
         if answer.get("error"):
             self.complain(answer["error"])
             return answer.get("exit_status", FAILED)
+        lost = record_of(answer)["lost"]
+        if lost["calls"] + lost["completions"]:
+            self.complain(f"dropped events: {words.counted(lost['calls'], 'call')} and "
+                          f"{words.counted(lost['completions'], 'completion')} could not be followed: the tables lack "
+                          "them")
         return 0
 
     def _show(self):

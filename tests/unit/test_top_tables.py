@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Tests the tables of top: their sums, and the screens and lines that show them."""
 
+import json
 import pathlib
 import sys
 
@@ -10,6 +11,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from analysis.derive.interval import Groups  # noqa: E402
+from analysis.front import top  # noqa: E402
 from analysis.tables.options import SORTS  # noqa: E402
 from analysis.text.layout import BOLD  # noqa: E402
 from analysis.text.top import BY_NAME, HINT, LETTERS, View, block, screen  # noqa: E402
@@ -142,6 +144,29 @@ def test_lines_without_a_table_are_in_the_next():
     assert (shown.at, shown.seconds) == (3.0, 3.0) and [row.sums["sends"] for row in shown.rows] == [30, 4]
     found.add(line(at=4.0))
     assert found.take()[:4] == (4.0, 1.0, 1.0, [])
+
+
+class Engine:
+    """An engine whose window ends at once."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def send(self, message):
+        assert message == {"run": 0, "repeat": 1, "last": True}
+
+    def receive(self, tick):
+        return self.answer
+
+
+@pytest.mark.parametrize("lost, complaints", [
+    (0, []), (7, ["dropped events: 7 calls and 0 completions could not be followed: the tables lack them"])])
+def test_what_was_lost_is_reported_at_the_end(lost, complaints):
+    raw = json.loads((ROOT / "tests/fixtures/raw/io_uring.json").read_text(encoding="ascii"))["raw"]
+    raw["maps"]["totals"]["lost_threads"] = lost
+    complained = []
+    options = {"by": 1, "top": 10, "sort": "sends"}
+    assert top.Top(Engine(raw), {"options": options}, complained.append).make() == 0 and complained == complaints
 
 
 def copied(counts, unflagged=True, uring=True):
