@@ -262,7 +262,7 @@ fuzz-analysis:
 	done; echo "  FUZZ     analysis: $$rounds rounds in $(FUZZ_S) s"
 
 # These include the kernel programs, compiled for this machine: the test acts as their kernel.
-NATIVE_TESTS := $(addprefix $(BUILD)/tests/,test_completions test_refusals test_stages)
+NATIVE_TESTS := $(addprefix $(BUILD)/tests/,test_completions test_refusals test_stages test_waits)
 $(NATIVE_TESTS): private CPPFLAGS := -Itests/unit/native -Ivmlinux/$(ARCH) -Wno-attributes \
 	-Wno-unused-parameter -Wno-unused-function -Wno-unknown-pragmas -Wno-missing-prototypes -Wno-strict-prototypes \
 	$(CPPFLAGS)

@@ -2,7 +2,9 @@
 /*
  * Waits for completions. A program waited if its next zero-copy send of a socket began soon after
  * the last one in flight had completed. The following are not waits: a program that received data
- * in between waited for these, and a program that takes long to go on had nothing to send.
+ * in between waited for these, a program that takes long to go on had nothing to send, and a
+ * thread that was preempted and did not sleep waited for its CPU, for example while the receiver
+ * ran there.
  */
 #pragma once
 
@@ -13,9 +15,12 @@ PERCPU_ARRAY(send_waits, SEND_SHAPES, struct send_waits);
 /* The last zero-copy send of a socket. */
 struct pacing {
 	__u64 begun;	   /* ns; 0: there was none */
-	__u64 ended;	   /* when none was in flight any more, in ns; 0: one is */
+	__u32 ended;	   /* when none was in flight any more, in ns after begun; 0: one is */
 	__u32 bytes;	   /* that it requested */
 	__u32 received_to; /* when it ended: received_to() */
+	struct switches {
+		__u16 sleeps, preemptions; /* of its thread until it began; the lower bits */
+	} switches;
 };
 
 #define US 1000LL
@@ -33,6 +38,18 @@ struct pacing {
  * socket, or this one has sent on another socket since, it has returned after this time.
  */
 #define RETURNED_BY MS
+
+static __always_inline struct switches thread_switches(void)
+{
+	struct task_struct *task;
+
+	if (has_typed_task()) {
+		task = bpf_get_current_task_btf();
+		return (struct switches){task->nvcsw, task->nivcsw};
+	}
+	task = (void *)bpf_get_current_task();
+	return (struct switches){READ(task, nvcsw), READ(task, nivcsw)};
+}
 
 /* A short last segment is not acknowledged at once. */
 static __always_inline enum wait_reason wait_reason(const struct pacing *p, struct sock *sk,
@@ -79,7 +96,8 @@ static __always_inline void pacing__begin(struct pacing *p, struct sock *sk, __s
 					  __u64 took, __u64 start, __u32 bytes, __u32 index)
 {
 	struct send_waits *sums = bpf_map_lookup_elem(&send_waits, &index);
-	__s64 wait = p->ended - p->begun - took, gap = start - p->ended;
+	__s64 wait = p->ended - took, gap = start - p->begun - p->ended;
+	struct switches now = thread_switches();
 
 	if (sums) {
 		sums->depths[depth_class(in_flight)]++;
@@ -88,17 +106,22 @@ static __always_inline void pacing__begin(struct pacing *p, struct sock *sk, __s
 			sums->interval_ns += start - p->begun;
 		}
 		if (p->ended && in_flight <= 0 && wait >= WAIT_LEAST && gap <= SOON_MOST &&
-		    gap <= wait >> 3)
+		    gap <= wait >> 3 &&
+		    (now.sleeps != p->switches.sleeps ||
+		     now.preemptions == p->switches.preemptions))
 			wait__count(sums, p, sk, wait, index);
 	}
 	p->begun = start;
 	p->ended = 0;
 	p->bytes = bytes;
+	p->switches = now;
 }
 
 /* No send of the socket is in flight any more. */
 static __always_inline void pacing__end(struct pacing *p, struct sock *sk)
 {
+	__u64 ns = bpf_ktime_get_ns() - p->begun;
+
 	p->received_to = received_to(sk);
-	p->ended = bpf_ktime_get_ns();
+	p->ended = ns < -1U ? ns : 0; /* what takes longer is no acknowledgement */
 }

@@ -123,7 +123,7 @@ def test_while_sends_are_pending_there_is_no_verdict(tmp_path):
 needs_uring = pytest.mark.skipif(run(PROGRAMS / "uring", "--probe").returncode != 0, reason="no SEND_ZC here")
 
 
-def by_uring(tmp_path, *options, prefix=(), sends=30):
+def by_uring(tmp_path, *options, prefix=(), sends=200):
     with Receiver() as receiver:
         return observed(tmp_path, [*prefix, PROGRAMS / "uring", "--address", receiver.address, "--port", receiver.port,
                                    "--sends", sends, *options])

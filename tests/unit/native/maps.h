@@ -53,7 +53,7 @@ static struct map maps[] = {
 	ROW(pinned_peaks, true),  ROW(groups, false),	     ROW(peers, false),
 	ROW(rx_pending, true),	  ROW(accounts, false),	     ROW(thread_owners, false),
 	ROW(more_threads, false), ROW(dividing, true),	     ROW(stage_slots, true),
-	ROW(seen_by_pairs, true),
+	ROW(seen_by_pairs, true), ROW(send_waits, true),
 };
 #define MAPS (sizeof(maps) / sizeof(maps[0]))
 

@@ -60,7 +60,7 @@ static __always_inline long bpf_perf_event_read_value(void *map, __u64 index, vo
 
 static __always_inline struct task_struct *bpf_get_current_task_btf(void)
 {
-	return (void *)0;
+	return &native_task;
 }
 
 static __always_inline long bpf_current_task_under_cgroup(void *map, __u32 index)
