@@ -39,19 +39,19 @@ struct sized_sends {
 };
 
 /*
- * Errors are counted by errno. Slot 0 has those beyond the table, ERRNO_RESTART sends that a signal
- * interrupted and the kernel restarts.
+ * Errors are counted by errno. Slot 0 counts those beyond the table. Slot ERRNO_RESTART counts
+ * sends that a signal interrupted: the kernel restarts them or returns EINTR.
  */
 #define ERRNO_RESTART 134
 #define ERRNO_SLOTS   135
 
-/* Per CPU. Only the program that sees a send return writes it. */
+/* Per CPU. Only the program that sees the return of a send writes it. */
 struct call_slot {
 	__u64 failed;
 	__u64 interrupted; /* failed because of a signal: restarted, or EINTR */
-	__u64 ignored;	   /* MSG_ZEROCOPY without data, or without SO_ZEROCOPY */
+	__u64 ignored;	   /* sends with MSG_ZEROCOPY, but no data or no SO_ZEROCOPY */
 	__u64 counted;	   /* sends that the counters below include */
-	__u64 left_out;	   /* sends that left their CPU, which then counted other threads */
+	__u64 left_out;	   /* sends whose thread left its CPU, which then counted other threads */
 	__u64 counters[CALL_COUNTERS_MAX];
 	struct sized_sends sizes[SIZE_CLASSES]; /* successful sends, by the bytes accepted */
 	struct hist wall;			/* time of sends whose start was seen */
@@ -77,43 +77,43 @@ ABI_SIZE(uring_requests, (1 + ERRNO_SLOTS) * 8);
 struct totals {
 	__u64 completions;    /* sends that completed */
 	__u64 flagged;	      /* of these, flagged as copied when first counted */
-	__u64 flag_added;     /* coalesced and flagged, though the tail's notification is not */
-	__u64 flag_retracted; /* coalesced and not flagged, though the tail's notification is */
+	__u64 flag_added;     /* coalesced completions, counted unflagged, whose own flag is set */
+	__u64 flag_retracted; /* coalesced completions, counted flagged, whose own flag is clear */
 	__u64 coalesced;      /* completions whose notification was coalesced with an earlier one */
 	__u64 coalesced_seen; /* of these, completions whose own flag was read */
-	__u64 bytes;	      /* bytes of completions, where the hook knows them */
+	__u64 bytes;	      /* bytes of completions, if the hook knows them */
 	__u64 bytes_copied;
 	__u64 unflagged;       /* completions without a flag whose data a hook saw copied */
-	__u64 unflagged_bytes; /* their bytes, where the hook knows them */
+	__u64 unflagged_bytes; /* bytes of these completions, if the hook knows them */
 	__u64 receiver_copies; /* copies from skbs to user space, in the receiver */
 	__u64 receiver_bytes;
-	__u64 plain_beside;    /* plain sends beside zero-copy sends in flight: see plain_ended() */
+	__u64 plain_beside;    /* plain sends with zero-copy sends in flight: see plain_ended() */
 	__u64 enabled_unused;  /* plain sends seen on sockets with SO_ZEROCOPY: see plain_ended() */
 	__u64 refused_optmem;  /* zero-copy sends that failed with ENOBUFS for lack of optmem */
 	__u64 refused_memlock; /* the same for lack of lockable memory */
-	__u64 unreturned; /* sends without a return: their thread began another send, or ended */
+	__u64 unreturned; /* sends whose return was not seen: their thread sent again, or ended */
 	__u64 returned_first;	   /* threads whose first send was first seen at its return */
 	__u64 lost_processes;	   /* children of a target for which there was no room */
 	__u64 lost_threads;	   /* threads for whose state there was no room */
 	__u64 uring_completions;   /* completed sends of io_uring's zero-copy operations */
 	__u64 uring_copied;	   /* of these, known to be copied */
-	__u64 uring_unknown;	   /* of these, copies that io_uring was not asked to report */
-	__u64 lost_notifications;  /* no room for a notification: its completion is not counted */
+	__u64 uring_unknown;	   /* of these, neither seen copied nor reported on by io_uring */
+	__u64 lost_notifications;  /* notifications without room; their completions do not count */
 	__u64 lost_completions;	   /* sends that completed unseen: see zsock__end() */
-	__u64 ubufs_done;	   /* shared ubufs that completed: notification ranges */
-	__u64 queues;		   /* sockets with completed sends that no longer exist */
+	__u64 ubufs_done;	   /* ubufs that completed, each with one range of send ids */
+	__u64 queues;		   /* sockets that no longer exist, and had completed sends */
 	__u64 queues_unread;	   /* of these, sockets whose queue was never read: never_read() */
 	__u64 notifications_read;  /* notifications that applications read from error queues */
 	__u64 reported;		   /* sends that these notifications reported */
-	__u64 errqueue_copied;	   /* sends that they reported as copied */
-	__u64 untimed;		   /* sends whose id is a guess that may be another's */
+	__u64 errqueue_copied;	   /* sends that these notifications reported as copied */
+	__u64 untimed;		   /* sends whose guessed id may be another send's */
 	__u64 unsized;		   /* sends whose requested size is not fully known */
 	__u64 packets;		   /* packets with data of the load, handed to a device */
 	__u64 packet_frags;	   /* frags of these packets */
-	__u64 lost_cause_bits;	   /* no room for the cause bits of a copy */
-	__u64 completions_before;  /* completed sends from before the window */
+	__u64 lost_cause_bits;	   /* copies for whose cause bits there was no room */
+	__u64 completions_before;  /* completed sends that began before the window */
 	__u64 unsized_completions; /* completions whose share of the ubuf's bytes is not known */
-	__u64 untracked;	   /* sends whose completion cannot be seen: no id, no room */
+	__u64 untracked;	   /* sends without an id or a slot: their completion is not seen */
 	__u64 mptcp_sends;	   /* sends over MPTCP, which are not measured */
 	__u64 mptcp_bytes;
 	__u64 udp_sends; /* the same by UDP */
@@ -121,32 +121,32 @@ struct totals {
 	__u64 unix_sends; /* the same over Unix sockets */
 	__u64 unix_bytes;
 	__u64 other_requests; /* zero-copy sends by other protocols, which are not measured */
-	/* completions without a flag, a seen copy, or data that were seen to leave the machine */
+	/* completions without a flag or a seen copy, of data not seen to leave the machine */
 	__u64 unexplained;
 };
 ABI_SIZE(totals, 47 * 8);
 
-/* Segments of a send that are looked at; a smaller one than this many bytes is small. */
+/* The most segments of a send that are read, and the bytes below which a segment is small. */
 #define SEGMENTS_READ 32
 #define SMALL_SEGMENT 4096
 
-/* By MSG_ZEROCOPY, and by io_uring's own operations. */
+/* Indexes of per-CPU maps: sends with MSG_ZEROCOPY, and those by io_uring's own operations. */
 enum { SHAPES_MSG_ZEROCOPY, SHAPES_URING, SEND_SHAPES };
 
-/* Per CPU: what zero-copy sends consisted of. */
+/* Per CPU, an element of the map send_shapes: the segments of zero-copy sends. */
 struct send_shapes {
 	__u64 sends;
-	__u64 segments; /* those with data, of those that were looked at */
-	__u64 unread;	/* segments that were not looked at */
+	__u64 segments; /* segments with data, among those that were read */
+	__u64 unread;	/* segments that were not read */
 	__u64 small;
 	__u64 small_bytes;
 	__u64 headed;	    /* sends that begin with small segments, and have a larger one */
-	__u64 header_bytes; /* in these small segments */
+	__u64 header_bytes; /* bytes of the small segments at the beginning of these sends */
 	__u64 min;	    /* bytes of the smallest segment; 0: there was none */
 };
 ABI_SIZE(send_shapes, 8 * 8);
 
-/* Classes of zero-copy sends in flight: 0, 1, 2-3, 4-7, ..., 64 and more. */
+/* Classes of the number of zero-copy sends in flight: 0, 1, 2-3, 4-7, ..., 64 and more. */
 #define DEPTHS 8
 
 /* Why a program waited for a completion. */
@@ -157,23 +157,21 @@ enum wait_reason {
 	WAIT_REASONS,
 };
 
-/* Per CPU: how zero-copy sends of a socket follow each other; by SHAPES_MSG_ZEROCOPY and so on. */
+/* Per CPU, an element of the map send_waits: how zero-copy sends of a socket follow each other. */
 struct send_waits {
-	__u64 depths[DEPTHS]; /* sends, by how many were in flight on their socket when they began
-			       */
+	__u64 depths[DEPTHS]; /* sends, by how many others of their socket were in flight */
 	__u64 intervals;      /* sends that followed another one of their socket */
-	__u64 interval_ns;    /* from the beginning of that one to theirs */
-	__u64 awaited[WAIT_REASONS]; /* sends whose completion the program awaited: see waits.bpf.h
-				      */
+	__u64 interval_ns;    /* sum of the times from the beginning of the other one to theirs */
+	__u64 awaited[WAIT_REASONS]; /* sends whose completion was awaited: see waits.bpf.h */
 	__u64 awaited_ns[WAIT_REASONS];
 };
 ABI_SIZE(send_waits, 16 * 8);
 
 /* Error queues of sockets that exist. */
 struct error_queues {
-	__u64 sockets; /* with completed sends */
+	__u64 sockets; /* sockets with completed sends */
 	__u64 unread;  /* of these, sockets with at least UNREAD_SENDS and a queue never read */
-	__u64 counted; /* 0: this kernel cannot count them */
+	__u64 counted; /* 0: sockets cannot be counted on this kernel */
 };
 ABI_SIZE(error_queues, 24);
 
@@ -183,19 +181,19 @@ enum group_by { BY_PROCESS = 1, BY_DEVICE = 2, BY_PORT = 4, BY_CGROUP = 8, BY_AD
 #define BY_PEER (BY_DEVICE | BY_PORT | BY_ADDRESS)
 #define BY_ALL	(BY_PROCESS | BY_CGROUP | BY_PEER)
 
-/* Values that the sends of a group share; 0 where they are not grouped by it. */
+/* Values that the sends of a group share. A value by which sends are not grouped is 0. */
 struct group_key {
 	__u64 cgroup;  /* id of the sender's control group of version 2 */
-	__u32 tgid;    /* in the initial PID namespace, where all processes have one */
+	__u32 tgid;    /* process id in the initial PID namespace, where every process has one */
 	__u32 netns;   /* inode of the socket's network namespace */
 	__u32 ifindex; /* device of the socket's route; 0: no cached route */
 	__u16 port;    /* of the receiver */
-	__u16 family;  /* of the receiver's address (in network order); 0: not known */
+	__u16 family;  /* of the receiver's address, which is in network order; 0: not known */
 	__u32 address[4];
 };
 ABI_SIZE(group_key, 40);
 
-/* Control groups of a path, innermost first. The first byte of a name is at most at 511. */
+/* Limits of a control group's path. A name in it begins at byte 511 at most. */
 #define CGROUP_LEVELS	16
 #define CGROUP_NAME_MAX 256 /* NAME_MAX, and a zero */
 #define CGROUP_PATH_MAX 512
@@ -210,27 +208,27 @@ ABI_SIZE(cgroup_path, 8 + CGROUP_PATH_MAX + CGROUP_NAME_MAX);
 #define DEVICE_NAME_MAX 16 /* IFNAMSIZ */
 
 /*
- * Programs add atomically: completions come in interrupts, and threads share a group. Groups by
- * receiver use only requests and the members after it. Sums of completions, which mostly come on
- * another CPU, are a cache line away from those of sends.
+ * Programs add atomically, because completions are counted in interrupts and threads share a group.
+ * Groups by receiver use only `requests` and the members after it. The sums of completions, which
+ * another CPU mostly counts, are a cache line away from the sums of sends.
  */
 struct group {
 	__u64 sends; /* sends that returned, failed ones too */
 	__u64 failed;
-	__u64 interrupted; /* of the failed ones: see call_slot */
+	__u64 interrupted; /* of these, interrupted by a signal: see call_slot */
 	__u64 bytes;
 	__u64 timed;	/* sends whose start was seen */
 	__u64 ns;	/* wall time of these sends */
-	__u64 requests; /* zero-copy sends; so are all that the following members count */
+	__u64 requests; /* zero-copy sends; all sends counted below are zero-copy, too */
 	__u64 ignored;
 	__u64 refused;
 	__u64 zerocopy_bytes;
 	__u32 address[4]; /* of the first send's receiver */
 	__u16 family;
 	__u16 addresses;	      /* 1: another send had another receiver */
-	__u32 pid;		      /* as the analyzer knows the process; 0: it cannot */
-	char comm[16];		      /* name of the process, */
-	char device[DEVICE_NAME_MAX]; /* and device, when the group was created */
+	__u32 pid;		      /* process id in the analyzer's PID namespace; 0: none */
+	char comm[16];		      /* name of the process when the group was created */
+	char device[DEVICE_NAME_MAX]; /* name of the device at that time */
 	__u64 completions;
 	__u64 copied;	 /* completions flagged as copied */
 	__u64 unflagged; /* completions copied without a flag: see totals */
@@ -245,12 +243,15 @@ enum cause { CAUSE_NUMBERS, CAUSES };
 enum copier {
 	COPIER_UBUFS = 1,     /* skb_copy_ubufs: user pages are replaced by copies; flagged */
 	COPIER_SEGMENT = 2,   /* skb_segment, for a device without scatter-gather */
-	COPIER_PULL = 4,      /* __pskb_pull_tail, of all the data */
+	COPIER_PULL = 4,      /* __pskb_pull_tail, if it pulls all the data */
 	COPIER_DUPLICATE = 8, /* skb_copy */
 	COPIER_COW = 16,      /* skb_pp_cow_data: into pages that XDP programs may write to */
 };
 
-/* The device that a cause requires: the one that the skb is for, or came in by. */
+/*
+ * The kind of device that a cause requires. The device is the one that the skb is for, or by which
+ * it came in.
+ */
 enum device_kind {
 	DEVICE_ANY,
 	DEVICE_LOOPBACK,
@@ -265,8 +266,9 @@ struct address_range {
 ABI_SIZE(address_range, 16);
 
 /*
- * One row of the table of causes, in this kernel's addresses. It matches a copier that was called,
- * perhaps indirectly, from code; if outer is not empty, code must have been called from outer.
+ * One row of the table of causes, with this kernel's addresses. It matches a copier that was
+ * called, directly or indirectly, from the range `code`. If `outer` is not empty, `code` must have
+ * been called from the range `outer`.
  */
 struct call_site {
 	struct address_range code;
@@ -279,15 +281,15 @@ struct call_site {
 ABI_SIZE(call_site, 48);
 
 /*
- * Added to a cause: this kernel delivers to taps at that call site, too, before it knows where the
- * packet goes.
+ * A flag added to a cause: its call site also delivers to taps, before it is known where the packet
+ * goes.
  */
 #define CAUSE_BY_TAP 0x100
 
 #define CALL_SITES_MAX 80
 #define STACK_FRAMES   12
 
-/* Values by which copies are grouped; unclassified ones also by their stack. */
+/* Values by which copies are grouped. Only unclassified copies are also grouped by their stack. */
 struct cause_key {
 	__u32 cause; /* enum cause */
 	__u32 netns; /* inode number; 0: no device */
@@ -296,7 +298,7 @@ struct cause_key {
 };
 ABI_SIZE(cause_key, 16);
 
-/* Written once, by the first copy of its kind. */
+/* Written once, by the first copy with this key. */
 struct cause_info {
 	struct cause_key key;
 	char device[DEVICE_NAME_MAX];
@@ -307,23 +309,23 @@ ABI_SIZE(cause_info, 32 + 8 * STACK_FRAMES);
 /* Per CPU. */
 struct cause_counter {
 	__u64 skbs;	    /* copied skbs */
-	__u64 skbs_in_send; /* of these, copied inside a send by their own socket */
+	__u64 skbs_in_send; /* of these, skbs copied inside a send on their own socket */
 	__u64 bytes;
 	__u64 sends;	 /* completions flagged as copied */
 	__u64 unflagged; /* completions copied without a flag */
-	/* Flagged completions whose data left by a NIC: only a mirror's copy came in here. */
+	/* Flagged completions whose data left by a NIC: what came in here was a mirror's copy. */
 	__u64 mirrored;
-	__u64 tapped; /* the same on a device with an open packet socket: a tap's copy */
+	__u64 tapped; /* the same on a device with an open packet socket: it was a tap's copy */
 	__u64 uring;  /* copied sends by io_uring, which no member above counts */
 };
 ABI_SIZE(cause_counter, 64);
 
 #define CAUSE_COUNTERS_MAX	256
-#define CAUSE_COUNTER_NONE	0 /* flagged, but no hook saw the data copied */
+#define CAUSE_COUNTER_NONE	0 /* completions with a flag, though no hook saw the data copied */
 #define CAUSE_COUNTER_FULL	1 /* copies for which no counter was free */
 #define CAUSE_COUNTERS_RESERVED 2
 
-/* The stages of a send's time; then two sums, the call and its time on the CPU. */
+/* The stages of a send's time, then two sums: the whole call, and its time on the CPU. */
 enum stage { STAGE_NUMBERS, STAGES, STAGE_WHOLE = STAGES, STAGE_ON_CPU, STAGE_SUMS };
 #define STAGES_ON_CPU STAGE_BLOCKED
 
@@ -332,8 +334,8 @@ enum stage { STAGE_NUMBERS, STAGES, STAGE_WHOLE = STAGES, STAGE_ON_CPU, STAGE_SU
 #define STAGE_TIME    0
 
 /*
- * One for each slot of calls and each metric: the divided sends; of a stage, those in which it
- * occurred. It takes much memory, so that on machines with many CPUs several CPUs share one.
+ * One for each slot of calls and each metric. Sums have all divided sends; a stage has those in
+ * which it occurred. This takes much memory, so several CPUs share one on machines with many CPUs.
  */
 #define STAGE_SHARES_MAX 32
 struct stage_slot {
@@ -342,23 +344,22 @@ struct stage_slot {
 };
 ABI_SIZE(stage_slot, 8 + STAGE_SUMS * (4 * 8 + COARSE_BUCKETS * 4));
 
-/* Times beside those of calls; each has a histogram. */
+/* Times other than those of calls. Each has a histogram. */
 enum span {
 	SPAN_COMPLETION,   /* from the beginning of a zero-copy send to its completion */
 	SPAN_READ,	   /* read of an error queue that found a notification */
 	SPAN_READ_EMPTY,   /* read that found nothing */
 	SPAN_WAKE_UP,	   /* wake-up of a thread that waits for completions */
 	SPAN_COPY_OUT,	   /* copy to a receiver's memory, with --stages */
-	SPAN_NOTIFICATION, /* from the beginning of a zero-copy send by io_uring to its notification
-			    */
-	SPAN_WAIT,	 /* wait for a completion with nothing else in flight: struct send_waits */
-	SPAN_URING_WAIT, /* the same, for a notification of io_uring */
+	SPAN_NOTIFICATION, /* from the beginning of io_uring's zero-copy send to its notification */
+	SPAN_WAIT,	   /* wait for a completion with no other send in flight: see waits.bpf.h */
+	SPAN_URING_WAIT,   /* the same, for a notification of io_uring */
 	SPANS,
 };
 
 /*
- * Memory that zero-copy sends pinned, and freed, since the window opened. One for all CPUs: one
- * cache line is for sends, and one for completions, which mostly come on another CPU.
+ * Memory that zero-copy sends have pinned and freed since the window opened. All CPUs share it: one
+ * cache line is for sends, and one for completions, which mostly run on another CPU.
  */
 struct pinned {
 	__u64 bytes; /* that the sends requested */
@@ -368,42 +369,42 @@ struct pinned {
 } __attribute__((aligned(64)));
 ABI_SIZE(pinned, 2 * 64);
 
-/* Per CPU: the most that all CPUs together had pinned when this CPU added to it. */
+/* Per CPU: the most that all CPUs together had pinned when this CPU pinned more. */
 struct pinned_peak {
 	__u64 bytes;
 	__u64 pages;
-	__u64 freed_bytes; /* as this CPU last read them */
+	__u64 freed_bytes; /* the sums of struct pinned that this CPU read most recently */
 	__u64 freed_pages;
 };
 ABI_SIZE(pinned_peak, 4 * 8);
 
-/* The needs of refused zero-copy sends, and the limits. 0: no send was refused for that. */
+/* What refused zero-copy sends needed, and the limits. 0: the limit refused no send. */
 struct refusal_limits {
-	__u64 pages;	    /* the most pages that a send would have pinned */
-	__u64 pages_locked; /* those that its user had pinned then */
-	__u64 pages_limit;  /* RLIMIT_MEMLOCK of its process */
-	__u64 optmem;	    /* the most bytes that a socket had charged */
+	__u64 pages;	    /* the most pages that a refused send would have pinned */
+	__u64 pages_locked; /* pages that the user of this send had pinned then */
+	__u64 pages_limit;  /* RLIMIT_MEMLOCK of the send's process */
+	__u64 optmem;	    /* the most bytes of optmem charged to a refused send's socket */
 	__u64 optmem_limit;
 };
 ABI_SIZE(refusal_limits, 5 * 8);
 
-/* Limits of --profile: stacks, and functions of a stack (kernel.perf_event_max_stack is 127). */
+/* Limits of --profile: stacks, and functions in a stack (kernel.perf_event_max_stack is 127). */
 #define PROFILE_STACKS_MAX 8192
 #define PROFILE_DEPTH_MAX  96
 
-/* With the role of a stack: the thread left its CPU there, because it waited, or for another. */
+/* Flags added to the role of a stack at which a thread left its CPU: it waited or was preempted. */
 #define PROFILE_WAITED	  0x100
 #define PROFILE_PREEMPTED 0x200
 
 struct profile_key {
 	__u64 hash; /* of the stack */
 	__u32 slot; /* 1 + slot of calls of the send in progress; 0: none */
-	__u32 role; /* enum role of the process, perhaps with one of the above */
+	__u32 role; /* enum role of the process, perhaps with one of the flags above */
 };
 ABI_SIZE(profile_key, 16);
 
 struct profile_stack {
-	__u64 samples; /* or, off the CPU, ns */
+	__u64 samples; /* the number of samples; off the CPU, ns */
 	__u64 depth;
 	__u64 functions[PROFILE_DEPTH_MAX]; /* addresses, innermost first */
 };
@@ -415,40 +416,39 @@ enum timeline_kind { EVENT_NUMBERS, EVENTS };
 #define COPIES_UNKNOWN 0xffffffffU
 
 struct timeline_event {
-	__u64 time; /* ns; of bpf_ktime_get_ns() */
+	__u64 time; /* ns, from bpf_ktime_get_ns() */
 	__u64 sock;
-	__s64 bytes; /* asked for, moved; of a return what it gave back */
-	__u32 tid;   /* of the thread that the CPU was in */
+	__s64 bytes; /* requested or moved; EVENT_RETURN: the return value of the send */
+	__u32 tid;   /* thread that the CPU ran */
 	union {
-		__u32 id;    /* the first zero-copy send's; io_uring's: of the notification's key */
+		__u32 id;    /* of the first send; io_uring: lower half of the notification's key */
 		__u32 ports; /* of the connection: EVENT_SEND, EVENT_RECEIVED */
 	};
 	__u32 sends;
 	union {
-		__u32 seq;	 /* place in the connection's bytes: EVENT_SEND, of a packet, */
-				 /* EVENT_RECEIVED */
-		__u32 slot;	 /* of calls: EVENT_RETURN */
+		__u32 seq;	 /* TCP sequence number: EVENT_SEND, EVENT_RECEIVED, packets */
+		__u32 slot;	 /* slot of calls: EVENT_RETURN */
 		__u32 stage;	 /* EVENT_STAGE_BEGIN, EVENT_STAGE_END */
 		__u32 vector;	 /* EVENT_SOFTIRQ_BEGIN */
 		__u32 preempted; /* EVENT_SWITCH_OUT */
 		__u32 to;	 /* thread id: EVENT_SWITCH_IN */
-		__u32 counter;	 /* of causes: EVENT_COPIED */
-		__u32 copied;	 /* sends, COPIES_UNKNOWN of io_uring: EVENT_COMPLETED; the flag: */
-				 /* EVENT_NOTIFIED, EVENT_READ */
-		__u32 detail;	 /* any of these */
+		__u32 counter;	 /* index of the cause's counter: EVENT_COPIED */
+		__u32 copied;	 /* EVENT_COMPLETED: copied sends, or COPIES_UNKNOWN (io_uring); */
+				 /* EVENT_NOTIFIED, EVENT_READ: the flag */
+		__u32 detail;	 /* any of the above */
 	};
-	__u32 lost; /* events of this CPU, so far */
+	__u32 lost; /* events that this CPU has lost so far */
 	__u16 cpu;
 	__u16 kind;    /* enum timeline_kind */
-	char comm[16]; /* of that thread */
+	char comm[16]; /* name of the thread */
 };
 ABI_SIZE(timeline_event, 64);
 
-/* The socket whose events are taken: all ids and bytes before these ends. */
+/* The socket whose events are emitted, and the ends of the send ids and bytes that have events. */
 struct timeline_part {
 	__u64 sock;
-	__u32 ports; /* as timeline__ports() */
-	__u32 sends; /* that began */
+	__u32 ports; /* from timeline__ports() */
+	__u32 sends; /* sends that began */
 	__u32 end_id;
 	__u32 end_seq;
 };
@@ -456,7 +456,7 @@ ABI_SIZE(timeline_part, 24);
 
 #define TIMELINE_RING (8 << 20)
 
-/* Sockets, at once, on which other processes send beside targets. */
+/* The most sockets at once on which both targets and other processes send. */
 #define SHARED_MAX 1024
 
 /* The state of a thread, kept until it ends. Two threads share no cache line. */
@@ -464,36 +464,36 @@ struct thread {
 	__u32 tid;	     /* thread id; 0: unused. Valid only with this process id, because */
 	__u32 tgid;	     /* a thread that execs takes its leader's id, and its own is reused */
 	__u64 returned;	     /* socket of the last send that returned: see length_over_tcp() */
-	__u64 zerocopy_sock; /* of the last zero-copy send with an id, */
-	__u32 zerocopy_ns;   /* and how long that took */
+	__u64 zerocopy_sock; /* socket of the last zero-copy send with an id */
+	__u32 zerocopy_ns;   /* how long the call of that send took */
 	__u16 role;	     /* enum role */
 	__u8 has_sent;	     /* the thread has sent in this window */
 	__u8 checks;	     /* large plain sends whose socket was checked: see plain_ended() */
 	struct {
 		__u8 tracked;	    /* the id is known */
 		__u8 guessed;	    /* the id is a guess */
-		__u8 before;	    /* it began before the window */
-		__u8 timed;	    /* it is sampled; a plain one sets start instead */
-		__u8 in_timeline;   /* its events are taken */
+		__u8 before;	    /* the send began before the window */
+		__u8 timed;	    /* the send is sampled; a plain send sets start instead */
+		__u8 in_timeline;   /* the events of the send are emitted */
 		__u16 kind;	    /* enum call_kind */
-		__u32 plain_slot;   /* 1 + slot of calls of a plain send, which lacks kind, flags */
+		__u32 plain_slot;   /* plain send: 1 + slot of calls; kind and flags are not set */
 		__u32 flags;	    /* MSG_ flags */
 		__u32 id;	    /* send id of a zero-copy send */
 		__u64 start;	    /* ns */
 		__u64 sock;	    /* 0: no send is in progress */
-		__u64 size;	    /* requested bytes, where known */
-		__u64 notification; /* of io_uring, which completes the send; 0: none */
+		__u64 size;	    /* requested bytes, if known */
+		__u64 notification; /* of io_uring, at which the send completes; 0: none */
 		struct group_key owner; /* group that the zero-copy send is charged to */
 	} send;				/* in progress */
 	struct {
 		__u64 values[CALL_COUNTERS_MAX]; /* when the send began */
 		__u64 switches;			 /* context switches of the thread until then */
-		__u32 cpu;			 /* of the thread then */
-		__u32 read;			 /* all could be read */
+		__u32 cpu;			 /* CPU of the thread at that time */
+		__u32 read;			 /* 1: all counters could be read */
 	} counters;
 	struct {
-		__u64 queue_read; /* of an error queue */
-		__u64 copy;	  /* to the receiver's memory */
+		__u64 queue_read; /* read of an error queue */
+		__u64 copy;	  /* copy to the receiver's memory */
 	} begun;		  /* ns; 0: not in progress */
 } __attribute__((aligned(64)));
 ABI_SIZE(thread, 192);
@@ -507,7 +507,7 @@ enum role {
 	ROLE_SENDER = 1,
 	ROLE_RECEIVER = 2,
 	ROLE_BOTH = ROLE_SENDER | ROLE_RECEIVER,
-	/* Only in the state of threads: */
+	/* Only in struct thread: */
 	ROLE_LASTING = 4,    /* the role is valid until the thread ends */
 	ROLE_IO_WORKER = 8,  /* a worker of io_uring */
 	ROLE_FULL_PATH = 16, /* full_path is set */
@@ -517,7 +517,7 @@ enum role {
 enum target_by {
 	TARGET_PROCESS, /* by process id, in the map of targets */
 	TARGET_COMM,	/* by the name of its main thread */
-	TARGET_CGROUP,	/* by control group: in it, or below it */
+	TARGET_CGROUP,	/* by control group: in this group, or in one below it */
 	TARGET_ALL,
 };
 
@@ -532,7 +532,7 @@ enum gate {
 	GATE_CORRECTING, /* only flags of counted completions are corrected */
 };
 
-/* Address ranges of code that frees coalesced notifications, */
+/* The number of address ranges of code that frees coalesced notifications. */
 #define COALESCE_RANGES 3
-/* and of code that frees notifications that an application read. */
+/* The number of address ranges of code that frees notifications that an application read. */
 #define READ_RANGES 3

@@ -7,8 +7,8 @@
 #include "sends.bpf.h"
 
 /*
- * PROTO_SEND begins. thread: the calling thread's state if it is in its slot. A separate function,
- * so that plain sends skip this code.
+ * PROTO_SEND begins. thread: the calling thread's state if it is in its slot, else NULL. This is a
+ * separate function, so that plain sends skip its code.
  */
 static __noinline int sendmsg_begin(struct thread *thread, struct sock *sk, struct msghdr *msg,
 				    __u32 flags, __u64 size)
@@ -17,7 +17,7 @@ static __noinline int sendmsg_begin(struct thread *thread, struct sock *sk, stru
 		thread = sender__get();
 	if (!thread)
 		return 0;
-	/* Until PROTO_SEND_LOCKED begins, it locks the socket. */
+	/* Until PROTO_SEND_LOCKED begins, PROTO_SEND locks the socket. */
 	message_begin(thread, sk, msg, current_call(sk), flags, size,
 		      copy_is_hooked ? STAGE_LOCK : STAGE_UNACCOUNTED);
 	if (ids_guessed && has_send_id(thread, sk))
@@ -56,7 +56,7 @@ static __always_inline void sendmsg_returned(struct thread *thread, struct sock 
 		send_end(thread, ret);
 }
 
-/* Some return probes do not know the socket: the thread's state has it. */
+/* Some return probes cannot read the socket: the thread's state has it. */
 static __always_inline void any_returned(int ret)
 {
 	struct thread *thread = thread__returning();
@@ -85,7 +85,7 @@ ON_ENTRY(sendpage, "tcp_sendpage", sendpage_begin(sk, size), struct sock *sk, vo
 	 int offset, size_t size)
 ON_RESULT(sendpage, "tcp_sendpage", 5, int, any_returned(ret))
 
-/* msg_zerocopy_realloc returned; NULL: the send is refused. */
+/* msg_zerocopy_realloc returned. uarg is NULL if it refused the send. */
 static __always_inline void send_id_given(void *uarg)
 {
 	struct thread *thread = gate ? thread__peek() : NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Counts the causes of copies. The bits in a ubuf's note name the counters of its copies:
+ * Counts the causes of copies. The bits in a ubuf's note name the counters of its copies: see
  * docs/zerocopy.md.
  */
 #pragma once
@@ -43,8 +43,8 @@ struct ubuf_info___before_6_1 {
 		 ? READ((struct ubuf_info_msgzc *)(uarg), field) \
 		 : BPF_CORE_READ((struct ubuf_info___before_6_1 *)(uarg), field))
 /*
- * Read by a helper: bytelen is in a union with a pointer, and the verifier takes a load for that
- * pointer.
+ * bytelen is read by a helper: it is in a union with a pointer, and the verifier would take a load
+ * of it for a load of that pointer.
  */
 #define UARG_BYTES(uarg)                                                    \
 	(bpf_core_type_exists(struct ubuf_info_msgzc)                       \
@@ -78,8 +78,8 @@ static __always_inline struct skb_shared_info *skb_shared(struct sk_buff *skb)
 /*
  * Without typed reads each read is a helper call, which costs more than copying some dozen bytes.
  * Therefore members that lie close together are read at once. IN_RANGE is a member in a range that
- * begins at an offset of the type. The asm hides its position from clang, which would otherwise
- * subtract from a pointer; the verifier refuses that.
+ * begins at an offset of the type. The asm hides the member's position from clang, which would
+ * otherwise subtract from a pointer; the verifier refuses that.
  */
 #define IN_RANGE(type, range, begin, member)                               \
 	({                                                                 \
@@ -123,7 +123,7 @@ static __always_inline void *skb_uarg(struct sk_buff *skb)
 
 /* Zero-copy data that a hook saw in an skb. */
 struct sighting {
-	struct send_key send; /* the first of its ubuf that has a slot */
+	struct send_key send; /* the first send of the data's ubuf that has a slot */
 	__u64 bytes;
 };
 
@@ -157,7 +157,7 @@ static __always_inline bool uarg__read(void *uarg, struct sighting *seen, __u32 
 	return true;
 }
 
-/* False unless the skb carries data of zero-copy sends that have slots. */
+/* Returns whether the skb carries data of zero-copy sends that have slots, and fills in seen. */
 static __noinline bool sighted(struct sk_buff *skb, struct sighting *seen)
 {
 	void *uarg = skb_uarg(skb);
@@ -179,14 +179,14 @@ static __noinline bool sighted(struct sk_buff *skb, struct sighting *seen)
 	return (__s32)sends > 0 && slot__first_of(&seen->send, sends);
 }
 
-/* Replaces the last device of the note, if there is one. */
+/* Sets the last device of the note, or replaces it if there is one. */
 static __always_inline void note__set_last_device(const struct send_key *send, __u32 counter)
 {
 	if (!note__replace_bits(send, CAUSE_BIT_LAST, CAUSE_BIT_LAST, counter | CAUSE_BIT_LAST))
 		note__add_bits(send, counter | CAUSE_BIT_LAST);
 }
 
-/* can_checksum_protocol(): a device may do it for one version of IP alone. */
+/* Like can_checksum_protocol(): a device may compute checksums for only one version of IP. */
 static __always_inline bool checksums(__u64 features, struct sk_buff *skb)
 {
 	bool v6 = READ(skb, protocol) == bpf_htons(ETH_P_IPV6);
@@ -236,7 +236,7 @@ static __noinline void cause_counter__claim_index(struct cause_info *info, struc
 	}
 }
 
-/* A new counter gets the name of dev. */
+/* Finds the index of a counter, or creates it. A new counter gets the name of dev. */
 static __always_inline __u32 cause_counter__find_index(struct cause_info *info,
 						       struct net_device *dev)
 {
@@ -250,8 +250,8 @@ static __always_inline __u32 cause_counter__find_index(struct cause_info *info,
 }
 
 /*
- * Groups causes by the names of devices alone: an exporter runs for months, in which containers
- * bring more devices than there are counters.
+ * True if causes distinguish devices only by name: an exporter runs for months, in which containers
+ * create more devices than there are counters.
  */
 const volatile bool causes_by_name = false;
 
@@ -287,7 +287,7 @@ GLOBAL __u32 cause_counter__begin(__u32 cause, __u64 dev)
 	return cause_counter__find_index(&info, (struct net_device *)dev);
 }
 
-/* The counter of a cause on a device; dev may be NULL. */
+/* Returns the index of the counter of a cause on a device. dev may be NULL. */
 static __noinline __u32 cause_counter__index_of(__u32 cause, struct net_device *dev)
 {
 	struct cause_key key = {.cause = cause};
@@ -311,9 +311,9 @@ static __always_inline bool sighting__has_cause(const struct sighting *seen,
 }
 
 /*
- * A packet came in by a device. If others of its ubuf were forwarded from there, it will be, too:
- * the last packet (a retransmitted segment) may complete the ubuf before its own forwarding is
- * seen.
+ * A packet came in by a device. Returns whether other packets of its ubuf were forwarded from
+ * there: then this one will be, too. The last packet (a retransmitted segment) may complete the
+ * ubuf before its own forwarding is seen.
  */
 static __always_inline bool sighting__goes_on(const struct sighting *seen,
 					      const struct cause_key *in, __u16 how)
@@ -325,8 +325,8 @@ static __always_inline bool sighting__goes_on(const struct sighting *seen,
 /* Completions count the causes that the bits of their notes name. */
 
 /*
- * Data that left this machine were not delivered on it: the packet that came in was a copy, for a
- * tap or from a mirror.
+ * Returns the member that counts flagged sends with this cause. Data that left this machine were
+ * not delivered on it: the packet that came in was a copy, for a tap or from a mirror.
  */
 static __always_inline __u64 *flagged_sends(struct cause_counter *counter, __u32 bits, bool left)
 {
@@ -338,7 +338,7 @@ static __always_inline __u64 *flagged_sends(struct cause_counter *counter, __u32
 	return bits & CAUSE_BIT_TAPPED ? &counter->tapped : &counter->mirrored;
 }
 
-/* Adds sends to one cause; a negative number corrects. Returns 0 if the bits name no cause. */
+/* Adds sends to one cause, or subtracts them if negative. Returns 0 if the bits name no cause. */
 GLOBAL int count_cause(__u32 bits, __s64 sends, __u32 flagged, __u32 left)
 {
 	struct cause_counter *counter;
@@ -368,7 +368,7 @@ static __always_inline __u32 next_bits(__u64 *low, __u64 *high)
 /*
  * Adds sends to all causes that the bits name. A flagged completion without an observed copy counts
  * for the last device that got the data. A completion without flag, cause or exit from this machine
- * is unexplained. Returns whether a cause counted.
+ * is unexplained. Returns whether the sends are unflagged, but a cause counted.
  */
 GLOBAL int count_cause_bits(__u64 low, __u64 high, __s64 sends, __u32 flagged)
 {
@@ -399,7 +399,7 @@ GLOBAL int count_cause_bits(__u64 low, __u64 high, __s64 sends, __u32 flagged)
 	return counted;
 }
 
-/* Counts completed sends by the note of their ubuf; a negative number corrects. */
+/* Counts completed sends for the causes in their ubuf's note; subtracts if sends is negative. */
 static __always_inline void count_causes(struct zsock *s, const union note *note, __s64 sends,
 					 __u64 bytes, bool flagged)
 {

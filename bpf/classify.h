@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Finds the cause that a stack shows. It has no side effects, so kernel programs and tests share
- * it. The innermost frame in the table decides, and of several rows for it the first.
+ * it. The innermost frame that the table has decides; if several rows match, the first of them.
  */
 #pragma once
 
 #include "abi.h"
 
-/* How many callers of a frame may be in outer: the caller arguments of classify_frame. */
+/* How many callers of a frame are compared with outer: the caller arguments of classify_frame. */
 #define OUTER_FRAMES 3
 
 /* An enum copier, and the kinds of its device as a set of 1 << enum device_kind. */
@@ -36,7 +36,7 @@ classify__outer(const struct frame *frame, const volatile struct address_range *
 	return found;
 }
 
-/* The cause of the first row that matches; CAUSE_UNCLASSIFIED if none does. */
+/* Returns the cause of the first row that matches; CAUSE_UNCLASSIFIED if none does. */
 static inline __attribute__((always_inline)) __u32
 classify__frame(const volatile struct call_site *call_sites, __u32 count, const struct frame *frame,
 		__u32 asked)
@@ -54,8 +54,8 @@ classify__frame(const volatile struct call_site *call_sites, __u32 count, const 
 }
 
 /*
- * classify__frame with its table. In kernel programs this is a global function, which the verifier
- * checks once, not for every frame.
+ * Calls classify__frame() with the table. In kernel programs this is a global function, which the
+ * verifier checks once, not for every frame.
  */
 typedef __u32 (*classify_frame)(__u64 address, __u64 caller, __u64 second, __u64 third,
 				__u32 asked);
@@ -65,7 +65,7 @@ static inline __attribute__((always_inline)) __u64 classify__at(const __u64 *sta
 	return frame < STACK_FRAMES ? stack[frame] : 0;
 }
 
-/* stack: STACK_FRAMES, innermost first. */
+/* Returns the cause that a stack shows. stack: STACK_FRAMES addresses, innermost first. */
 static inline __attribute__((always_inline)) __u32 classify(const __u64 *stack, __u32 asked,
 							    classify_frame cause_of)
 {

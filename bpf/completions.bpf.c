@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Completions: which zero-copy sends the kernel flagged as copied, counted before it coalesces
- * notifications and loses flags: docs/zerocopy.md.
+ * Counts completions, and which zero-copy sends the kernel flagged as copied, before it coalesces
+ * notifications and loses flags: see docs/zerocopy.md.
  */
 #include "causes.bpf.h"
 #include "functions.bpf.h"
@@ -9,28 +9,28 @@
 #define SO_EE_CODE_ZEROCOPY_COPIED 1
 #define CALLERS			   12
 
-/* Addresses from kallsyms; 0 and empty ranges where the kernel hides them. */
+/* Addresses from kallsyms; 0 and empty ranges if the kernel hides them. */
 const volatile __u64 sock_ofree_address = 0;
 const volatile struct address_range coalesce_ranges[COALESCE_RANGES] = {};
-/* notification_freed is attached, which reads the flag of a coalesced notification. */
+/* True if notification_freed is attached, which reads the flag of a coalesced notification. */
 const volatile bool sees_coalesced = false;
 const volatile struct address_range read_ranges[READ_RANGES] = {};
-/* Completions are counted at the error queue, not by a function. */
+/* True if completions are counted at the error queue, not by a hooked function. */
 const volatile bool counted_in_queue = false;
-/* notification_freed counts what applications read. */
+/* True if notification_freed counts what applications read. */
 const volatile bool counts_reported = false;
 
 /* How a program knows that sends completed, and with which flag; a set of bits. */
 enum witness {
-	WITNESS_FLAG = 1,	/* they are flagged as copied */
-	WITNESS_OWN = 2,	/* the flag is their own */
-	WITNESS_COALESCED = 4,	/* of a notification that was coalesced with an earlier one */
+	WITNESS_FLAG = 1,	/* the sends are flagged as copied */
+	WITNESS_OWN = 2,	/* the flag is the sends' own */
+	WITNESS_COALESCED = 4,	/* the sends' notification was coalesced with an earlier one */
 	WITNESS_SIZED = 8,	/* the bytes of whole ubufs are known */
 	WITNESS_LATE = 16,	/* the window is over: only flags are corrected */
 	WITNESS_CONTINUES = 32, /* earlier sends of the same notifications were counted just now */
 };
 
-/* The state of a send that was counted so. */
+/* Returns the state of a send after a program with these witness bits has counted it. */
 static __always_inline __u32 state_after(__u32 how)
 {
 	__u32 flag = how & WITNESS_FLAG;
@@ -41,7 +41,7 @@ static __always_inline __u32 state_after(__u32 how)
 							 : SEND_NOTIFIED | flag;
 }
 
-/* Returns whether a send in this state still needs a program that knows this. */
+/* Returns whether a send in this state still needs a program with these witness bits. */
 static __always_inline bool needs(__u32 state, __u32 how)
 {
 	if (state == SEND_IN_FLIGHT)
@@ -58,8 +58,9 @@ struct claimed {
 };
 
 /*
- * Changes the state of a send. Fills in `was`, because afterwards the slot may soon be another
- * send's. note: with which the send is counted. Returns false if another program has counted it.
+ * Claims a send by its state. Fills in `was`, because the slot may soon belong to another send.
+ * note: the causes with which the send is counted. Returns false if another program has counted the
+ * send, or keeps its slot.
  */
 static __noinline bool send__claim(struct slot *slot, const struct send_key *key, __u32 how,
 				   const union note *note, struct claimed *was)
@@ -84,8 +85,8 @@ static __noinline bool send__claim(struct slot *slot, const struct send_key *key
 }
 
 /*
- * Counts the causes of a claimed send. If it was counted before, with another flag or other causes,
- * these are replaced.
+ * Counts the causes of a claimed send. If the send was counted before with another flag or other
+ * causes, replaces these.
  */
 static __noinline int send__count_causes(struct zsock *s, const struct claimed *was,
 					 const union note *note, __u32 how)
@@ -117,9 +118,9 @@ static __noinline int send__count_causes(struct zsock *s, const struct claimed *
 #define SENDS_AT_ONCE 8
 
 /*
- * Counts those of up to SENDS_AT_ONCE sends that no program has counted. range: the first id and,
- * in the upper half, how many; low, high: the causes of their ubuf, where it is known. Returns how
- * many it counted.
+ * Counts up to SENDS_AT_ONCE sends, except those that a program has already counted. range: the
+ * first id and, in the upper half, the number of sends; low, high: the note of their ubuf, if it is
+ * known. Returns how many sends it counted.
  */
 GLOBAL __u32 sends__count_some(__u64 sock, __u64 range, __u32 how, __u64 low, __u64 high)
 {
@@ -142,7 +143,7 @@ GLOBAL __u32 sends__count_some(__u64 sock, __u64 range, __u32 how, __u64 low, __
 		slot = slot__find(&send);
 		if (!slot)
 			continue;
-		/* Only the tail is known: its first send, and each with a note, begins a ubuf. */
+		/* If only the tail is known, its first send and each with a note begin a ubuf. */
 		begins = (!i && !(how & WITNESS_CONTINUES)) ||
 			 slot->note.words[0] | slot->note.words[1];
 		if (!(opaque(how) & WITNESS_OWN) && begins)
@@ -168,7 +169,7 @@ GLOBAL __u32 sends__count_some(__u64 sock, __u64 range, __u32 how, __u64 low, __
 
 #define COUNTED_AT_ONCE 2048
 
-/* The same, for up to COUNTED_AT_ONCE sends. */
+/* Like sends__count_some(), for up to COUNTED_AT_ONCE sends. */
 GLOBAL __u32 sends__count_many(__u64 sock, __u64 range, __u32 how, __u64 low, __u64 high)
 {
 	__u32 first = range, sends = range >> 32, counted = 0, at;
@@ -188,9 +189,9 @@ struct completion {
 	struct send_key send; /* the first of them */
 	__u32 sends;
 	__u32 how;	 /* enum witness */
-	union note note; /* of their ubuf, where it is known */
+	union note note; /* of their ubuf, if it is known */
 	__u64 bytes;	 /* of their ubuf; 0: not known */
-	__u64 tail;	 /* the queue's tail, which ends with them; 0: it was not read */
+	__u64 tail;	 /* the queue's tail, which ends with these sends; 0: it was not read */
 };
 
 static __always_inline __u32 sends__count(const struct completion *c)
@@ -210,8 +211,8 @@ static __always_inline __u32 sends__count(const struct completion *c)
 }
 
 /*
- * Counts those of the sends that no program has counted. The entry of their socket exists as long
- * as these are waiting; otherwise, another CPU may have removed it.
+ * Counts the sends, except those that a program has already counted. The entry of their socket
+ * exists while uncounted sends are waiting; otherwise, another CPU may have removed it.
  */
 static __always_inline __u32 completed(struct zsock *s, const struct completion *c)
 {
@@ -248,7 +249,7 @@ static __always_inline __u32 completed(struct zsock *s, const struct completion 
 	return counted;
 }
 
-/* The number of the sends first..end-1 that began before the window. */
+/* Returns how many of the sends first..end-1 began before the window. */
 static __always_inline __u32 earlier_sends(const struct zsock *s, __u32 first, __u32 end)
 {
 	if (id_before(s->first, end))
@@ -257,8 +258,8 @@ static __always_inline __u32 earlier_sends(const struct zsock *s, __u32 first, _
 }
 
 /*
- * Counts the sends up to end that began before the window, unless they are counted. Without an
- * earlier notification, those before first are not known.
+ * Counts the sends before `end` that began before the window, except those already counted. Without
+ * an earlier notification, sends before `first` are not known.
  */
 static __always_inline void completed_earlier(struct zsock *s, __u32 first, __u32 end)
 {
@@ -271,7 +272,7 @@ static __always_inline void completed_earlier(struct zsock *s, __u32 first, __u3
 		      earlier_sends(s, s->first - from == LONG_BEFORE ? first : from, end));
 }
 
-/* The sends first..end-1 are a ubuf whose flag is known. Returns how many it counted. */
+/* Counts the sends first..end-1, a ubuf whose flag is known. Returns how many it counted. */
 static __always_inline __u32 ubuf_completed(struct zsock *s, __u32 first, __u32 end, __u32 how,
 					    __u64 bytes)
 {
@@ -302,7 +303,7 @@ static __always_inline void uarg_released(void *uarg)
 	if (!s || !still_counts())
 		return;
 	first = UARG_READ(uarg, id);
-	end = first + UARG_READ(uarg, len); /* no sends: the only one was aborted */
+	end = first + UARG_READ(uarg, len); /* len is 0 if the only send was aborted */
 	COUNT(completions_before, earlier_sends(s, first, end));
 	if (ubuf_completed(s, first, end, (UARG_COPIED(uarg) ? WITNESS_FLAG : 0) | WITNESS_SIZED,
 			   UARG_BYTES(uarg)))
@@ -316,8 +317,9 @@ TWICE("fentry/" LAST_RELEASE, completion_fentry, PAIR_COMPLETION, uarg, uarg_rel
 PROGRAM("kprobe/" LAST_RELEASE, BPF_KPROBE, completion_kprobe, uarg_released(uarg), void *uarg)
 
 /*
- * Counts the ubuf that begins with this id, by the note that its references left, or one send
- * without such a note, by the notification's flag. Returns the number of sends.
+ * Counts the ubuf that begins with this id. Its slot has the flag, the bytes and the number of
+ * sends that the released references of the ubuf left there. If they left nothing, counts one send,
+ * with the notification's flag. Returns the number of sends.
  */
 GLOBAL __u32 ubuf__count(__u64 sock, __u32 id, __u32 flag)
 {
@@ -347,8 +349,8 @@ GLOBAL __u32 ubuf__count(__u64 sock, __u32 id, __u32 flag)
 #define UBUFS_AT_ONCE 2048
 
 /*
- * Counts the sends of a notification that are not counted: of the queue's tail, those by which it
- * grew since it was last read. by_reference: see reference_gone().
+ * Counts the sends of a notification that are not counted yet. If it is the queue's tail, these are
+ * the sends by which the tail grew since it was last counted. by_reference: see reference_gone().
  */
 static __always_inline void notification_seen(struct zsock *s, const struct sock_extended_err *ee,
 					      bool is_tail, bool by_reference)
@@ -385,8 +387,7 @@ static __always_inline void notification_seen(struct zsock *s, const struct sock
 		*(volatile __u64 *)&s->tail = c.tail;
 }
 
-/* Each ubuf is queued once, but the tail is reported again when notifications before it are read.
- */
+/* A ubuf is queued once, but the tail is reported again when earlier notifications are read. */
 static __always_inline void notified(struct zsock *s, const struct sock_extended_err *ee)
 {
 	__u32 to = ee->ee_data + 1;
@@ -416,7 +417,7 @@ PROGRAM("raw_tp/inet_sk_error_report", BPF_PROG, notification_queued, queued(sk,
 TWICE("raw_tp/inet_sk_error_report", reference_reported, PAIR_REPORT, sk, queued(sk, true),
       struct sock *sk)
 
-/* The socket is destroyed. The kernel may have skipped the program of its last report. */
+/* The socket is destroyed. The kernel may have skipped the program of its last notification. */
 PROGRAM(PROTO_SOCKET_GONE, BPF_PROG, notification_left, queued(sk, false), struct sock *sk)
 
 /* The socket is destroyed. Its queued data complete after this. */
@@ -427,7 +428,7 @@ static __always_inline void socket_destroyed(__u64 sock)
 	if (!s || s->closed)
 		return;
 	__sync_fetch_and_add(&sockets_closed, 1);
-	/* Atomic: with completed(), one of the two must see what the other did. */
+	/* Atomic: of this and completed(), one must see what the other did. */
 	__sync_fetch_and_add(&s->closed, 1);
 	if (s->waiting <= 0)
 		zsock__remove(sock, s, true);
@@ -447,8 +448,8 @@ static long zsock__check(void *map, __u64 *sock, struct zsock *s, void *unused)
 }
 
 /*
- * Run by the analyzer before it reads counts, not by the tracepoint. The kernel may have skipped
- * the programs that see a socket end. If the socket is freed, no send of it is in flight.
+ * The analyzer runs this program before it reads counts; the tracepoint does not. It finds sockets
+ * whose end no program saw, because the kernel skipped it. No send of a freed socket is in flight.
  */
 PROGRAM(PROTO_SOCKET_GONE, BPF_PROG, sockets_checked,
 	open_queues = (struct error_queues){.counted = 1};
@@ -469,15 +470,15 @@ static __always_inline void count_reported(struct zsock *s, const struct sock_ex
 		COUNT(errqueue_copied, sends);
 }
 
-/* Returns whether it is a zero-copy notification, which is then in ee. */
+/* Returns whether the skb is a zero-copy notification, which is then in ee. */
 static __always_inline bool is_notification(struct sk_buff *skb, struct sock_extended_err *ee)
 {
 	return !notification__read(skb, ee) && ee->ee_origin == SO_EE_ORIGIN_ZEROCOPY;
 }
 
 /*
- * The skb of a closed socket never becomes a notification and still holds the ubuf. A ubuf begins
- * with a pointer, a notification with zeros.
+ * Returns whether the skb, of a closed socket, never becomes a notification and still holds the
+ * ubuf. ee is then filled in. A ubuf begins with a pointer, a notification with zeros.
  */
 static __always_inline bool is_notified_in_vain(struct sk_buff *skb, __u64 sock,
 						struct sock_extended_err *ee)
@@ -544,7 +545,7 @@ static __always_inline struct zsock *dequeued_from(struct sk_buff *skb,
 
 /*
  * An application may read a notification before the hook of its report looks for it in the queue:
- * this program counts it then. It is separate from dequeued_fexit, which older kernels would
+ * this program then counts it. It is separate from dequeued_fexit, which older kernels would
  * otherwise refuse.
  */
 SEC("fexit/sock_dequeue_err_skb")
@@ -583,7 +584,7 @@ static __always_inline bool is_within(__u64 location, const volatile struct addr
 #define IS_COALESCING(location) is_within(location, coalesce_ranges, COALESCE_RANGES)
 #define IS_READ(location)	is_within(location, read_ranges, READ_RANGES)
 
-/* An application read a notification. It may be faster than the program of its report. */
+/* An application read a notification, perhaps before the program of its report counted it. */
 static __noinline void notification_read(struct sk_buff *skb)
 {
 	struct sock_extended_err ee;
@@ -598,8 +599,8 @@ static __noinline void notification_read(struct sk_buff *skb)
 }
 
 /*
- * The code that made a notification frees it: it was coalesced, or the socket is closed. It has its
- * own flag. The program of the report mostly has counted its sends before.
+ * The code that built a notification frees it, because it was coalesced or the socket is closed.
+ * The notification has its own flag. The program of its report has mostly counted its sends before.
  */
 static __noinline void notification_dropped(struct sk_buff *skb)
 {
@@ -639,7 +640,10 @@ static __always_inline void freed_at(struct sk_buff *skb, __u64 location)
 PROGRAM("raw_tp/consume_skb", BPF_PROG, notification_freed,
 	if (is_notification_skb(skb)) freed_at(skb, location), struct sk_buff *skb, __u64 location)
 
-/* Reads cannot interrupt it. It is not attached where the program above counts only these. */
+/*
+ * The second program of the pair. It handles only coalesced notifications, because reads cannot
+ * interrupt the program above. It is not attached if the program above counts only reads.
+ */
 PROGRAM("raw_tp/consume_skb", BPF_PROG, notification_freed_again,
 	if (is_notification_skb(skb) && IS_COALESCING(location) &&
 	    !pair__saw(PAIR_NOTIFICATION, (__u64)skb)) notification_dropped(skb),
@@ -666,8 +670,8 @@ static __noinline __u64 freeing_caller(void *ctx)
 }
 
 /*
- * Before "net: add location to trace_consume_skb()" (6.3) only the stack has the location. It is
- * read only for skbs that are charged to an error queue.
+ * Before "net: add location to trace_consume_skb()" (6.3) only the stack has the location. The
+ * stack is read only for skbs that are charged to an error queue.
  */
 PROGRAM("raw_tp/consume_skb", BPF_PROG, notification_freed_in_stack,
 	if (is_notification_skb(skb)) freed_at(skb, freeing_caller(ctx)), struct sk_buff *skb)

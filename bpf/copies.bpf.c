@@ -33,8 +33,8 @@ GLOBAL __u32 cause_at(__u64 address, __u64 caller, __u64 second, __u64 third, __
 }
 
 /*
- * At the entry of a function on arm64, only the link register has its caller: a stack walk follows
- * the frames, and omits it.
+ * At the entry of a function on arm64, only the link register has the caller of the function: a
+ * stack walk follows the frames, and omits it.
  */
 #ifdef __TARGET_ARCH_arm64
 #define CALLER(ctx) \
@@ -52,7 +52,7 @@ static __always_inline void insert_caller(__u64 *stack, __u64 caller)
 	stack[1] = caller;
 }
 
-/* A packet came in. Whether it is delivered, forwarded or a copy itself is not known yet. */
+/* A packet came in. It is not known yet whether it will be delivered or forwarded, or is a copy. */
 static __always_inline void delivered(struct sk_buff *skb, const struct sighting *seen,
 				      const struct cause_key *key, __u32 counter, bool by_tap)
 {
@@ -63,17 +63,17 @@ static __always_inline void delivered(struct sk_buff *skb, const struct sighting
 		note__add_bits(&seen->send, bits);
 }
 
-/* The same for data of a send by io_uring. */
+/* Like delivered(), for data of a send by io_uring. */
 static __always_inline void uring_delivered(struct sk_buff *skb, const struct notification *n,
 					    bool by_tap)
 {
 	rx_pending__remember(number_of(skb), NULL, n->counter, by_tap, n->key);
 }
 
-/* The values that decide for which counter a copy counts. */
+/* The values that decide which counter counts a copy. */
 struct copy_key {
 	__u64 stack[STACK_FRAMES];
-	struct cause_key in; /* the device alone */
+	struct cause_key in; /* only the device is set */
 	__u64 asked;	     /* CLASSIFY_ASKED */
 };
 
@@ -82,10 +82,10 @@ struct copy_cause {
 	__u32 counter;
 };
 
-/* Classified copies: one lookup replaces the search of the table for each frame. */
+/* Copies classified so far: one lookup replaces the search of the table for each frame. */
 HASH(copy_causes, 1024, struct copy_key, struct copy_cause);
 
-/* Classifies the first copy of its kind; if the map is full, every copy. */
+/* Classifies a copy, and keeps the result for copies with the same key, unless the map is full. */
 static __noinline void copy__classify(const struct copy_key *key, struct net_device *dev,
 				      struct copy_cause *out)
 {
@@ -148,14 +148,14 @@ static __noinline int copied(void *ctx, struct sk_buff *skb, enum copier copier,
 	return 0;
 }
 
-/* The programs of a function that copies the data of skb if `copies` is true; bytes is how many. */
+/* The programs of a function that copies skb's data if `copies` is true. bytes: only of a pull. */
 #define COPIER(name, function, copier, copies, bytes, ...)                                         \
 	ON_ENTRY(name, function,                                                                   \
 		 if (zerocopy_watched() && (copies)) copied(ctx, skb, copier, bytes, CALLER(ctx)), \
 		 __VA_ARGS__)
 
 COPIER(ubufs, "skb_copy_ubufs", COPIER_UBUFS, true, 0, struct sk_buff *skb)
-/* With scatter-gather the segments share the pages. */
+/* With scatter-gather the segments share the pages: nothing is copied. */
 COPIER(segment, "skb_segment", COPIER_SEGMENT, !(features & NETIF_F_SG), 0, struct sk_buff *skb,
        __u64 features)
 /* Drivers pull the headers of nearly every skb: only a pull of all data is a copy. */

@@ -7,7 +7,7 @@
 
 #include "state.bpf.h"
 
-/* How many are requested; the loader removes this code if it is 0. */
+/* The number of requested counters. If it is 0, the loader removes this code. */
 const volatile __u32 call_counters = 0;
 
 /*

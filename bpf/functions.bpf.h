@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Defines the programs of a kernel function for fentry and kprobes. SEC has one name of the
- * function; the plan chooses the name that the kernel has. body may use the function's arguments,
- * which follow it.
+ * function; the plan chooses the name that the running kernel has. body may use the function's
+ * arguments, which are listed after body.
  */
 #pragma once
 
@@ -17,13 +17,13 @@
 	}
 
 /*
- * The kernel skips a program that interrupts itself. Therefore some programs are pairs: the second,
- * which is called after the first, does its work if that was skipped. If both do it, the second
- * time has no effect.
+ * The kernel skips a program that interrupts itself. Therefore some programs are pairs: the second
+ * program is called after the first, and does its work if the first was skipped. If both do it, the
+ * second time has no effect.
  */
 enum pair { PAIR_COMPLETION, PAIR_REFERENCE, PAIR_REPORT, PAIR_SOCKET, PAIR_NOTIFICATION, PAIRS };
 
-/* By pair: the event that its first program saw last on this CPU, until the second sees it. */
+/* The event that the first program of each pair saw last on this CPU, until the second sees it. */
 PERCPU_ARRAY(seen_by_pairs, PAIRS, __u64);
 
 /* Called by the first program of a pair. */
@@ -59,7 +59,7 @@ static __always_inline bool pair__saw(__u32 pair, __u64 event)
 	PROGRAM("fexit/" function, BPF_PROG, name##_fexit, body) \
 	PROGRAM("kretprobe/" function, BPF_KRETPROBE, name##_kretprobe, body)
 
-/* Programs at the return of a function with so many arguments; body may use its result as ret. */
+/* Programs at the return of a function with this many arguments; body may use its result as ret. */
 #define ON_RESULT(name, function, arguments, type, body)          \
 	PROGRAM("fexit/" function, BPF_PROG, name##_fexit,        \
 		type ret = (type)function_result(ctx, arguments); \

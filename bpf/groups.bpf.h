@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Groups sends: by the keys of --by, and zero-copy sends also by their receiver. Sends without room
- * in a map are charged to its rest, so that sums stay exact.
+ * Groups sends by the keys of --by, and zero-copy sends also by their receiver. Sends whose group
+ * has no room in a map are charged to the map's rest, so that sums stay exact.
  */
 #pragma once
 
@@ -65,7 +65,7 @@ static __always_inline void key__set_address(struct group_key *key, struct sock 
 }
 
 /*
- * Fills in those keys of enum group_by that are asked for, of the current process's send on this
+ * Fills in the keys of enum group_by that `by` has, for a send of the current process on this
  * socket by this device.
  */
 static __always_inline void key__of(struct group_key *key, struct sock *sk,
@@ -177,10 +177,10 @@ static __noinline void group__keep_path(const struct group_key *key)
 		bpf_map_update_elem(&group_paths, key, path, BPF_ANY);
 }
 
-/* A group that is new: too large for the stack of a program that calls functions in functions. */
+/* A new group: too large for the stack of a program whose functions call functions. */
 PERCPU_ARRAY(new_group, 1, struct group);
 
-/* Called in the context of the sender: the names are those of this moment. */
+/* Called in the context of the sender: the group gets the current names. */
 static __noinline void group__make(bool of_peers, const struct group_key *key,
 				   const struct group_key *who, struct sock *sk)
 {
@@ -205,7 +205,7 @@ static __noinline void group__make(bool of_peers, const struct group_key *key,
 		bpf_map_update_elem(&groups, key, fresh, BPF_NOEXIST);
 }
 
-/* Creates a missing group if sk, the sending process's socket, is not NULL. */
+/* Returns a group, or rest. Creates the group if sk, the sending process's socket, is not NULL. */
 static __always_inline struct group *group__find(struct group_map *map, struct group *rest,
 						 const struct group_key *who, __u32 by,
 						 struct sock *sk)
@@ -236,7 +236,7 @@ static __always_inline bool is_interrupted(long ret)
 	return ret <= -512 && ret >= -516;
 }
 
-/* Flags beside MSG_ZEROCOPY. Their bits are those of MSG_ flags that no code here reads. */
+/* Flags beside MSG_ZEROCOPY. They have bits of MSG_ flags that no code here reads. */
 #define SEND_IGNORED 1
 #define SEND_OWNED   2 /* the owner of the send's completion is known */
 
@@ -256,7 +256,7 @@ static __always_inline void group__count_send(struct group *g, long ret, __u64 n
 		add(&g->interrupted, 1);
 }
 
-/* Counts what only zero-copy sends have; groups by receiver count only this. */
+/* Counts what only zero-copy sends have. Groups by receiver count nothing else of sends. */
 static __always_inline void group__count_request(struct group *g, __u32 flags, long ret)
 {
 	add(&g->requests, 1);
@@ -268,7 +268,7 @@ static __always_inline void group__count_request(struct group *g, __u32 flags, l
 		add(&g->ignored, 1);
 }
 
-/* Creates the groups when a zero-copy send begins: its completion, in an interrupt, cannot. */
+/* Creates the groups of a new zero-copy send: its completion, in an interrupt, cannot do it. */
 static __always_inline void groups__make_room(const struct group_key *who, struct sock *sk)
 {
 	if (by_receiver)
@@ -296,8 +296,8 @@ static __noinline void groups__count_completions(const struct group_key *owner, 
 }
 
 /*
- * Adds to another member of completed sends, given by its offset. n is negative where unflagged
- * copies are corrected.
+ * Adds n to another member that counts completed sends, given by its offset. n is negative if
+ * unflagged copies are corrected.
  */
 static __noinline void groups__add(const struct group_key *owner, __u32 field, __u64 n)
 {

@@ -34,8 +34,8 @@ static const __u8 hist_bits[256] = {
 	HIST_BIT(7), HIST_BIT(7), HIST_BIT(7)};
 
 /*
- * Position of the highest set bit of v, which is below HIST_LIMIT and not 0. Without branches: the
- * BPF verifier would check all that follows once for each way through them.
+ * Returns the position of the highest set bit of v, which is below HIST_LIMIT and not 0. It has no
+ * branches, because the BPF verifier would check all that follows once for each path through them.
  */
 static inline __attribute__((always_inline)) __u32 hist_log2(__u64 v)
 {
@@ -50,7 +50,7 @@ static inline __attribute__((always_inline)) __u32 hist_log2(__u64 v)
 	return bit + hist_bits[v & 0xff];
 }
 
-/* The bucket of v, where each power of two has 1 << sub_bits buckets. */
+/* Returns the bucket of v if each power of two has 1 << sub_bits buckets. */
 static inline __attribute__((always_inline)) __u32 hist_bucket_of(__u64 v, __u32 sub_bits)
 {
 	__u32 shift;
@@ -63,13 +63,13 @@ static inline __attribute__((always_inline)) __u32 hist_bucket_of(__u64 v, __u32
 	return (shift << sub_bits) + (__u32)(v >> shift);
 }
 
-/* Always below HIST_BUCKETS. */
+/* The result is always below HIST_BUCKETS. */
 static inline __attribute__((always_inline)) __u32 hist_bucket(__u64 v)
 {
 	return hist_bucket_of(v, HIST_SUB_BITS);
 }
 
-/* The smallest value of bucket i; for i equal to the number of buckets, HIST_LIMIT. */
+/* Returns the smallest value of bucket i, or HIST_LIMIT if i is the number of buckets. */
 static inline __attribute__((always_inline)) __u64 hist_low_of(__u32 i, __u32 sub_bits)
 {
 	__u32 shift;
@@ -86,9 +86,9 @@ static inline __attribute__((always_inline)) __u64 hist_low(__u32 i)
 }
 
 /*
- * Adds a value, not atomically: every writer has its own histogram. It does not keep count, which
- * is the sum of the buckets; min is 0 until a value other than 0 comes. hist__settle() completes
- * both.
+ * Adds a value, not atomically, because every writer has its own histogram. It does not update
+ * count, which is the sum of the buckets; min is 0 until a value other than 0 is added.
+ * hist__settle() completes count and min.
  */
 static inline __attribute__((always_inline)) void hist_put(struct hist *h, __u64 v)
 {
@@ -115,9 +115,9 @@ static inline __attribute__((always_inline)) void hist_add(struct hist *h, __u64
 }
 
 /*
- * A histogram with wider buckets, at most 1/4 of their lower bound, where many are needed. Each
- * bucket is a union of buckets of struct hist. CPUs may share one: min and max can then lag behind
- * the buckets.
+ * A histogram for use where many are needed, with wider buckets: a bucket's width is at most 1/4 of
+ * its lower bound. Each bucket is a union of buckets of struct hist. CPUs may share one: min and
+ * max can then lag behind the buckets.
  */
 #define COARSE_SUB_BITS 2
 #define COARSE_BUCKETS	((HIST_MAX_BITS - COARSE_SUB_BITS + 1) << COARSE_SUB_BITS)
@@ -133,8 +133,8 @@ struct coarse_hist {
 static inline __attribute__((always_inline)) void coarse_hist_add(struct coarse_hist *h, __u64 v)
 {
 	/*
-	 * In memory, so that the BPF verifier forgets which of many paths led here: one program
-	 * fills many histograms.
+	 * The bucket is kept in memory, so that the BPF verifier forgets which of many paths led
+	 * here: one program fills many histograms.
 	 */
 	volatile __u8 found = (__u8)hist_bucket_of(v, COARSE_SUB_BITS);
 	__u32 bucket = found;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Zero-copy sends in flight. Each has a slot with its time, the memory that it pins, the causes of
- * copies that hooks saw, and a claim: the program that changes the claim counts the send. Every
- * event of a send may thus come twice, late, or on two CPUs, and the send counts once.
+ * copies that hooks saw, and a claim: the program that changes the claim counts the send. An event
+ * of a send may thus be seen twice, late, or on two CPUs, and the send still counts once.
  */
 #pragma once
 
@@ -45,16 +45,17 @@ struct pinned uring_pinned;
 
 PERCPU_ARRAY(uring_pinned_peaks, 1, struct pinned_peak);
 
-/* The most pages that a send may touch: what msg_zerocopy_realloc charges. */
+/* The most pages that a send can touch, as charged by msg_zerocopy_realloc. */
 static __always_inline __u64 pages_of(__u64 bytes)
 {
 	return (bytes >> page_shift) + 2;
 }
 
 /*
- * Before 5.12 atomic operations have no result. The freed sum is read before the pinned sum: their
- * difference is what was pinned, plus what completed in between. An older freed sum makes it larger
- * still: the cache line of completions is read only where the difference exceeds the peak.
+ * Before 5.12 atomic operations return no result, so the sums are read. The freed sum is read
+ * before the pinned sum: their difference is what was pinned, plus what completed in between. An
+ * older freed sum makes the difference larger still, so the cache line of completions is read only
+ * if the difference exceeds the peak.
  */
 static __always_inline void pinned__charge(volatile struct pinned *p, struct pinned_peak *peak,
 					   __u64 bytes)
@@ -84,7 +85,7 @@ static __always_inline void pinned__free(struct pinned *p, __u64 bytes)
 	__sync_fetch_and_add(&p->freed_pages, pages_of(bytes));
 }
 
-/* A ubuf's released references: see reference_gone(). */
+/* The released references of a ubuf: see reference_gone(). */
 struct released_ubuf {
 	__u32 bytes;
 	__u16 sends; /* 0: no reference was seen to be released */
@@ -93,30 +94,31 @@ struct released_ubuf {
 };
 
 /*
- * A send in flight, found by its socket and its id. A slot whose send is counted is free, but keeps
- * its contents: another program may still bring the send's own flag.
+ * A send in flight, found by its socket and its id. The slot of a counted send may be given to
+ * another send (slot__is_free()), but keeps its contents until then, because another program may
+ * still read the send's own flag.
  */
 struct slot {
 	__u64 sock;
-	__u64 claim;	 /* CLAIM() */
+	__u64 claim;	 /* claim_of() */
 	__u64 start;	 /* ns */
 	__u32 bytes;	 /* that the send requested */
 	__u32 taken;	 /* the number of programs that want to change the other members */
 	union note note; /* of the ubuf that begins with this send */
 	union {
-		union note counted; /* with which the send was counted */
+		union note counted; /* the causes with which the send was counted */
 		struct released_ubuf released;
 	};
 };
 
 _Static_assert(sizeof(struct slot) == 64, "a slot is not a cache line");
 
-/* The state of a send. The same word has its socket's generation and its id. */
+/* The state of a send, in one word with its socket's generation and its id: claim_of(). */
 enum send_state {
 	SEND_NONE = 0,	    /* the slot is free */
 	SEND_IN_FLIGHT = 1, /* not counted */
 	/* Counted, with the flag in the lowest bit: */
-	SEND_ASSUMED = 2,  /* with the flag of the queue's tail, because it was coalesced */
+	SEND_ASSUMED = 2,  /* with the flag of the queue's tail, with which it was coalesced */
 	SEND_NOTIFIED = 4, /* with the flag of its notification, which may have been coalesced */
 	SEND_FINAL = 6,	   /* with its own flag */
 };
@@ -143,7 +145,9 @@ static __always_inline __u64 claim_of(const struct send_key *key, __u32 state)
 #define SLOTS 32768 /* a power of two */
 #endif
 
-/* The slot of a send, unless another send in flight has it. */
+/*
+ * Each send has the slot slot__of(). If another send in flight has it, the send is in more_slots.
+ */
 static struct slot slots[SLOTS];
 
 /* Sends in flight whose slot another send has. */
@@ -151,7 +155,7 @@ GROWING_HASH(more_slots, 65536, struct send_key, struct slot);
 /* While this is 0, more_slots is empty and need not be searched. */
 __u32 more_slots_used;
 
-/* The slots of a socket's sends follow each other, from a place that its address gives. */
+/* The slots of a socket's sends follow each other, from a place computed from its address. */
 static __always_inline struct slot *slot__of(const struct send_key *key)
 {
 	return &slots[((__u32)(key->sock * 0x9e3779b97f4a7c15ULL >> 40) + key->id) & (SLOTS - 1)];
@@ -163,8 +167,9 @@ static __always_inline __u32 slot__state(const struct slot *slot)
 }
 
 /*
- * The slot of a send that is in flight, or was counted a short time ago; or NULL. Not inlined: in
- * loops, clang may place its instructions so that verifiers before 6.3 refuse them.
+ * Returns the slot of a send that is in flight or was counted a short time ago, else NULL. The
+ * function is not inlined: in loops, clang may place its instructions in a way that verifiers
+ * before 6.3 refuse.
  */
 static __noinline struct slot *slot__find(const struct send_key *key)
 {
@@ -182,8 +187,8 @@ static __noinline struct slot *slot__find(const struct send_key *key)
 
 /*
  * Excludes other programs that want to change the slot. It needs no result of an atomic operation,
- * which Linux 5.10 lacks: of two programs that add at once, neither reads 1. Returns false if
- * another program keeps the slot, as one that is interrupted does.
+ * which Linux 5.10 lacks: of two programs that add at once, neither reads 1, so neither takes the
+ * slot. Returns false if another program keeps the slot, as one does that this one interrupted.
  */
 static __always_inline bool slot__take(struct slot *slot)
 {
@@ -239,8 +244,8 @@ static __noinline void slot__delete_more(const struct send_key *key)
 }
 
 /*
- * Gives a send a slot. It takes over the slot of a failed send with the same id that has not
- * returned yet. Returns false if there is no room, or if another send guessed the same id.
+ * Gives a send a slot. A failed send with the same id may not have returned yet: its slot is taken
+ * over. Returns false if there is no room, or if another send guessed the same id.
  */
 static __noinline bool slot__begin(const struct send_key *key, __u64 start, __u32 bytes)
 {
@@ -265,8 +270,9 @@ static __noinline bool slot__begin(const struct send_key *key, __u64 start, __u3
 }
 
 /*
- * Frees the slot of a failed send, unless another send has the id by now. start: of the send; 0: of
- * any. Returns the bytes that the slot's send requested, 0 if it is not freed.
+ * Frees the slot of a failed send, unless another send has the id by now. start: when the send
+ * began; 0: frees the slot of any send with the id. Returns the bytes that the slot's send
+ * requested, 0 if the slot is not freed.
  */
 static __noinline __u32 slot__abandon(const struct send_key *key, __u64 start)
 {
@@ -288,9 +294,9 @@ static __noinline __u32 slot__abandon(const struct send_key *key, __u64 start)
 #define FIRST_SLOTS 8
 
 /*
- * Moves the key to the first of these sends that has a slot, and returns that: a ubuf may begin
- * with sends of before the window, or of another process. Returns NULL if none of the first few
- * has a slot.
+ * Moves the key to the first of these sends that has a slot, and returns the slot: a ubuf may begin
+ * with sends from before the window or of another process. Returns NULL if none of the first
+ * FIRST_SLOTS sends has a slot.
  */
 static __always_inline struct slot *slot__first_of(struct send_key *key, __u32 sends)
 {
@@ -307,8 +313,8 @@ static __always_inline struct slot *slot__first_of(struct send_key *key, __u32 s
 }
 
 /*
- * Adds the bits to the note of the ubuf that begins with this send, unless they are there. If there
- * is no room, that counts as lost.
+ * Adds the bits to the note of the ubuf that begins with this send, unless the note has them. If
+ * the note has no room, or no slot has it, counts the bits as lost.
  */
 static __noinline void note__add_bits(const struct send_key *key, __u16 bits)
 {
@@ -328,7 +334,7 @@ static __noinline void note__add_bits(const struct send_key *key, __u16 bits)
 		COUNT(lost_cause_bits, 1);
 }
 
-/* Replaces all bits whose part in mask equals value. Returns false if there are none. */
+/* Replaces the note's entries that equal value under mask. Returns false if there are none. */
 static __noinline bool note__replace_bits(const struct send_key *key, __u16 mask, __u16 value,
 					  __u16 with)
 {
@@ -351,21 +357,21 @@ static __noinline bool note__replace_bits(const struct send_key *key, __u16 mask
 /* How entries of sockets are created and removed. */
 
 /*
- * How many of the window's sends have completed; on a socket that others use, too, perhaps more.
- * Negative for a moment while a send fails.
+ * Returns how many of the window's sends have completed. The number may be too high if other
+ * processes send on the socket, too, and is negative for a moment while a send fails.
  */
 static __always_inline __s32 completed_sends(const struct zsock *s)
 {
 	return s->next - s->first - s->waiting;
 }
 
-/* With fewer completed sends, the application may still have been about to read the queue. */
+/* With fewer than UNREAD_SENDS, the application may still have been about to read the queue. */
 static __always_inline bool never_read(const struct zsock *s)
 {
 	return !s->queue_read && completed_sends(s) >= UNREAD_SENDS;
 }
 
-/* The socket is gone, and none of its sends is in flight. Other CPUs may remove it at once. */
+/* Removes the entry of a gone socket without sends in flight. Another CPU may do it at once. */
 static __noinline void zsock__remove(__u64 sock, const struct zsock *s, bool closed)
 {
 	bool counts = completed_sends(s) > 0 && still_counts(), unread = never_read(s);
@@ -386,7 +392,7 @@ static __noinline void zsock__remove(__u64 sock, const struct zsock *s, bool clo
 #define ENDED_AT_ONCE 16
 #define ENDED_MOST    4096
 
-/* Ends sends whose completion no program saw. */
+/* Frees the slots of sends whose completion no program saw. Returns how many it freed. */
 GLOBAL __u32 sends__lose(__u64 sock, __u32 first)
 {
 	struct zsock *s = zsock__find(sock);
@@ -412,8 +418,8 @@ GLOBAL __u32 sends__lose(__u64 sock, __u32 first)
 
 /*
  * Removes the entry of a socket that does not exist any more. Each ubuf holds a reference to its
- * socket, so sends that are still in flight have completed unseen: the kernel skips a program that
- * interrupts itself. They count as lost.
+ * socket, so sends that seem to be in flight have completed unseen, because the kernel skips a
+ * program that interrupts itself. They count as lost.
  */
 GLOBAL int zsock__end(__u64 sock)
 {
@@ -432,15 +438,15 @@ GLOBAL int zsock__end(__u64 sock)
 
 #define LONG_BEFORE (1U << 20)
 
-/* Counts the completions of a socket from this id on. */
+/* Starts to count the completions of a socket, from this id on. */
 GLOBAL int zsock__watch(__u64 sock, __u32 id)
 {
 	struct zsock fresh = {.sock = sock, .first = id, .next = id, .notified_to = id};
 	struct sock_extended_err ee;
 
 	/*
-	 * Up to here, sends of before the window have completed; without a notification, long
-	 * before.
+	 * Sends before earlier_to have completed already. Without a notification, the id is not
+	 * known, and one long before is assumed.
 	 */
 	fresh.earlier_to = id - LONG_BEFORE;
 	fresh.tail = TAIL(fresh.earlier_to, fresh.earlier_to);
@@ -448,10 +454,7 @@ GLOBAL int zsock__watch(__u64 sock, __u32 id)
 		fresh.earlier_to = ee.ee_data + 1;
 		fresh.tail = TAIL(ee.ee_info, ee.ee_data + 1);
 	}
-	/*
-	 * Sockets with one address never have the same number, though two CPUs may draw one at
-	 * once.
-	 */
+	/* Two CPUs may take the same number at once, but never for sockets at the same address. */
 	fresh.generation = ++generations;
 	fresh.ports = both_ports((struct sock *)sock);
 	/* If there is no room, the socket's sends are untracked. */
@@ -461,8 +464,8 @@ GLOBAL int zsock__watch(__u64 sock, __u32 id)
 }
 
 /*
- * Returns whether the entry is that of an earlier socket with the same address. A new one gives its
- * first send the id 0; so does a socket whose only send failed, but that has the same ports.
+ * Returns whether the entry is that of an earlier socket with the same address. A new socket gives
+ * its first send the id 0. So does a socket whose only send failed, but its ports are the same.
  */
 static __always_inline bool zsock__is_earlier(const struct zsock *s, struct sock *sk, __u32 id)
 {
@@ -472,8 +475,8 @@ static __always_inline bool zsock__is_earlier(const struct zsock *s, struct sock
 }
 
 /*
- * A socket connects. It may have the memory of an earlier one whose end no program saw; but if it
- * was connected before, it has given ids.
+ * A socket connects. Its entry may be that of an earlier socket with the same memory, whose end no
+ * program saw. The entry has ids then, but the socket has given none.
  */
 static __always_inline void zsock__replace(struct sock *sk)
 {
@@ -483,7 +486,7 @@ static __always_inline void zsock__replace(struct sock *sk)
 		zsock__end(number_of(sk));
 }
 
-/* The entry of a socket whose zero-copy send gets this id. */
+/* Returns the entry of a socket whose zero-copy send gets this id, created if needed; or NULL. */
 static __always_inline struct zsock *zsock__get(struct sock *sk, __u32 id)
 {
 	struct zsock *s = zsock__find((__u64)sk);

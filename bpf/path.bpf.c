@@ -14,12 +14,13 @@
 #define SOF_TIMESTAMPING_TSONLY (1 << 11)
 #define IFF_BRIDGE_PORT		(1 << 9) /* of priv_flags */
 
-/* This kernel forwards without a copy. A forwarded packet is then copied for a tap only. */
+/* True if this kernel forwards without a copy. A forwarded packet is then copied only for a tap. */
 const volatile bool forwards_uncopied = false;
-/* A packet was forwarded uncopied. Not all kernels that do so show it by their functions. */
+/* A packet was forwarded uncopied. Some kernels do so without a function that shows it. */
 volatile __u32 forwarded_uncopied;
 /*
- * What to do with packets: count them, follow forwarding, infer copies, see data leave the machine.
+ * The tasks of packet programs: count packets, follow forwarding, infer copies, see data leave the
+ * machine.
  */
 const volatile bool counts_packets = false, follows_path = false, infers_copies = false,
 		    sees_exit = false;
@@ -42,8 +43,7 @@ static __always_inline bool is_of_load(struct sock *sk)
 	return peer_port(sk) == load_port;
 }
 
-/* Returns whether this is the first of several stacked devices. The others get what it makes of the
- * skb. */
+/* Returns whether the skb is at the first of several stacked devices, not at one below it. */
 static __always_inline bool is_first_device(struct sk_buff *skb, struct sock *sk)
 {
 	struct net_device *device = route_device(sk);
@@ -71,7 +71,7 @@ static __always_inline void packet_goes_on(__u32 kind, struct sk_buff *skb)
 }
 
 /*
- * Counts the skbs of a load's sends as they are handed to a device, before segmentation. Softirqs
+ * Counts the skbs of a load's sends when they are handed to a device, before segmentation. Softirqs
  * are off.
  */
 static __always_inline void count_packet(struct sk_buff *skb)
@@ -93,15 +93,15 @@ static __noinline void assume(const struct sighting *seen, enum cause cause, str
 	note__add_bits(&seen->send, counter | how);
 }
 
-/* Returns whether the skb's own socket sends it by this device. It is then not forwarded. */
+/* Returns whether the skb's own socket sends it by this device: the skb is then not forwarded. */
 static __always_inline bool is_sent_by(struct sock *sk, struct sk_buff *skb)
 {
 	return route_device(sk) == READ(skb, dev);
 }
 
 /*
- * Why a forwarded packet was copied when it came in. A router takes packets from their socket
- * (ip_rcv_core). A bridge does not, and copies nothing.
+ * Returns why a forwarded packet was copied when it came in. A router detaches packets from their
+ * socket (ip_rcv_core). A bridge does not, and copies nothing.
  */
 static __always_inline enum cause cause_of_forwarded(const struct rx_pending *p, bool bridged,
 						     __u16 how)
@@ -112,7 +112,7 @@ static __always_inline enum cause cause_of_forwarded(const struct rx_pending *p,
 									      : CAUSE_FORWARDED;
 }
 
-/* The same for data of a send by io_uring: a packet that still has their pages was not copied. */
+/* Like forwarded(), for a send by io_uring. A packet that still has its pages was not copied. */
 static __noinline int uring_forwarded(const struct rx_pending *p, struct sk_buff *skb, __u16 how)
 {
 	__u64 key = p->notification;
@@ -129,8 +129,8 @@ static __noinline int uring_forwarded(const struct rx_pending *p, struct sk_buff
 }
 
 /*
- * A packet that came in, and was counted as delivered, goes out again. If its own socket sends it
- * by its own device, it is a retransmission in the same skb.
+ * A packet that came in, and was counted as delivered, goes out again. If the packet's own socket
+ * sends it by the socket's own device, it is a retransmission in the same skb.
  */
 GLOBAL int forwarded(__u64 packet, __u32 how, __u32 still_shared)
 {
@@ -145,14 +145,14 @@ GLOBAL int forwarded(__u64 packet, __u32 how, __u32 still_shared)
 		return uring_forwarded(p, skb, how);
 	cause_counter__add_skbs(p->counter, &p->seen, -1);
 	note__replace_bits(&p->seen.send, ~0, p->bits, 0);
-	/* A router takes packets from their socket. */
+	/* A router detaches packets from their socket. */
 	if (still_shared && !sk)
 		forwarded_uncopied = 1;
 	if (still_shared || p->counter <= CAUSE_COUNTER_FULL)
 		return 0;
 	counter = cause_counter__index_of(cause_of_forwarded(p, sk, how), (void *)p->dev);
 	cause_counter__add_skbs(counter, &p->seen, 1);
-	if (slot__find(&p->seen.send)) /* its send has not completed */
+	if (slot__find(&p->seen.send)) /* the send has not completed */
 		note__add_bits(&p->seen.send, counter | how);
 	return 0;
 }
@@ -161,8 +161,8 @@ GLOBAL int forwarded(__u64 packet, __u32 how, __u32 still_shared)
 #define TCP_SYN	       0x02
 
 /*
- * TCP Fast Open copies the data of a SYN (tcp_send_syn_data) without a flag. It is counted at the
- * socket's own device, not at those below.
+ * TCP Fast Open copies the data of a SYN (tcp_send_syn_data) without a flag. The copy is counted at
+ * the socket's own device, not at devices below it.
  */
 static __always_inline void fast_open(struct sk_buff *skb, const struct sighting *seen)
 {
@@ -176,7 +176,7 @@ static __always_inline void fast_open(struct sk_buff *skb, const struct sighting
 		assume(seen, CAUSE_FAST_OPEN, READ(skb, dev), 0);
 }
 
-/* Why the kernel computes checksums for what this device sends, if it does. */
+/* Returns why the kernel computes the checksum for this device; CAUSE_UNCLASSIFIED: it need not. */
 static __always_inline enum cause cause_of_checksum(struct sk_buff *skb, struct net_device *dev,
 						    __u64 features)
 {
@@ -223,7 +223,7 @@ static __always_inline void infer_device_copies(struct sk_buff *skb, const struc
 				      cause_counter__index_of(cause_of_queue(dev), dev));
 }
 
-/* Nothing can be inferred at most loopback devices, and none forwards. */
+/* Most loopback devices take all: no copy can be inferred there. No loopback device forwards. */
 static __always_inline bool takes_all(struct net_device *dev)
 {
 	__u64 all = NETIF_F_SG | NETIF_F_HW_CSUM;
@@ -260,8 +260,8 @@ int BPF_PROG(packet_queued, struct sk_buff *skb)
 }
 
 /*
- * assume() for data of a send by io_uring. No flag of a completion confirms it, so only what
- * happens to every packet is assumed.
+ * Like assume(), for data of a send by io_uring. No flag of a completion confirms the cause, so
+ * only what happens to every packet is assumed.
  */
 static __noinline void uring_assume(struct notification *n, enum cause cause,
 				    struct net_device *dev, enum uring_copies copied)
@@ -269,7 +269,7 @@ static __noinline void uring_assume(struct notification *n, enum cause cause,
 	notification__set_copied(n, copied, cause_counter__index_of(cause, dev));
 }
 
-/* assume() for data of any send; n: NULL unless the send is io_uring's. */
+/* Like assume(), for data of any send. n: NULL unless the send is io_uring's. */
 static __always_inline void assume_any(struct notification *n, const struct sighting *seen,
 				       enum cause cause, struct net_device *dev)
 {
@@ -317,7 +317,7 @@ int BPF_PROG(packet_sent, struct sk_buff *skb, struct net_device *dev)
 	packet_goes_on(EVENT_HANDED, skb);
 	if (!zerocopy_watched() || !skb_uarg(skb))
 		return 0;
-	/* First what is read in the device: it mostly decides, without a look at the socket. */
+	/* The device is read first: it mostly decides, so that the socket need not be looked up. */
 	leaves = sees_exit && READ(dev, dev.parent);
 	tapped = infers_copies && is_tapped(dev, true);
 	tun = infers_copies && is_tun(dev);
@@ -340,7 +340,7 @@ int BPF_PROG(packet_sent, struct sk_buff *skb, struct net_device *dev)
 	return 0;
 }
 
-/* A packet came in by a device that is not a bridge's: it is delivered, or forwarded. */
+/* A packet came in by a device that is no port of a bridge: it will be delivered or forwarded. */
 static __always_inline void packet_delivered(struct sk_buff *skb, struct net_device *dev,
 					     const struct sighting *seen, bool tapped)
 {
@@ -376,7 +376,7 @@ int BPF_PROG(path_received, struct sk_buff *skb)
 		return 0;
 	}
 	tapped = is_tapped(dev, false);
-	/* A bridge forwards the packet, or hands it in again as received by the bridge itself. */
+	/* A bridge forwards the packet, or hands it in again, as received by the bridge itself. */
 	if (READ_BITFIELD(dev, priv_flags) & IFF_BRIDGE_PORT) {
 		if (tapped)
 			assume_any(n, &seen, CAUSE_PACKET_TAP, dev);

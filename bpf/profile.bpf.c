@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Samples the CPUs: in which kernel functions a measured thread was, and in which send; and how
- * long a thread was off its CPU in a send, and from where it left.
+ * Samples the CPUs, to see in which kernel functions and in which send a measured thread is. Also
+ * measures how long a thread is off its CPU in a send, and where it left the CPU.
  */
 #include "state.bpf.h"
 
@@ -15,13 +15,13 @@ struct profile_left {
 	__u64 since; /* ns */
 };
 HASH(profile_left, 16384, __u32, struct profile_left);
-/* Not the one of samples, which may interrupt. */
+/* Separate from new_profile_stack, because a sample may interrupt. */
 PERCPU_ARRAY(new_left_stack, 1, struct profile_stack);
 
-/* Samples, and times off the CPU, for whose stack there was no room. */
+/* The number of samples, and of times off the CPU, for whose stack there was no room. */
 volatile __u64 profile_lost;
 
-/* Returns 0 if the thread is in no send that counts. */
+/* Returns 1 + the slot in calls of the thread's send; 0 if the thread is in no send that counts. */
 static __always_inline __u32 send_slot(const struct thread *thread)
 {
 	if (!thread || !thread->send.sock || thread->send.before)
@@ -40,7 +40,7 @@ static __always_inline __u64 read_stack(void *ctx, struct profile_stack *stack)
 	return hash_words(stack->functions, stack->depth, PROFILE_DEPTH_MAX);
 }
 
-/* Adds samples, or ns, to a stack; fresh: it, where it was not met before. */
+/* Adds samples, or ns, to a stack. fresh: inserted if the stack is new; or NULL. */
 static __always_inline void add_to_stack(const struct profile_key *key, struct profile_stack *fresh,
 					 __u64 samples)
 {
@@ -54,8 +54,7 @@ static __always_inline void add_to_stack(const struct profile_key *key, struct p
 	}
 	if (!stack)
 		__sync_fetch_and_add(&profile_lost, 1);
-	else if (samples) /* clang makes of + 0 an atomic or, which Linux 5.12 was the first to have
-			   */
+	else if (samples) /* clang turns + 0 into an atomic or, which Linux lacks before 5.12 */
 		__sync_fetch_and_add(&stack->samples, samples);
 }
 
@@ -81,7 +80,7 @@ int profile_sample(void *ctx)
 	return 0;
 }
 
-/* It leaves its CPU in a send. */
+/* The thread leaves its CPU in a send. */
 static __always_inline void leave(void *ctx, struct thread *thread, bool preempted)
 {
 	struct profile_stack *fresh = FIRST_OF(new_left_stack);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The protocol whose sends are measured, which is TCP: its functions and tracepoints, and what
- * programs read of a socket. Another protocol has its own version of this file.
+ * The protocol whose sends are measured, TCP: its functions and tracepoints, and what programs read
+ * of a socket. For another protocol, another version of this file would be needed.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 #define AF_INET	    2
 #define AF_INET6    10
 
-/* (socket, message, size) sends; the second runs with the socket locked. */
+/* Both take (socket, message, size). PROTO_SEND_LOCKED runs with the socket locked. */
 #define PROTO_SEND	  "tcp_sendmsg"
 #define PROTO_SEND_LOCKED "tcp_sendmsg_locked"
 #define PROTO_SOCKET_GONE "raw_tp/tcp_destroy_sock"
@@ -49,21 +49,21 @@ static __always_inline bool sends_by_proto(struct sock *sk)
 
 /* The states of a socket that matter here. */
 #define STATE_UNCONNECTED TCP_CLOSE    /* not yet (Fast Open connects it), or not any more */
-#define STATE_CONNECTS	  TCP_SYN_SENT /* the first state of a connection, */
-#define STATE_ACCEPTED	  TCP_SYN_RECV /* and at its other end */
+#define STATE_CONNECTS	  TCP_SYN_SENT /* the first state of a connection */
+#define STATE_ACCEPTED	  TCP_SYN_RECV /* the first state at the other end of the connection */
 
 static __always_inline __u8 socket_state_of(struct sock *sk)
 {
 	return READ(sk, __sk_common.skc_state);
 }
 
-/* The memory of these sockets is never used for anything else, so this can be read. */
+/* Returns whether the socket is freed. Its memory is only used for sockets, so it can be read. */
 static __always_inline bool is_freed(__u64 sock)
 {
 	return !READ((struct sock_common___counted *)sock, skc_refcnt.refs.counter);
 }
 
-/* The application has closed it. */
+/* Returns whether the application has closed the socket. */
 static __always_inline bool is_dead(__u64 sock)
 {
 	__u64 dead = 1ULL << bpf_core_enum_value(enum sock_flags, SOCK_DEAD);
@@ -78,19 +78,19 @@ static __always_inline bool zerocopy_enabled(struct sock *sk)
 	return READ(sk, __sk_common.skc_flags) & enabled;
 }
 
-/* The id of the socket's next zero-copy send. It changes while the socket is locked. */
+/* Returns the id of the socket's next zero-copy send. It changes while the socket is locked. */
 static __always_inline __u32 next_id(struct sock *sk)
 {
 	return READ(sk, sk_zckey.counter);
 }
 
-/* The device of the route; NULL while the kernel looks for a new one. */
+/* Returns the device of the socket's route; NULL while the kernel looks for a new route. */
 static __always_inline struct net_device *route_device(struct sock *sk)
 {
 	return READ(sk, sk_dst_cache, dev);
 }
 
-/* Returns whether the route takes no pages: the kernel then copies all data of a send at once. */
+/* Returns whether the route takes no pages. The kernel then copies all data of a send at once. */
 static __always_inline bool route_copies(struct sock *sk)
 {
 	return !(READ(sk, sk_route_caps) & NETIF_F_SG);

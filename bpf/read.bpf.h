@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Reads the kernel's memory. Since Linux 6.2 a program can give an address its type: members are
- * then loads, which take 1 ns each; bpf_probe_read_kernel() takes 35.
+ * Reads the kernel's memory. Since Linux 6.2 a program can give an address its type. A member is
+ * then read by a load, which takes 1 ns; bpf_probe_read_kernel() takes 35 ns.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
-/* The kernel has bpf_rdonly_cast(). Set by the analyzer before loading. */
+/* True if the kernel has bpf_rdonly_cast(). Set by the analyzer before loading. */
 const volatile bool reads_typed = false;
 
 #ifdef __bpf__

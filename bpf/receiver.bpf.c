@@ -5,8 +5,8 @@
 
 /*
  * Counts the receiver's copies from skbs to its memory. Other address families use the same
- * function, so the skb's socket is checked; the skb's protocol is not set if the queue was
- * collapsed.
+ * function, so the skb's socket is checked. The skb's protocol is no alternative: it is not set if
+ * the queue was collapsed.
  */
 static __always_inline void received(struct sk_buff *skb, int bytes)
 {
@@ -22,11 +22,11 @@ static __always_inline void received(struct sk_buff *skb, int bytes)
 PROGRAM("raw_tp/skb_copy_datagram_iovec", BPF_PROG, receiver_copy, received(skb, bytes),
 	struct sk_buff *skb, int bytes)
 
-/* The function that has this tracepoint in its first line. */
+/* Hooks the function that has the tracepoint above in its first line. */
 PROGRAM("kprobe/skb_copy_datagram_iter", BPF_KPROBE, receiver_copy_kprobe, received(skb, bytes),
 	struct sk_buff *skb, int offset, void *to, int bytes)
 
-/* Times these copies, for --stages. */
+/* Times the receiver's copies, for --stages. */
 static __always_inline void copy_begin(void)
 {
 	struct thread *thread = gate == GATE_OPEN ? thread__get() : NULL;

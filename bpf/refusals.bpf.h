@@ -14,7 +14,7 @@
 /* The machine's limit, 0 if unknown. Since Linux 6.9 each network namespace has its own. */
 const volatile __u32 optmem_max = 0;
 
-/* Two sends that are refused at once may leave a mixture of both. */
+/* Two sends that are refused at the same time may leave a mixture of their values. */
 struct refusal_limits refusal_limits;
 
 #define CACHE_LINE	   64
@@ -47,7 +47,7 @@ static __always_inline bool optmem_exhausted(struct sock *sk)
 	return true;
 }
 
-/* capable(CAP_IPC_LOCK): a user namespace's own capabilities do not count. */
+/* Like capable(CAP_IPC_LOCK): a user namespace's own capabilities do not count. */
 static __always_inline bool may_lock(struct cred *cred)
 {
 	__u64 capabilities = 0;
@@ -58,7 +58,7 @@ static __always_inline bool may_lock(struct cred *cred)
 	return capabilities >> CAP_IPC_LOCK & 1 && !READ(cred, user_ns, level);
 }
 
-/* The check of mm_account_pinned_pages(). */
+/* Does the check of mm_account_pinned_pages(). */
 static __always_inline bool memlock_exhausted(__u64 bytes)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();

@@ -3,13 +3,13 @@
  * Counts the ends of io_uring's requests to send. Many requests fail before PROTO_SEND is called:
  * for lack of lockable memory, on a socket that takes no zero-copy data from io_uring, or because a
  * request that they are linked to failed. A request ends once, even if the socket accepted it in
- * parts. The notification of a zero-copy send is a request of its own, whose operation is another.
+ * parts. The notification of a zero-copy send is a separate request, with another operation.
  */
 #pragma once
 
 #include "sends.bpf.h"
 
-/* By operation; the last counts requests that this kernel does not let us read. */
+/* By operation. The last element counts requests that this kernel does not let programs read. */
 PERCPU_ARRAY(uring_requests, URING_OPERATIONS + 1, struct uring_requests);
 
 /* The numbers of operations are part of io_uring's interface: all kernels have the same. */
@@ -24,7 +24,7 @@ static __always_inline __u32 operation_of(__u8 opcode)
 	return opcode == IORING_OP_SENDMSG_ZC ? URING_SENDMSG_ZC : URING_OPERATIONS;
 }
 
-/* Only this writes the counts of a CPU. */
+/* Only this function writes the counts of a CPU. */
 static __noinline void request__count(__u32 operation, __s64 result)
 {
 	struct uring_requests *r = NULL;
@@ -41,11 +41,11 @@ static __noinline void request__count(__u32 operation, __s64 result)
 /*
  * io_uring posts a result in a thread of the process that submitted the request: its task, a worker
  * or the thread that polls the ring. Therefore the test of the current process filters by sender. A
- * request of another process costs that test; if targets have no process ids (--comm, --cgroup,
- * all), also a read of its operation and, if it sends, a look at its process. The result is read
- * from the request, because the tracepoint's arguments differ: (ring, request, data, result, flags,
- * ...) or, in newer kernels, (ring, request, entry). io_uring posts intermediate results without a
- * request.
+ * request of another process costs that test. If targets have no process ids (--comm, --cgroup,
+ * all), it also costs a read of its operation and, if it sends, a test of its process. The result
+ * is read from the request, because the tracepoint's arguments differ: (ring, request, data,
+ * result, flags, ...) or, in newer kernels, (ring, request, entry). io_uring posts intermediate
+ * results without a request.
  */
 static __always_inline void request__end(struct io_kiocb *request)
 {

@@ -12,12 +12,12 @@
 /* The hash of an skb's address gives its slot; the next packet with this hash replaces it. */
 struct rx_pending {
 	__u64 skb;
-	__u64 dev;	    /* that it came in by */
+	__u64 dev;	    /* device by which the skb came in */
 	__u32 seq;	    /* TCP's sequence number, because the address may be reused */
 	__u32 counter;	    /* of the assumed cause */
-	__u16 bits;	    /* that its ubuf's note got for it */
-	bool tapped;	    /* by then a tap had got a copy */
-	__u64 notification; /* of a send by io_uring; 0: of another send, which was seen: */
+	__u16 bits;	    /* that were added to its ubuf's note for this packet */
+	bool tapped;	    /* a tap had got a copy before */
+	__u64 notification; /* of the send, if io_uring made it; 0: `seen` has the send */
 	struct sighting seen;
 };
 
@@ -58,7 +58,7 @@ static __always_inline void rx_pending__remember(__u64 skb, const struct sightin
 		p->seen = *seen;
 }
 
-/* Returns the packet and forgets it; NULL: it was not remembered. */
+/* Returns the remembered packet and forgets it; NULL: it was not remembered. */
 static __always_inline struct rx_pending *rx_pending__recall(__u64 skb)
 {
 	struct rx_pending *p = rx_pending__slot(skb);

@@ -13,7 +13,7 @@
 
 PERCPU_ARRAY(calls, CALL_SLOTS, struct call_slot);
 
-/* A send is timed, and divided, if a random number is below this; 0: all sends are. */
+/* A send is timed, and divided into stages, if a random number is below this. 0: all sends are. */
 const volatile __u32 sampled_below = 0;
 
 /* Returns whether the thread's sends count until it ends. */
@@ -22,7 +22,7 @@ static __always_inline bool is_lasting_sender(const struct thread *thread)
 	return (thread->role & (ROLE_SENDER | ROLE_LASTING)) == (ROLE_SENDER | ROLE_LASTING);
 }
 
-/* The calling thread, if its sends count. */
+/* Returns the state of the calling thread if its sends count, else NULL. */
 static __always_inline struct thread *sender__get(void)
 {
 	struct thread *thread = gate == GATE_OPEN ? thread__get() : NULL;
@@ -30,7 +30,7 @@ static __always_inline struct thread *sender__get(void)
 	return thread && thread->role & ROLE_SENDER ? thread : NULL;
 }
 
-/* The state of a thread that returns, perhaps from a send. */
+/* Returns the state of the calling thread, or NULL. For hooks of returns, perhaps from a send. */
 static __always_inline struct thread *thread__returning(void)
 {
 	struct thread *thread = thread__in_slot();
@@ -45,7 +45,10 @@ static __always_inline bool is_sampled(void)
 
 /* A zero-copy send begins, and gets an id. */
 
-/* The route may have changed, or be missing while the kernel looks for a new one. */
+/*
+ * Sets the owner of the socket's completions. The route may have changed. While the kernel looks
+ * for a new route, the owner keeps its device.
+ */
 GLOBAL int zsock__set_owner(__u64 sock, __u64 device)
 {
 	struct sock *sk = (struct sock *)sock;
@@ -66,9 +69,9 @@ GLOBAL int zsock__set_owner(__u64 sock, __u64 device)
 }
 
 /*
- * On a route without scatter-gather, unless all sockets are forced to use it, the kernel copies at
- * once and flags the send. It does so, too, for a send without a route, which opens a connection:
- * its first packet decides the cause.
+ * Notes the cause of a send that the kernel copies at once, with a flag. On a route without
+ * scatter-gather, the kernel does so unless all sockets are forced to use it. It also does so for a
+ * send without a route, which opens a connection: its first packet decides the cause.
  */
 GLOBAL int copied_at_once(__u64 sock, __u32 id)
 {
@@ -88,8 +91,8 @@ GLOBAL int copied_at_once(__u64 sock, __u32 id)
 }
 
 /*
- * Gives the thread's send a slot; if another send guessed the same id, that of the next id. Returns
- * false if there is no room.
+ * Gives the thread's send the slot of its id. If that id is a guess and already taken, the send
+ * gets the next id and its slot. Returns false if there is no room.
  */
 static __noinline bool send__begin(struct zsock *s, struct send_key *send, struct thread *thread)
 {
@@ -106,7 +109,10 @@ static __noinline bool send__begin(struct zsock *s, struct send_key *send, struc
 	return begun;
 }
 
-/* The thread's send is one of those in flight. A separate function has its own stack. */
+/*
+ * Counts how the thread's send follows the earlier sends of its socket. s->waiting includes the
+ * send itself. A separate function has its own stack.
+ */
 static __noinline void zsock__pace(struct zsock *s, const struct thread *thread, struct sock *sk)
 {
 	pacing__begin(&s->pacing, sk, s->waiting - 1,
@@ -115,7 +121,7 @@ static __noinline void zsock__pace(struct zsock *s, const struct thread *thread,
 }
 
 /*
- * The thread's send has this id. The socket is locked, so that no other send gets an id meanwhile,
+ * The thread's send got this id. The socket is locked, so no other send gets an id meanwhile,
  * unless ids are guessed.
  */
 static __always_inline void id__given(struct zsock *s, struct thread *thread, struct sock *sk,
@@ -138,18 +144,17 @@ static __always_inline void id__given(struct zsock *s, struct thread *thread, st
 		COUNT(untimed, 1);
 	if (route_copies(sk))
 		copied_at_once(s->sock, send.id);
-	/* By the same process and route as the last send, the owner is the same. */
+	/* A send by the same process and route as the socket's last one has the same owner. */
 	if (!device || s->device != (__u64)device || s->owner.tgid != current_tgid() ||
 	    (group_by & BY_CGROUP && s->owner.cgroup != bpf_get_current_cgroup_id()))
 		zsock__set_owner(s->sock, number_of(device));
 	thread->send.owner = s->owner;
 }
 
-/* A hook sees completions. If false, the loader removes the code for them. */
+/* True if a hook sees completions. If false, the loader removes the code for them. */
 const volatile bool follows_completions = true;
 
-/* Returns whether this is a zero-copy send that has an id, or will get one. io_uring's have none.
- */
+/* Returns whether the send is zero-copy and gets a send id. Sends by io_uring have none. */
 static __always_inline bool has_send_id(const struct thread *thread, struct sock *sk)
 {
 	return thread->send.flags & MSG_ZEROCOPY && follows_completions &&
@@ -167,9 +172,9 @@ static __always_inline void follow_send(struct thread *thread, struct sock *sk)
 }
 
 /*
- * Before its socket is locked a send has no id, so the socket's next id is assumed. That is wrong
- * if another thread's send comes in between: the two sends then have these two ids, but in which
- * order is unknown, so from then on no send of the socket is timed.
+ * Before its socket is locked, a send has no id, so the socket's next id is assumed. The guess is
+ * wrong if another thread's send gets that id first. The two sends then have these two ids, but
+ * their order is unknown, so from then on no send of the socket is timed.
  */
 static __noinline void follow_guessed_send(struct thread *thread, struct sock *sk)
 {
@@ -187,7 +192,7 @@ static __noinline void follow_guessed_send(struct thread *thread, struct sock *s
 
 /*
  * The send failed: the kernel took its id back and may have given it to another send. If ids are
- * guessed, the last one is given back.
+ * guessed, the socket's last id is given back, whichever send guessed it.
  */
 static __always_inline void id__taken_back(struct zsock *s, struct thread *thread)
 {
@@ -205,7 +210,7 @@ static __always_inline void id__taken_back(struct zsock *s, struct thread *threa
 		pinned__free(&pinned, bytes);
 }
 
-/* Any send begins; outside: see account__begin(). */
+/* Any send begins. outside: see account__begin(). */
 static __always_inline void send_begin(struct thread *thread, struct sock *sk, enum call_kind kind,
 				       __u32 flags, __u64 size, enum stage outside)
 {
@@ -262,8 +267,8 @@ static __always_inline bool is_plain(const struct thread *thread)
 }
 
 /*
- * The fast path, for plain sends without MSG_ZEROCOPY that TCP accepts. It skips all that they do
- * not need.
+ * The fast path for sends without MSG_ZEROCOPY, if only counts and times are measured and TCP
+ * accepts the send. It skips everything that these sends do not need.
  */
 static __always_inline void plain_begin(struct thread *thread, struct sock *sk, enum call_kind kind)
 {
@@ -272,7 +277,7 @@ static __always_inline void plain_begin(struct thread *thread, struct sock *sk, 
 	thread->send.start = is_sampled() ? bpf_ktime_get_ns() : 0;
 }
 
-/* TCP accepted a send. */
+/* Counts a send that TCP accepted. */
 static __always_inline void count_accepted(struct call_slot *s, __u32 ret)
 {
 	struct sized_sends *of_size;
@@ -314,10 +319,10 @@ static __noinline void count_beside(__u64 sock)
 }
 
 /*
- * A send without MSG_ZEROCOPY returned. If the thread's last zero-copy send was on this socket, it
- * may still be in flight. If the plain send is large, and its socket has SO_ZEROCOPY, the program
- * may have forgotten the flag. The first such sends of a thread show it, because a program mostly
- * sets the option on all its sockets.
+ * A send without MSG_ZEROCOPY returned. If the thread's last zero-copy send was on this socket,
+ * that send may still be in flight. If the plain send is large, and its socket has SO_ZEROCOPY, the
+ * program may have forgotten the flag. The first CHECKS_MAX large sends of a thread are enough to
+ * show this, because a program mostly sets the option on all its sockets.
  */
 static __always_inline void plain_ended(struct thread *thread, struct sock *sk, enum call_kind kind,
 					long ret)
@@ -352,7 +357,7 @@ static __always_inline bool plain_end(struct thread *thread, int ret)
 	return true;
 }
 
-/* The slot of an error other than an interruption: see ERRNO_SLOTS. */
+/* Returns the slot of an error that is not an interruption: see ERRNO_SLOTS. */
 static __always_inline __u64 error_slot(long ret)
 {
 	__u64 error = opaque(-ret);
@@ -372,9 +377,9 @@ static __always_inline void count_failure(struct call_slot *s, long ret)
 }
 
 /*
- * The flags by which a send is counted: MSG_ZEROCOPY, and SEND_IGNORED if it was accepted as a
- * plain send. That happens without data, or if the socket lacks SO_ZEROCOPY, which io_uring's sends
- * with a notification do not need.
+ * Returns the flags by which a send is counted: MSG_ZEROCOPY if the send has it, and SEND_IGNORED
+ * if TCP accepted it as a plain send. TCP does so if there are no data, or if the socket lacks
+ * SO_ZEROCOPY, which io_uring's sends with a notification do not need.
  */
 static __always_inline __u32 counted_flags(struct sock *sk, __u32 flags, __u64 notification,
 					   long ret)
@@ -414,8 +419,8 @@ GLOBAL int groups__count_send(__u64 sock, __u32 flags, __s64 ret, __u64 ns)
 }
 
 /*
- * Counts a returned send. ns is 0 if its start was not seen, or if it is not sampled. Returns the
- * slot in which it was counted.
+ * Counts a returned send. ns is 0 if the send's start was not seen, or if the send is not sampled.
+ * Returns the slot in which it was counted.
  */
 static __noinline struct call_slot *count_send(__u32 slot, long ret, __u64 ns, __u32 flags)
 {
@@ -454,11 +459,11 @@ GLOBAL __u32 zerocopy_returned(__u64 sock, __s64 ret)
 	if (!follows_completions)
 		return flags;
 	failed = thread->send.tracked && ret <= 0;
-	/* The kernel adds to the ubuf what was requested, and takes nothing back. */
+	/* The kernel adds the requested bytes to the ubuf, and later subtracts none. */
 	if (thread->send.tracked && ret < (long)thread->send.size)
 		COUNT(unsized_completions, 1);
 	if (thread->send.tracked && ret > (long)thread->send.size)
-		COUNT(unsized, 1); /* it had more iovecs than were read */
+		COUNT(unsized, 1); /* the send had more iovecs than were read */
 	if (!thread->send.tracked && !(flags & SEND_IGNORED) && ret > 0)
 		COUNT(untracked, 1);
 	if (failed || thread->send.guessed)

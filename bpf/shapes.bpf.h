@@ -12,7 +12,7 @@ PERCPU_ARRAY(send_shapes, SEND_SHAPES, struct send_shapes);
 /* A segment as the kernel stores it: an iovec, or a bio_vec of a registered buffer. */
 struct segment {
 	__u64 base;
-	__u64 length; /* of a bio_vec the lower half; the upper half is its place in its page */
+	__u64 length; /* bio_vec: the lower half; the upper half is its place in its page */
 };
 
 /* The sums of one send. */
@@ -26,16 +26,17 @@ struct shape {
 };
 
 /*
- * Too large for a program's stack. The sums are here, too: the verifier does not follow values in
- * maps, so that each part of the loop begins with the same state.
+ * The working memory for one send, which is too large for a program's stack. The sums are here,
+ * too: the verifier does not follow values in maps, so for it each part of the loop begins with the
+ * same state.
  */
 struct segments {
 	struct segment read[SEGMENTS_READ];
 	struct shape shape;
-	__u64 left;    /* bytes of the message */
-	__u64 skip;    /* bytes of the first segment that the message does not have */
+	__u64 left;    /* bytes of the message that are not added yet */
+	__u64 skip;    /* bytes of the first segment that are before the message */
 	__u64 joined;  /* bytes of the last segment so far */
-	__u64 goes_on; /* 1: its last page does not end there */
+	__u64 goes_on; /* 1: the last segment ends inside a page */
 };
 
 PERCPU_ARRAY(segments, 1, struct segments);
@@ -89,8 +90,8 @@ static __always_inline void shape__count(__u32 index, const struct shape *s, __u
 }
 
 /*
- * Adds the next bio_vec. It continues the segment if the last one ended at the end of a page, and
- * it begins at the beginning of one.
+ * Adds the next bio_vec. It continues the last segment if that ended at the end of a page, and the
+ * bio_vec begins at the beginning of one.
  */
 static __always_inline void segments__add_pages(struct segments *all, const struct segment *next)
 {
@@ -109,7 +110,7 @@ static __always_inline void segments__add_pages(struct segments *all, const stru
 	all->goes_on = ((place + bytes) & page) != 0;
 }
 
-/* Linux 5.10 refuses a loop whose end goes back to its beginning without a jump: it is unrolled. */
+/* Linux 5.10 refuses a loop whose end reaches its beginning without a jump, so it is unrolled. */
 #define EACH_SEGMENT(i, most, add)                            \
 	_Pragma("unroll") for (i = 0; i < SEGMENTS_READ; i++) \
 	{                                                     \
@@ -120,7 +121,7 @@ static __always_inline void segments__add_pages(struct segments *all, const stru
 		__asm__ volatile("" ::: "memory");            \
 	}
 
-/* Reads the segments into all->shape. Returns how many were not looked at. */
+/* Reads the segments into all->shape. Returns how many segments were not read. */
 static __always_inline __u64 segments__read(struct segments *all, struct iov_iter *from,
 					    __u64 count)
 {
@@ -139,7 +140,7 @@ static __always_inline __u64 segments__read(struct segments *all, struct iov_ite
 	all->left = READ(from, count);
 	all->joined = 0;
 	EACH_SEGMENT(i, most, segments__add_pages(all, &all->read[i]))
-	/* count is that of the buffer, not of the send. The rest counts for the last segment. */
+	/* count is that of the whole buffer. The bytes not read are added to the last segment. */
 	shape__add(&all->shape, all->joined + all->left);
 	return all->left ? 1 : 0;
 }

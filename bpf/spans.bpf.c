@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Times sends by tracepoints, where functions cannot be hooked: from the first pass of the copy
- * loop to the return; or from sys_enter to sys_exit, which runs at every syscall of the system.
+ * Times sends by tracepoints if functions cannot be hooked: from the first pass of the copy loop to
+ * the return; or from sys_enter to sys_exit, which runs at every syscall of the system.
  */
 #include "functions.bpf.h"
 #include "sends.bpf.h"
@@ -10,13 +10,13 @@
 #define IPPROTO_UDP   17
 #define IPPROTO_MPTCP 262
 
-/* Sends are timed by PROTO_SEND_LOCKED and sock_send_length. */
+/* True if sends are timed by the tracepoints PROTO_SEND_LOCKED and sock_send_length. */
 const volatile bool times_by_tracepoint = false;
-/* A send may connect its socket. A load's connections are open before its window. */
+/* True if a send may connect its socket. A load's connections are open before its window. */
 const volatile bool sends_connect = true;
 
 /*
- * Counts sends that are not measured, so that the report can say they exist: those by UDP, Unix
+ * Counts sends that are not measured, so that the report can mention them: those by UDP, Unix
  * sockets and MPTCP, whose subflows PROTO_SEND does not see, and the zero-copy sends among them.
  */
 static __always_inline void count_other(struct sock *sk, int ret)
@@ -42,7 +42,7 @@ static __always_inline void count_other(struct sock *sk, int ret)
 	}
 }
 
-/* The number of iovecs that the syscall sends; 0: not known. */
+/* Returns the number of iovecs that the syscall sends; 0: not known. */
 static __always_inline __u64 call_iovecs(enum call_kind kind)
 {
 	struct pt_regs *regs = call_regs();
@@ -56,10 +56,10 @@ static __always_inline __u64 call_iovecs(enum call_kind kind)
 }
 
 /*
- * Returns whether the send began before the window. Only a thread's first seen send can have: its
- * message is then at a position inside an iovec or behind the first one. Neither it nor its
- * completions count. Sends by io_uring in the thread's own context do not wait, so they began just
- * now, even if an earlier send took a part of their message.
+ * Returns whether the send began before the window. Only the first send that is seen of a thread
+ * can have begun before: its message is then at a position inside an iovec or behind the first one.
+ * Neither the send nor its completion counts. Sends by io_uring in the thread's own context do not
+ * wait, so they began just now, even if an earlier send took a part of their message.
  */
 static __always_inline bool began_before(struct thread *thread, struct msghdr *msg,
 					 enum call_kind kind)
@@ -71,16 +71,14 @@ static __always_inline bool began_before(struct thread *thread, struct msghdr *m
 		return false;
 	if (READ(msg, msg_iter.iov_offset))
 		return true;
-	/*
-	 * A message of pages is not the syscall's own: kTLS and sockmap make such messages of it.
-	 */
+	/* kTLS and sockmap build messages of pages from the syscall's own message. */
 	return !(READ(msg, msg_flags) & MSG_SPLICE_PAGES) &&
 	       READ(msg, msg_iter.nr_segs) < call_iovecs(kind);
 }
 
 /*
- * First pass of the loop, in a send that is not plain. msg_zerocopy_realloc has already given its
- * id.
+ * First pass of the loop, in a send that is not plain. msg_zerocopy_realloc has already given the
+ * send's id.
  */
 static __noinline void loop_begin(struct thread *thread, struct sock *sk, struct msghdr *msg,
 				  enum call_kind kind, __u32 flags)
@@ -135,7 +133,7 @@ int BPF_PROG(send_loop, struct sock *sk, struct msghdr *msg)
 	return 0;
 }
 
-/* A send returned that plain_end() did not count. */
+/* The end of a send that plain_end() did not count. */
 static __noinline void length_end(struct thread *thread, struct sock *sk, int ret)
 {
 	if (!thread)
@@ -154,7 +152,7 @@ static __noinline void length_end(struct thread *thread, struct sock *sk, int re
 		count_other(sk, ret);
 		return;
 	}
-	/* A send that the kernel accepted passed the loop: before the window, or unseen. */
+	/* A send that the kernel accepted has passed the loop, before the window or unseen. */
 	if (!thread->has_sent && ret > 0) {
 		thread->has_sent = true;
 		COUNT(returned_first, 1);
@@ -164,8 +162,8 @@ static __noinline void length_end(struct thread *thread, struct sock *sk, int re
 }
 
 /*
- * If PROTO_SEND is hooked, this counts sends that do not call it, untimed. Sends that call it
- * were counted at their return, just before this: returned names their socket.
+ * If PROTO_SEND is hooked, this counts sends that do not call it, untimed. Sends that call it were
+ * counted at their return, just before this: thread->returned is their socket.
  */
 static __noinline void length_over_tcp(struct sock *sk, int ret)
 {
@@ -207,7 +205,7 @@ int BPF_PROG(send_length, struct sock *sk, int ret)
 	return 0;
 }
 
-/* A send begins that is not io_uring's: see message_begin(). */
+/* A send begins, but not by io_uring: for that, see message_begin(). */
 static __always_inline void call_begin(struct thread *thread, struct sock *sk, enum call_kind kind,
 				       struct pt_regs *regs)
 {

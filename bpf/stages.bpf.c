@@ -18,7 +18,7 @@ STAGE(stage_deep_copy, "skb_copy_ubufs", STAGE_DEEP_COPY)
 STAGE(stage_completion, "msg_zerocopy_complete", STAGE_COMPLETION)
 STAGE(stage_wait, "sk_stream_wait_memory", STAGE_WAIT)
 
-/* A syscall begins that may send. */
+/* A syscall that may send begins. */
 static __always_inline void entered(void)
 {
 	struct account *a = gate == GATE_OPEN ? account__peek() : NULL;
@@ -76,8 +76,8 @@ static __always_inline enum stage why_off(struct account *a, bool preempted)
 }
 
 /*
- * A preempted thread, also one in cond_resched(), could go on; another thread waits for something.
- * Only Linux 5.18 had another argument after the first.
+ * A preempted thread, also one in cond_resched(), could continue. A thread that is not preempted
+ * waits for something. Only Linux 5.18 had another argument after the first.
  */
 SEC("raw_tp/sched_switch")
 int BPF_PROG(thread_switched, __u64 preempted, struct task_struct *from, struct task_struct *to)

@@ -12,7 +12,7 @@
 
 /* Set by the loader, which removes this code if it is false. */
 const volatile bool stages = false;
-/* PROTO_SEND_LOCKED is hooked. */
+/* True if PROTO_SEND_LOCKED is hooked. */
 const volatile bool copy_is_hooked = false;
 
 #define STAGE_DEPTH 8 /* a power of two */
@@ -22,15 +22,15 @@ const volatile bool copy_is_hooked = false;
  */
 struct stage_stack {
 	__u64 now[STAGE_METRICS];  /* in a map, so that the verifier forgets how it was computed */
-	__u64 last[STAGE_METRICS]; /* when the stack was last charged */
+	__u64 last[STAGE_METRICS]; /* the readings when the stack was last charged */
 	__u32 depth;
 	__u8 stages[STAGE_DEPTH]; /* stages[0] is the time outside of all hooked functions */
 };
 
-/* The time of a send that is divided. */
+/* The account of a send whose time is divided into stages. */
 struct account {
 	__u64 entered; /* ns; when the syscall began; 0: not seen */
-	__u64 entry;   /* ns; from the begin of the syscall to the send */
+	__u64 entry;   /* ns; from the beginning of the syscall to that of the send */
 	__u64 begun[STAGE_METRICS];
 	__u64 away[STAGE_METRICS]; /* spent in softirqs and off the CPU since the send began */
 	__u64 left[STAGE_METRICS]; /* the readings when the thread went away */
@@ -44,8 +44,8 @@ struct account {
 };
 
 /*
- * By thread id, not in task storage: a raw tracepoint cannot find the storage of the thread to
- * which the CPU switches, because it is not the current one.
+ * Accounts by thread id, not in task storage: a raw tracepoint cannot find the storage of the
+ * thread to which the CPU switches, because that thread is not the current one.
  */
 GROWING_HASH(accounts, 16384, __u32, struct account);
 
@@ -53,8 +53,8 @@ GROWING_HASH(accounts, 16384, __u32, struct account);
 static const struct account no_account;
 
 /*
- * Per CPU: its thread is in a send that is divided. It is checked first, because these hooks run
- * for all processes, and for sends that are not sampled.
+ * Per CPU: 1 if its thread is in a send that is divided. It is checked first, because these hooks
+ * run for all processes, and for sends that are not sampled.
  */
 PERCPU_ARRAY(dividing, 1, __u32);
 
@@ -183,8 +183,8 @@ static __always_inline void stage__begin(enum stage stage)
 }
 
 /*
- * A hooked function ends. Inner ones whose end was not seen end with it; if its own beginning was
- * not seen, nothing ends.
+ * A hooked function ends. Inner functions whose end was not seen end with it. If the beginning of
+ * the function was not seen, nothing ends.
  */
 static __always_inline void stage__end(enum stage stage)
 {
@@ -202,12 +202,15 @@ static __always_inline void stage__end(enum stage stage)
 		s->depth = depth - 1;
 		break;
 	}
-	/* After PROTO_SEND_LOCKED, PROTO_SEND releases the socket; before, it locks it. */
+	/* PROTO_SEND locks the socket before PROTO_SEND_LOCKED, and releases it afterwards. */
 	if (stage == STAGE_COPY)
 		s->stages[0] = STAGE_RELEASE;
 }
 
-/* How long the thread has waited for a CPU in all: preempted, or woken and not yet running. */
+/*
+ * Returns how long the thread has waited for a CPU in all, in ns: preempted, or woken and not yet
+ * running.
+ */
 static __always_inline __u64 run_delay(void)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -274,7 +277,10 @@ static __always_inline void account__begin(enum stage outside, bool divide)
 	a->entry = 0;
 }
 
-/* The thread returns at softirq.now. The time away is charged to stage, unless that is 0. */
+/*
+ * The thread returns to its send; softirq.now has the readings of this moment. Charges its time
+ * away to stage, unless stage is 0.
+ */
 static __always_inline void account__return(struct account *a, __u32 stage)
 {
 	const __u64 *now = a->softirq.now;
@@ -290,8 +296,9 @@ static __always_inline void account__return(struct account *a, __u32 stage)
 }
 
 /*
- * The thread runs. If it is still marked as off the CPU, the switch to it was missed, as about once
- * in thousands of switches on Linux 6.18: its time since then counts as off the CPU.
+ * The thread runs. If it is still marked as off the CPU when its send ends, the switch to it was
+ * missed, as about once in thousands of switches on Linux 6.18. Its time since then counts as off
+ * the CPU.
  */
 static __always_inline void account__resume(struct account *a)
 {
@@ -315,7 +322,7 @@ static __always_inline void account__name_rest(struct account *a, bool pages)
 	}
 }
 
-/* A thread that was woken, but waited for a CPU, was not blocked any more. */
+/* Moves time from blocked to preempted: a woken thread that waits for a CPU is not blocked. */
 static __always_inline void account__name_waits(struct account *a)
 {
 	__u64 *sums = a->sums[STAGE_TIME], waited = run_delay() - a->run_delay, more;
@@ -330,9 +337,9 @@ static __always_inline void account__name_waits(struct account *a)
 }
 
 /*
- * Sums up one metric of a send that has ended; what no stage has is unaccounted. Time is checked
- * against its own clock. A counter's whole is the sum of its parts, because off the CPU it counts
- * other threads.
+ * Sums up one metric of a send that has ended. The whole time is read from a clock, and time that
+ * no stage has is unaccounted. The whole of a counter is the sum of its parts, because off the CPU
+ * it counts other threads.
  */
 static __always_inline void account__sum_up(struct account *a, __u32 m, __u64 whole)
 {
@@ -351,7 +358,7 @@ static __always_inline void account__sum_up(struct account *a, __u32 m, __u64 wh
 	sums[STAGE_ON_CPU] = whole > off ? whole - off : 0;
 }
 
-/* Adds each stage to its histogram, in a loop: the verifier checks all paths of each. */
+/* Adds each stage to its histogram. The verifier checks all paths of each turn of the loop. */
 static __always_inline void account__add(const struct account *a, __u32 slot, __u32 m, long bytes)
 {
 	__u32 share = bpf_get_smp_processor_id() % stage_shares, stage;
@@ -367,7 +374,7 @@ static __always_inline void account__add(const struct account *a, __u32 slot, __
 			coarse_hist_add(&to->of[stage], a->sums[m][stage]);
 }
 
-/* The send ends. pages: it handed over pages and copied nothing. */
+/* The send ends. pages: the send handed over pages and copied nothing. */
 static __always_inline void account__end(__u32 slot, bool pages, long bytes)
 {
 	struct account *a;

@@ -20,12 +20,12 @@
 		__type(value, value_type);                    \
 	} name SEC(".maps")
 #define HASH(name, entries, key_type, value_type) MAP(name, HASH, 0, entries, key_type, value_type)
-/* Takes memory as it fills. The analyzer preallocates it on older kernels. */
+/* A hash that takes memory as it fills. The analyzer preallocates it on older kernels. */
 #define GROWING_HASH(name, entries, key_type, value_type) \
 	MAP(name, HASH, BPF_F_NO_PREALLOC, entries, key_type, value_type)
 #define PERCPU_ARRAY(name, entries, value_type) \
 	MAP(name, PERCPU_ARRAY, 0, entries, __u32, value_type)
-/* The first element; in a per-CPU map, that of this CPU. */
+/* The first element of a map; of a per-CPU map, the first element of this CPU. */
 #define FIRST_OF(map)                               \
 	({                                          \
 		__u32 first_ = 0;                   \
@@ -33,15 +33,15 @@
 	})
 
 /*
- * Found by the lower bits of the thread id, which takes a tenth of the instructions of task storage
- * or a hash.
+ * The states of threads, indexed by the lower bits of the thread id: this takes a tenth of the
+ * instructions of task storage or of a hash.
  */
 struct thread threads[THREAD_SLOTS];
 
 /* Slot -> id of its thread; the insertion decides which thread gets the slot. */
 HASH(thread_owners, THREAD_SLOTS, __u32, __u32);
 
-/* Threads whose slot another thread has, by id. */
+/* States of threads, by id, whose slot another thread has. */
 GROWING_HASH(more_threads, 65536, __u32, struct thread);
 /* While this is 0, more_threads is empty and need not be searched. */
 volatile __u32 more_threads_seen;
@@ -49,9 +49,9 @@ volatile __u32 more_threads_seen;
 /* How targets are recognized: set by the analyzer before loading. */
 const volatile __u32 target_by = TARGET_PROCESS;
 const volatile char target_comm[COMM_MAX] = {};
-/* More is measured than counts and times: counters or stages. Plain sends check only this. */
+/* True if stages, counters or a timeline are measured, too. Plain sends check only this. */
 const volatile bool full_path = false;
-/* Each target is in tgid_filter. */
+/* True if the process ids of all targets are in tgid_filter. */
 const volatile bool tgids_filtered = false;
 /* Inode of the analyzer's PID namespace; 0: the initial one, whose ids the helpers return. */
 const volatile __u32 pid_namespace = 0;
@@ -61,7 +61,8 @@ HASH(targets, 65536, __u32, __u32);
 
 /*
  * A byte of 0 means that no target's process id ends in these bits, which excludes most other
- * processes without a lookup. Bytes, because two CPUs may set neighbours at once.
+ * processes without a lookup. An element is a byte, not a bit, because two CPUs may set neighbours
+ * at once.
  */
 volatile __u8 tgid_filter[TGID_FILTER];
 
@@ -85,7 +86,7 @@ static __always_inline void span__add(enum span span, __u64 ns)
 /* enum gate */
 volatile __u32 gate;
 
-/* FNV-1a, by words. most is the bound of count that the verifier needs. */
+/* Returns the FNV-1a hash of words. most: the constant bound of count that the verifier needs. */
 static __always_inline __u64 hash_words(const __u64 *words, __u32 count, __u32 most)
 {
 	__u64 hash = 14695981039346656037ULL;
@@ -97,9 +98,10 @@ static __always_inline __u64 hash_words(const __u64 *words, __u32 count, __u32 m
 }
 
 /*
- * The result of a fexit program's function, which follows the arguments. From 5.17 on a helper
- * finds it, whatever the number of arguments, which no earlier kernel changed. volatile keeps the
- * compiler from merging both reads into one, by a pointer that the verifier rejects.
+ * Returns the result of a fexit program's function. In ctx it follows the arguments. From 5.17 on a
+ * helper finds it, whatever the number of arguments. That number did not change in earlier kernels.
+ * volatile keeps the compiler from merging both reads into one, by a pointer that the verifier
+ * rejects.
  */
 static __always_inline __u64 function_result(unsigned long long *ctx, int arguments)
 {
@@ -114,15 +116,15 @@ static __always_inline __u64 function_result(unsigned long long *ctx, int argume
 /*
  * Forms that verifiers require:
  *
- * A global function is checked once, a static one at each call, for each way that leads to it.
- * Therefore long loops are global functions, and so are rare parts that several programs call.
- * Before Linux 5.12 they take only numbers, and look up their socket again. Each turn of a loop is
- * checked: a long loop calls a global function that has a short one. A loop whose bound is computed
- * needs a constant bound, too.
+ * A global function is checked once. A static function is checked at each call, for each way that
+ * leads to the call. Therefore long loops are global functions, and so are rare parts that several
+ * programs call. Before Linux 5.12 global functions take only numbers, and look up their socket
+ * again. Each turn of a loop is checked, so a long loop calls a global function that has a short
+ * loop. A loop whose bound is computed needs a constant bound, too.
  */
 #define GLOBAL __noinline
 
-/* A pointer as a number: all verifiers allow arithmetic with numbers, not with pointers. */
+/* Returns a pointer as a number. Only arithmetic with numbers is allowed by all verifiers. */
 static __always_inline __u64 number_of(const void *pointer)
 {
 	__u64 number = 0;
@@ -132,14 +134,15 @@ static __always_inline __u64 number_of(const void *pointer)
 }
 
 /*
- * 0, which the verifier does not know. From a known number, it checks a loop, or what follows,
- * once for each way in which the number can become another.
+ * Always 0, which the verifier does not know. If it knew from which number a loop starts, it would
+ * check the loop, or the code after it, once for each way in which the number can change.
  */
 volatile __u64 opaque_zero;
 
 /*
- * The same number, not known to the verifier. Those of Linux 5.10 and 6.1 have removed a test of a
- * number that was tested before in the same turn of a loop with calls, as if they knew the result.
+ * Returns the same number, which the verifier then does not know. The verifiers of Linux 5.10 and
+ * 6.1 have removed a test of a number that was tested before in the same turn of a loop with calls,
+ * as if they knew the result.
  */
 static __always_inline __u64 opaque(__u64 number)
 {
@@ -159,16 +162,16 @@ static __always_inline __u64 opaque(__u64 number)
 	})
 
 /*
- * Linux 5.15 has bpf_task_pt_regs(), and the current task as a typed pointer, whose members are
- * read without a helper. The loader decides this, so that an older verifier never sees the helpers
- * that it lacks.
+ * Since Linux 5.15 there is bpf_task_pt_regs(), and the current task as a typed pointer, whose
+ * members are read without a helper. The loader evaluates this test, so that an older verifier
+ * never sees the helpers that it lacks.
  */
 static __always_inline bool has_typed_task(void)
 {
 	return bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs);
 }
 
-/* Thread id and, in the upper half, process id, both in the initial PID namespace. */
+/* Returns the thread id and, in the upper half, process id, in the initial PID namespace. */
 static __always_inline __u64 current_ids(void)
 {
 	struct task_struct *task;
@@ -184,7 +187,7 @@ static __always_inline __u32 current_tgid(void)
 	return current_ids() >> 32;
 }
 
-/* For hooks that run for every process. False: the process may be a target. */
+/* Returns whether the current process cannot be a target. For hooks that run for every process. */
 static __always_inline bool is_bystander(void)
 {
 	return tgids_filtered && !tgid_filter[current_tgid() % TGID_FILTER];
@@ -203,13 +206,13 @@ static __always_inline bool is_io_worker(void)
 	return READ((struct task_struct *)bpf_get_current_task(), flags) & PF_IO_WORKER;
 }
 
-/* Returns whether this is the state of that thread, not of an earlier one with its id. */
+/* Returns whether the state is that of the thread with these ids, not of an earlier one. */
 static __always_inline bool thread__is_of(const struct thread *thread, __u64 ids)
 {
 	return thread->tid == (__u32)ids && thread->tgid == ids >> 32;
 }
 
-/* The calling thread's state if it is in its slot, as it mostly is. */
+/* Returns the calling thread's state if it is in its slot, as it mostly is; else NULL. */
 static __always_inline struct thread *thread__in_slot(void)
 {
 	__u64 ids = current_ids();
@@ -252,7 +255,7 @@ static __noinline void thread__make(__u32 role)
 	struct thread *own = &threads[slot];
 	__u32 *owner;
 
-	/* Computed here: the verifier forgets the bound of slot once it is a map's key. */
+	/* own is computed before: the verifier forgets the bound of slot once it is a map's key. */
 	__asm__ volatile("" : "+r"(own));
 	bpf_map_update_elem(&thread_owners, &slot, &tid, BPF_NOEXIST);
 	owner = bpf_map_lookup_elem(&thread_owners, &slot);
@@ -286,8 +289,8 @@ static __always_inline bool has_target_name(void)
 #define PID_LEVELS 33 /* MAX_PID_NS_LEVEL, plus the initial namespace */
 
 /*
- * The id of a task's process in the analyzer's PID namespace; 0: it has none there.
- * bpf_get_ns_current_pid_tgid() does not know processes in namespaces below that one.
+ * Returns the id of a task's process in the analyzer's PID namespace; 0: it has none there.
+ * bpf_get_ns_current_pid_tgid() does not find processes in namespaces below that one.
  */
 static __always_inline __u32 task_process_id(struct task_struct *task)
 {
@@ -344,7 +347,7 @@ static __always_inline void thread__leave_send(struct thread *thread)
 	thread->send.guessed = thread->send.tracked = 0;
 }
 
-/* The state of the thread, if its process is a target now; else NULL. */
+/* Returns the thread's state, created if NULL, if its process is a target now; else NULL. */
 static __always_inline struct thread *thread__settle(struct thread *thread)
 {
 	__u32 role = current_role();
@@ -368,7 +371,7 @@ static __always_inline struct thread *thread__settle(struct thread *thread)
 	return NULL;
 }
 
-/* The state of the calling thread; NULL unless its process is a target. */
+/* Returns the state of the calling thread; NULL unless its process is a target. */
 static __always_inline struct thread *thread__get(void)
 {
 	struct thread *thread = thread__in_slot();

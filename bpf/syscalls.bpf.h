@@ -38,7 +38,7 @@
 
 #define SYSCALLS 512 /* a power of two */
 
-/* By syscall number; all others are CALL_OTHER. */
+/* Kinds by syscall number. All other syscalls are CALL_OTHER. */
 const volatile __u8 call_kinds[SYSCALLS] = {
 	[NR_SENDTO] = CALL_SENDTO,     [NR_SENDMSG] = CALL_SENDMSG,
 	[NR_SENDMMSG] = CALL_SENDMMSG, [NR_WRITE] = CALL_WRITE,
@@ -111,8 +111,8 @@ static __always_inline __u64 call_size(enum call_kind kind, struct pt_regs *regs
 #define THREAD_SIZE 16384
 
 /*
- * Without bpf_task_pt_regs(): the registers lie at the top of the task's kernel stack. Returns NULL
- * if they do not look like user registers, as with KASAN, which doubles the stack.
+ * Finds the registers without bpf_task_pt_regs(), at the top of the task's kernel stack. Returns
+ * NULL if they do not look like user registers, as with KASAN, which doubles the stack.
  */
 static __always_inline struct pt_regs *stack_regs(void)
 {
@@ -124,8 +124,8 @@ static __always_inline struct pt_regs *stack_regs(void)
 }
 
 /*
- * Registers at the entry of the current task's syscall. They identify the syscall without tracing
- * all syscalls of the system.
+ * Returns the registers at the entry of the current task's syscall. They identify the syscall
+ * without tracing all syscalls of the system.
  */
 static __always_inline struct pt_regs *call_regs(void)
 {
@@ -154,8 +154,8 @@ static __always_inline struct sock *socket_of(int fd)
 
 /*
  * Returns whether the syscall of these registers still runs, and sends on this socket. On x86 the
- * place of the result holds -ENOSYS until it returns. On arm64 it holds the first argument, which a
- * result may equal: eight bytes written to descriptor 8.
+ * register of the result has -ENOSYS until the syscall returns. On arm64 it has the first argument,
+ * which a result may equal (eight bytes written to descriptor 8), so the socket is compared, too.
  */
 static __always_inline bool is_in_syscall(struct pt_regs *regs, enum call_kind kind,
 					  struct sock *sk)
@@ -176,15 +176,15 @@ static __always_inline bool is_in_syscall(struct pt_regs *regs, enum call_kind k
 #define IO_URING_OF(task, read) \
 	(bpf_core_field_exists(((struct task_struct *)0)->io_uring) ? read(task, io_uring) : NULL)
 /*
- * The task pointer itself is trusted: for each pointer read by it, verifiers search all types of
- * the kernel by name, several times.
+ * The task pointer itself is trusted. Reads by TYPED() are cheaper to verify: for each pointer read
+ * by a trusted one, verifiers search all types of the kernel by name, several times.
  */
 #define TASK_READ(task, member) (reads_typed ? TYPED(task)->member : (task)->member)
 
 /*
- * The syscall of a thread that is not a worker of io_uring and sends on this socket. If the thread
- * uses io_uring, that may send whenever a syscall or an interrupt returns: then the send is not the
- * syscall's.
+ * Returns the syscall of the current thread, which sends on this socket and is no worker of
+ * io_uring. If the thread uses io_uring, io_uring may send whenever a syscall or an interrupt
+ * returns. The send is then not the syscall's.
  */
 static __always_inline enum call_kind current_syscall(struct sock *sk)
 {
@@ -214,8 +214,8 @@ static __always_inline enum call_kind current_call(struct sock *sk)
 }
 
 /*
- * Returns whether the syscall is a 32-bit program's, with other numbers and arguments. No number of
- * a sending syscall there is that of a sending syscall here.
+ * Returns whether the syscall is a 32-bit program's, with other numbers and arguments. No 32-bit
+ * syscall that sends has the number of a 64-bit syscall that sends.
  */
 static __always_inline bool is_compat(void)
 {

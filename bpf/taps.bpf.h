@@ -6,7 +6,7 @@
 
 /* The kernel's list of packet taps for all devices and namespaces, up to 6.8; else 0. */
 const volatile __u64 ptype_all_address = 0;
-/* The structure with that list, up to 6.15 ("net: move ptype_all into (struct net_hotdata)"). */
+/* The structure that has the list up to 6.15 ("net: move ptype_all into (struct net_hotdata)"). */
 const volatile __u64 net_hotdata_address = 0;
 
 struct net_hotdata___with_taps {
@@ -27,8 +27,8 @@ struct packet_type___tap {
 
 /*
  * Returns whether a packet socket of the list gets outgoing packets, or incoming ones. Skips
- * sockets with PACKET_IGNORE_OUTGOING. Reads four entries; if there are more, assumes that one is a
- * tap.
+ * sockets with PACKET_IGNORE_OUTGOING if packets go out. Reads four entries; if there are more,
+ * assumes that one of them is a tap.
  */
 static __noinline bool has_taps(struct list_head *list, bool outgoing)
 {

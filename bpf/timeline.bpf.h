@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Emits the events of single sends: the first ones of the socket that sends first in the window, or
- * all sends; the analyzer then keeps the slow ones.
+ * Emits the events of single sends: of the first sends of the socket that sends first in the
+ * window, or of all sends. In the latter case the analyzer keeps the slow sends.
  */
 #pragma once
 
@@ -9,11 +9,11 @@
 
 #define BPF_RB_NO_WAKEUP 1
 
-/* Set by the loader; the verifier removes all of this where it is false. */
+/* Set by the loader. If it is false, the verifier removes all code of the timeline. */
 const volatile bool timeline = false;
-/* The number of sends; 0: all. */
+/* The number of sends whose events are emitted; 0: all. */
 const volatile __u32 timeline_sends = 0;
-/* Set by the analyzer, which has enough. */
+/* Set by the analyzer when it has enough events. */
 volatile __u32 timeline_done;
 
 struct {
@@ -24,14 +24,14 @@ struct {
 /* Events for which there was no room, so far. */
 PERCPU_ARRAY(timeline_lost, 1, __u64);
 
-/* The socket: its insertion settles which is the first. */
+/* The chosen socket. The insertion decides which socket is the first. */
 HASH(timeline_chosen, 1, __u32, __u64);
 
 struct timeline_part timeline_part;
 
 /*
- * The thread, the CPU and the time are those of now. ids: the first, and in the upper half how
- * many.
+ * Emits an event with the current thread, CPU and time. ids: the first id and, in the upper half,
+ * the number of sends.
  */
 GLOBAL int timeline__emit(__u32 kind, __u64 sock, __u64 ids, __s64 bytes, __u32 detail)
 {
@@ -41,7 +41,7 @@ GLOBAL int timeline__emit(__u32 kind, __u64 sock, __u64 ids, __s64 bytes, __u32 
 	lost = timeline ? FIRST_OF(timeline_lost) : NULL;
 	if (!lost)
 		return 0;
-	/* The analyzer looks every few milliseconds: to wake it would cost more than the event. */
+	/* The analyzer polls every few milliseconds. To wake it would cost more than the event. */
 	e = bpf_ringbuf_reserve(&timeline_ring, sizeof(*e), 0);
 	if (!e) {
 		(*lost)++;
@@ -67,7 +67,7 @@ static __always_inline bool timeline__is_full(void)
 	return timeline_sends && *(volatile __u32 *)&timeline_part.sends >= timeline_sends;
 }
 
-/* Of a connection: the sender's and the receiver's, which is the same at both ends. */
+/* Returns the sender's port and the receiver's port, in the same order at both ends. */
 static __always_inline __u32 timeline__ports(struct sock *sk, bool sends)
 {
 	__u32 here = own_port(sk);
@@ -76,7 +76,7 @@ static __always_inline __u32 timeline__ports(struct sock *sk, bool sends)
 	return sends ? here << 16 | there : there << 16 | here;
 }
 
-/* No socket's address. */
+/* A value that is no socket's address. */
 #define TIMELINE_GONE 1
 
 static __always_inline bool timeline__chooses(struct sock *sk, __u32 ports)
@@ -119,14 +119,14 @@ static __always_inline void timeline__begin(struct thread *thread, struct sock *
 	timeline__emit(EVENT_SEND, thread->send.sock, ports, size, seq);
 }
 
-/* It has an id, and may complete before it returns. */
+/* The thread's send has an id now. It may complete before it returns. */
 static __always_inline void timeline__give_id(const struct thread *thread)
 {
 	if (timeline && thread->send.in_timeline)
 		timeline_part.end_id = thread->send.id + 1;
 }
 
-/* It returns. slot: of calls. */
+/* The thread's send returns. slot: its slot in calls. */
 static __always_inline void timeline__end(struct thread *thread, __u32 slot, __s64 ret)
 {
 	__u64 has_id = (thread->send.tracked || thread->send.notification) && ret > 0;
@@ -140,7 +140,7 @@ static __always_inline void timeline__end(struct thread *thread, __u32 slot, __s
 	timeline__emit(EVENT_RETURN, thread->send.sock, has_id << 32 | id, ret, slot);
 }
 
-/* Something happens while the calling thread is in a send that is taken. */
+/* Emits an event if the calling thread is in a send whose events are emitted. */
 static __always_inline void timeline__in_send(__u32 kind, __u32 detail)
 {
 	struct thread *thread = timeline ? thread__peek() : NULL;
@@ -149,7 +149,7 @@ static __always_inline void timeline__in_send(__u32 kind, __u32 detail)
 		timeline__emit(kind, thread->send.sock, 0, 0, detail);
 }
 
-/* The CPU goes to another thread. One that has no slot of its own is not looked for. */
+/* The CPU switches to another thread. A thread without a slot of its own is not searched for. */
 static __always_inline void timeline__switch(bool preempted, struct task_struct *to)
 {
 	__u32 tid = timeline ? READ(to, pid) : 0;
@@ -171,14 +171,14 @@ static __always_inline void timeline__of_ids(__u32 kind, __u64 sock, __u32 first
 			       detail);
 }
 
-/* io_uring posted a notification. It has no order by which those of the first sends are known. */
+/* io_uring posted a notification. No order shows which ones belong to the first sends. */
 static __always_inline void timeline__posted(__u64 sock, __u64 notification, __u32 copied)
 {
 	if (timeline && (!timeline_sends || timeline_part.sock == sock))
 		timeline__emit(EVENT_COMPLETED, sock, 1ULL << 32 | (__u32)notification, 0, copied);
 }
 
-/* Returns whether events of this socket's packets are taken: if all sends are, only within them. */
+/* Returns whether this socket's packets have events; if all sends do, only within the sends. */
 static __always_inline bool timeline__has_packets(struct sock *sk)
 {
 	struct thread *thread;
@@ -191,7 +191,7 @@ static __always_inline bool timeline__has_packets(struct sock *sk)
 	return thread && thread->send.sock == (__u64)sk && thread->send.in_timeline;
 }
 
-/* One of them continues, with this number of bytes from seq on. */
+/* Emits an event of a packet with this number of bytes from seq on. */
 static __always_inline void timeline__packet(__u32 kind, struct sock *sk, __u32 seq, __s32 bytes)
 {
 	if (bytes > 0 && (!timeline__is_full() || (__s32)(seq - timeline_part.end_seq) < 0))

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Counts completions of io_uring's zero-copy sends when io_uring posts them. Copies are known from
- * the kernel's report to the notification or, without that hook, by the path of the packets or if
- * the program requested a report. The same program counts the ends of requests (requests.bpf.h).
+ * Counts completions of io_uring's zero-copy sends when io_uring posts them. Copies are known
+ * because the kernel reports them to the notification. Without a hook of that report, they are
+ * known from the path of the packets, or from io_uring if the program requested a report. The same
+ * program counts the ends of requests (requests.bpf.h).
  */
 #include "uring.bpf.h"
 #include "functions.bpf.h"
@@ -24,7 +25,7 @@ static __always_inline void count_copied(const struct notification *n)
 
 /*
  * Returns whether the program may wait for what is posted now. With these flags, io_uring posts
- * when the program enters the kernel for any reason; it waits only if it enters io_uring.
+ * when the program enters the kernel for any reason. The program waits only in io_uring_enter().
  */
 static __always_inline bool is_posted_for_waiter(struct io_ring_ctx *ring)
 {
@@ -55,11 +56,14 @@ GLOBAL int notification__complete(__u64 key, __u32 intact, __u32 awaited)
 	if (n.start)
 		completion_took(SPAN_NOTIFICATION, bpf_ktime_get_ns() - n.start);
 	reports = intact && bpf_core_field_exists(data->zc_report) && READ(data, zc_report);
-	/* io_uring reports so, too: if no packet gave the pages back, no packet had them. */
+	/*
+	 * io_uring reports this as a copy, too: if no packet gave the pages back, no packet had
+	 * them.
+	 */
 	if (reports)
 		n.copied = READ(data, zc_copied) || !READ(data, zc_used);
 	timeline__posted(n.sock, key, n.copied ? 1 : reports ? 0 : COPIES_UNKNOWN);
-	if (!n.sends) /* the head has them */
+	if (!n.sends) /* the head counts them */
 		return 0;
 	if (!reports && !n.copied) {
 		COUNT(uring_unknown, n.sends);
@@ -82,7 +86,7 @@ int BPF_PROG(uring_completed, struct io_ring_ctx *ring, __u64 key)
 	return 0;
 }
 
-#define IORING_OP_NOP 0 /* of notifications */
+#define IORING_OP_NOP 0 /* the operation of notifications */
 
 /* Another request may have the notification's memory by now. */
 static long notification__check(void *map, __u64 *key, struct notification *n, void *unused)
@@ -96,13 +100,13 @@ static long notification__check(void *map, __u64 *key, struct notification *n, v
 }
 
 /*
- * Run by the analyzer before it reads counts, not by the tracepoint. It ends notifications without
- * references, which the kernel has posted, or is about to post.
+ * The analyzer runs this program before it reads counts; the tracepoint does not. It ends
+ * notifications without references, which the kernel has posted, or is about to post.
  */
 PROGRAM("raw_tp/io_uring_complete", BPF_PROG, notifications_checked,
 	bpf_for_each_map_elem(&notifications, notification__check, NULL, 0))
 
-/* A process ends. Its rings still exist, whose memory has the references. */
+/* A process ends. The memory of its rings still exists, with the reference counts. */
 PROGRAM("raw_tp/sched_process_exit", BPF_PROG, notifications_left,
 	if (gate && notifications_seen && !is_bystander() &&
 	    !READ((struct task_struct *)bpf_get_current_task(), signal, live.counter))

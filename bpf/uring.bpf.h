@@ -11,15 +11,15 @@
 
 #include "causes.bpf.h"
 
-/* A notification in flight, by its address as a request. */
+/* A notification in flight. Its key is its address as a request. */
 struct notification {
 	__u64 key;
 	struct group_key owner;
 	__u64 start;   /* ns; of its first send; 0: it began before the window */
-	__u64 bytes;   /* that this send requested */
+	__u64 bytes;   /* that its first send requested */
 	__u64 sock;    /* key of uring_sockets */
-	__u64 sends;   /* that the kernel accepted; once linked, the head's are those of all */
-	__u32 whole;   /* its last send was accepted whole */
+	__u64 sends;   /* that the kernel accepted; if linked, the head counts those of all */
+	__u32 whole;   /* the last send was accepted whole */
 	__u32 copied;  /* enum uring_copies */
 	__u32 counter; /* of the cause */
 };
@@ -28,7 +28,7 @@ struct notification {
 enum uring_copies {
 	NOT_SEEN_COPIED,
 	SEEN_COPIED,
-	/* A packet came in by a device: it is copied, unless it is forwarded. */
+	/* A packet came in by a device: it will be copied, unless it is forwarded. */
 	SEEN_RECEIVED,
 };
 
@@ -41,7 +41,7 @@ struct uring_socket {
 	__s32 in_flight; /* notifications */
 };
 
-/* The sockets that sent last: those beyond the size of the map have no waits. */
+/* The sockets that sent most recently. Waits of sockets without room in the map do not count. */
 MAP(uring_sockets, LRU_HASH, 0, 1024, __u64, struct uring_socket);
 
 /* While this is 0, no completion of io_uring needs a lookup. */
@@ -61,7 +61,7 @@ static __always_inline __u64 notification__head(__u64 key)
 	return key;
 }
 
-/* The notification that counts the data of uarg; NULL: uarg is not that of a watched send. */
+/* Returns the notification that counts the data of uarg; NULL: no watched send has this uarg. */
 static __always_inline struct notification *notification__find(void *uarg)
 {
 	__u64 key = notification__of(uarg), head = notification__head(key);
@@ -70,7 +70,7 @@ static __always_inline struct notification *notification__find(void *uarg)
 	return n ? n : bpf_map_lookup_elem(&notifications, &key);
 }
 
-/* The notification of the send by io_uring whose data the skb carries; NULL: none. */
+/* Returns the notification of the send by io_uring whose data the skb carries; NULL: none. */
 static __noinline struct notification *uring_sighted(struct sk_buff *skb)
 {
 	void *uarg = NULL;
@@ -81,7 +81,7 @@ static __noinline struct notification *uring_sighted(struct sk_buff *skb)
 	return uarg ? notification__find(uarg) : NULL;
 }
 
-/* A copy that is certain stays so. */
+/* Sets what was seen of the notification's copies. A certain copy stays certain. */
 static __always_inline void notification__set_copied(struct notification *n,
 						     enum uring_copies copied, __u32 counter)
 {
@@ -91,13 +91,13 @@ static __always_inline void notification__set_copied(struct notification *n,
 	n->counter = counter;
 }
 
-/* False: no target's zero-copy send can be in flight. */
+/* Returns false if no target's zero-copy send can be in flight. */
 static __always_inline bool zerocopy_watched(void)
 {
 	return sockets_watched() || (gate && notifications_seen);
 }
 
-/* Returns false if there is an entry by now, or no room. */
+/* Returns false if the entry exists already, or if there is no room. */
 static __always_inline bool notification__make(const struct notification *fresh)
 {
 	if (!bpf_map_update_elem(&notifications, &fresh->key, fresh, BPF_NOEXIST))
@@ -107,7 +107,7 @@ static __always_inline bool notification__make(const struct notification *fresh)
 	return false;
 }
 
-/* The entry is on the stack of this function alone. */
+/* A separate function, so that only its own stack has the entry. */
 static __noinline void uring_socket__make(__u64 sock)
 {
 	struct uring_socket fresh = {};
@@ -145,7 +145,7 @@ GLOBAL int uring_socket__end(__u64 sock, __u32 awaited)
 	return 0;
 }
 
-/* A function of its own, so that the entry is not on the stack while others are called. */
+/* A separate function, so that the entry is not on the stack while other functions are called. */
 static __noinline bool notification__insert(struct thread *thread, enum uring_copies copied,
 					    __u32 counter)
 {
@@ -167,8 +167,8 @@ static __noinline bool notification__insert(struct thread *thread, enum uring_co
 
 /*
  * Another request has the memory of a notification whose end no program saw: if the completion
- * queue overflows, the kernel posts without raw_tp/io_uring_complete. The sends of both count when
- * the new one is posted.
+ * queue overflows, the kernel posts without raw_tp/io_uring_complete. The sends of both
+ * notifications count when the new one is posted.
  */
 static __noinline void notification__renew(struct notification *n, const struct thread *thread)
 {
@@ -202,7 +202,7 @@ static __noinline void notification__begin(struct thread *thread, struct sock *s
 		notification__renew(found, thread);
 	if (found)
 		return;
-	if (route_copies(sk)) { /* without a call to the notification */
+	if (route_copies(sk)) { /* the kernel does not report this to the notification */
 		copied = SEEN_COPIED;
 		counter = cause_counter__index_of(CAUSE_ROUTE, device);
 	}
@@ -229,7 +229,7 @@ static __noinline void notification__link(struct notification *own, __u64 head)
 	own->sends = 0;
 }
 
-/* A send returned. Without an accepted send, nothing is in flight. */
+/* A send returned. If none of its notification's sends was accepted, nothing is in flight. */
 GLOBAL int notification__end(__u64 key, __s64 ret, __u64 size)
 {
 	struct notification *own = bpf_map_lookup_elem(&notifications, &key);
@@ -259,7 +259,7 @@ GLOBAL int notification__end(__u64 key, __s64 ret, __u64 size)
 	return 0;
 }
 
-/* The key of the notification of a message; 0: it has none. */
+/* Returns the key of the notification of a message; 0: the message has none. */
 static __always_inline __u64 notification__of_message(struct msghdr *msg)
 {
 	void *uarg = NULL;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Waits for completions. A program waited if its next zero-copy send of a socket began soon after
- * the last one in flight had completed. The following are not waits: a program that received data
- * in between waited for these, a program that takes long to go on had nothing to send, and a
- * thread that was preempted and did not sleep waited for its CPU, for example while the receiver
- * ran there.
+ * the last one in flight had completed. Three cases are not waits: a program that received data in
+ * between waited for the data; a program that sends again late had nothing to send; and a thread
+ * that was preempted and did not sleep waited for its CPU, for example while the receiver ran there.
  */
 #pragma once
 
@@ -15,11 +14,11 @@ PERCPU_ARRAY(send_waits, SEND_SHAPES, struct send_waits);
 /* The last zero-copy send of a socket. */
 struct pacing {
 	__u64 begun;	   /* ns; 0: there was none */
-	__u32 ended;	   /* when none was in flight any more, in ns after begun; 0: one is */
-	__u32 bytes;	   /* that it requested */
-	__u32 received_to; /* when it ended: received_to() */
+	__u32 ended;	   /* when no send was in flight any more, in ns after begun; 0: one is */
+	__u32 bytes;	   /* that the send requested */
+	__u32 received_to; /* received_to() at that time */
 	struct switches {
-		__u16 sleeps, preemptions; /* of its thread until it began; the lower bits */
+		__u16 sleeps, preemptions; /* of the send's thread until it began; the lower bits */
 	} switches;
 };
 
@@ -28,14 +27,15 @@ struct pacing {
 
 /* A shorter wait is the time of a wake-up. */
 #define WAIT_LEAST (50 * US)
-/* "Soon after" is an eighth of the wait, but at most this. */
+/* "Soon after" means within an eighth of the wait, but at most this. */
 #define SOON_MOST MS
 /* Linux delays acknowledgements by TCP_DELACK_MIN, 40 ms, to which its timers add. */
 #define DELAYED_FROM (38 * MS)
 #define DELAYED_TO   (60 * MS)
 /*
- * A thread knows how long its last zero-copy send took. If another thread made the last one of the
- * socket, or this one has sent on another socket since, it has returned after this time.
+ * The assumed time of the socket's last send. A thread knows how long its own last zero-copy send
+ * took, but another thread may have made the socket's last one, or this thread has sent on another
+ * socket since.
  */
 #define RETURNED_BY MS
 
@@ -51,7 +51,7 @@ static __always_inline struct switches thread_switches(void)
 	return (struct switches){READ(task, nvcsw), READ(task, nivcsw)};
 }
 
-/* A short last segment is not acknowledged at once. */
+/* Returns why the program waited. Linux delays the acknowledgement of a short last segment. */
 static __always_inline enum wait_reason wait_reason(const struct pacing *p, struct sock *sk,
 						    __s64 wait)
 {
@@ -82,15 +82,14 @@ static __always_inline __u32 depth_class(__s32 in_flight)
 	__s32 most = 1 << (DEPTHS - 2);
 	__u32 sends = in_flight < 0 ? 0 : in_flight > most ? most : in_flight;
 
-	/* Hides the bound from clang, which would otherwise leave out the masks for the verifier.
-	 */
+	/* Hides the bound from clang, which would otherwise omit the mask for the verifier. */
 	__asm__ volatile("" : "+r"(sends));
 	return size_class(sends) & (DEPTHS - 1);
 }
 
 /*
- * A send begins. in_flight: others of its socket; took: the time of the last send's call, in ns. A
- * completion within that call was not awaited.
+ * A send begins. in_flight: how many other sends of its socket are in flight; took: how long the
+ * call of the socket's last send took, in ns. A completion during that call was not awaited.
  */
 static __always_inline void pacing__begin(struct pacing *p, struct sock *sk, __s32 in_flight,
 					  __u64 took, __u64 start, __u32 bytes, __u32 index)

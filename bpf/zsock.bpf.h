@@ -8,12 +8,12 @@
 #include "groups.bpf.h"
 #include "waits.bpf.h"
 
-/* If no program sees the id that a send gets, the socket's next one is assumed. */
+/* True if no program sees the id that a send gets. The socket's next id is then assumed. */
 const volatile bool ids_guessed = false;
 
 /*
- * The window's ids of a socket that others also use. A word has 32 ids as bits, below the number of
- * their block.
+ * The window's ids of a socket on which other processes send, too. A word has 32 ids as bits, and
+ * the number of their block in its upper half.
  */
 #define SHARED_WORDS 256
 
@@ -23,7 +23,7 @@ struct shared_ids {
 
 #define CAUSE_BITS 8
 
-/* The causes of a ubuf's copies: CAUSE_BIT_* and a cause counter's index. */
+/* The causes of a ubuf's copies. Each element is CAUSE_BIT_* and the index of a cause counter. */
 union note {
 	__u16 bits[CAUSE_BITS];
 	__u64 words[2];
@@ -37,18 +37,18 @@ struct zsock {
 	__u32 earlier_to;	/* completions of earlier sends are counted up to this id */
 	__s32 waiting;		/* sends of the window that have not completed */
 	__u32 closed;		/* the entry is removed when no send is waiting */
-	__u32 generation;	/* distinguishes it from another socket at the same address */
+	__u32 generation;	/* distinguishes the socket from another one at the same address */
 	__u32 under_way;	/* sends with a guessed id that have not returned */
-	__u8 shared;		/* several sends were guessed at once: no guess is exact any more */
-	__u8 is_shared;		/* other processes' sends took ids, too */
+	__u8 shared;		/* several ids were guessed at once: no guess is certain any more */
+	__u8 is_shared;		/* sends of other processes took ids, too */
 	__u8 queue_read;	/* the application has read a notification */
-	__u32 shared_from;	/* from this id on, shared_ids has the window's */
+	__u32 shared_from;	/* from this id on, struct shared_ids has the window's ids */
 	__u32 notified_to;	/* one past the ids of the queue's tail when it was last reported */
 	__u32 ports;		/* of the socket when its first id was given: both_ports() */
 	struct group_key owner; /* group that completions are charged to: see groups.bpf.h */
 	__u64 device;		/* of its route when owner was set */
 	struct pacing pacing;
-	union note note; /* of the ubuf up to whose sends the queue's tail is counted */
+	union note note; /* of the ubuf with the last counted send of the queue's tail */
 };
 
 /* The first id of a notification, and one past its last. */
@@ -60,22 +60,22 @@ GROWING_HASH(sockets, 65536, __u64, struct zsock);
 /* Sockets whose ids are also taken by other processes' sends. */
 GROWING_HASH(shared, SHARED_MAX, __u64, struct shared_ids);
 
-/* The value of a new entry: too large for a program's stack. */
+/* The value of a new entry of `shared`, which is too large for a program's stack. */
 static const struct shared_ids no_ids;
 
-/* Sockets in the map; those of them that are closed; all there ever were. */
+/* The number of sockets in the map, of closed ones among them, and of all entries so far. */
 __u32 sockets_kept, sockets_closed, generations;
 
-/* The sockets in the map, as sockets_checked last found them. */
+/* The error queues of the sockets in the map, as of the last run of sockets_checked(). */
 struct error_queues open_queues;
 
-/* False: no target's zero-copy send can be in flight. */
+/* Returns false if no target's zero-copy send can be in flight. */
 static __always_inline bool sockets_watched(void)
 {
 	return gate && *(volatile __u32 *)&sockets_kept;
 }
 
-/* False if only corrections are allowed, because the window is over. */
+/* Returns false after the window, when only corrections are allowed. */
 static __always_inline bool still_counts(void)
 {
 	return gate == GATE_OPEN || gate == GATE_CLOSING;
@@ -92,7 +92,7 @@ static __always_inline bool id_before(__u32 id, __u32 that)
 	return (__s32)(id - that) < 0;
 }
 
-/* The first id of a ubuf that counts: the ubuf may have begun before its socket was watched. */
+/* Returns the first id of a ubuf that counts: the ubuf may begin before its socket was watched. */
 static __always_inline __u32 first_watched(const struct zsock *s, __u32 id)
 {
 	return id_before(id, s->first) ? s->first : id;
@@ -113,9 +113,7 @@ static __always_inline int notification__read(struct sk_buff *skb, struct sock_e
 	return 0;
 }
 
-/*
- * Reads the last zero-copy notification in a socket's error queue. Returns false if there is none.
- */
+/* Reads the last notification in a socket's error queue. Returns false if it is not zero-copy. */
 static __always_inline bool last_notification(struct sock *sk, struct sock_extended_err *ee)
 {
 	void *queue = (void *)sk + bpf_core_field_offset(struct sock, sk_error_queue);
@@ -126,8 +124,8 @@ static __always_inline bool last_notification(struct sock *sk, struct sock_exten
 }
 
 /*
- * The window's ids are those from first to next, as long as no other process sends on the socket.
- * From then on they are those whose bits are set. A newer block replaces an older one in its word.
+ * While no other process sends on the socket, the window's ids are first..next-1. From shared_from
+ * on they are those whose bits are set. A newer block replaces an older one in its word.
  */
 
 #define ID_BLOCK(id) ((id) >> 5)
@@ -138,7 +136,7 @@ static __always_inline __u64 *shared__word(struct shared_ids *ids, __u32 block)
 	return &ids->words[block & (SHARED_WORDS - 1)];
 }
 
-/* The socket is locked, unless ids are guessed; guesses may be wrong. */
+/* The socket is locked, so plain stores do. If it is not, ids are guesses that may be wrong. */
 static __always_inline void shared__add(struct shared_ids *ids, __u32 id)
 {
 	__u64 *word = shared__word(ids, ID_BLOCK(id)), old = *(volatile __u64 *)word;
@@ -162,8 +160,8 @@ static __always_inline __u32 ids_of_word(__u64 word, __u32 block, __u32 first, _
 #define WORDS_AT_ONCE 8
 
 /*
- * How many of the ids first..last are the window's, in up to WORDS_AT_ONCE words, from block
- * backwards.
+ * Returns how many of the ids first..last are the window's, in up to WORDS_AT_ONCE words: that of
+ * block, and those before it.
  */
 GLOBAL __u32 shared_sends_before(__u64 sock, __u32 first, __u32 last, __u32 block)
 {
@@ -179,7 +177,7 @@ GLOBAL __u32 shared_sends_before(__u64 sock, __u32 first, __u32 last, __u32 bloc
 	return sends;
 }
 
-/* The same over all words, from the last one, because older ones may have been replaced. */
+/* The same for all words. It begins with the last one, because older ones may be replaced. */
 GLOBAL __u32 shared_sends(__u64 sock, __u32 first, __u32 last)
 {
 	__u32 blocks = (ID_BLOCK(last) - ID_BLOCK(first)) & (~0U >> 5);
@@ -190,7 +188,7 @@ GLOBAL __u32 shared_sends(__u64 sock, __u32 first, __u32 last)
 	return sends;
 }
 
-/* How many of the sends from..to-1 are the window's. */
+/* Returns how many of the sends from..to-1 are the window's. */
 static __noinline __u32 window__sends(const struct zsock *s, __u32 from, __u32 to)
 {
 	__u32 end = s->is_shared ? s->shared_from : s->next, sends;
@@ -207,7 +205,7 @@ static __noinline __u32 window__sends(const struct zsock *s, __u32 from, __u32 t
 	return sends + shared_sends(s->sock, id_before(from, end) ? end : from, to - 1);
 }
 
-/* The window's ids of a socket on which another process sends, too. */
+/* Returns the window's ids of a socket on which another process sends, too; NULL: no room. */
 static __noinline struct shared_ids *shared__get(struct zsock *s)
 {
 	struct shared_ids *ids = bpf_map_lookup_elem(&shared, &s->sock);
@@ -225,9 +223,9 @@ static __always_inline bool others_came(const struct zsock *s, __u32 id)
 }
 
 /*
- * Adds an id to the window's; false: there is no room for it. A failed send gave its id back but
- * may not have returned yet: until then, next is one too high. Only sums change: where ids are
- * guessed, no lock excludes other CPUs.
+ * Adds an id to the window's ids. Returns false if there is no room for it. While a failed send,
+ * which gave its id back, has not returned yet, next is one too high. next and waiting change only
+ * by additions, because no lock excludes other CPUs if ids are guessed.
  */
 static __noinline bool id__take(struct zsock *s, __u32 id)
 {

@@ -9,5 +9,5 @@
 /* Returns whether this process has the capability in this set. */
 bool capabilities__has(cap_value_t value, cap_flag_t flag);
 
-/* Drops all capabilities except these; it need not have all of these. Returns 0 or -errno. */
+/* Drops all capabilities except these. The process may lack some of these. Returns 0 or -errno. */
 int capabilities__keep(const cap_value_t *values, int count, struct failure *f);

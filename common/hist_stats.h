@@ -20,7 +20,7 @@ void hist__merge(struct hist *to, const struct hist *from);
  */
 void hist__settle(struct hist *h);
 
-/* Returns the largest value that bucket i can hold; the last one holds up to the maximum seen. */
+/* Returns the largest value that bucket i can hold; for the last one, at least the maximum seen. */
 __u64 hist__high(const struct hist *h, __u32 i);
 
 /*
@@ -31,8 +31,8 @@ __u64 hist__high(const struct hist *h, __u32 i);
 __u64 hist__percentile(const struct hist *h, unsigned int per_mille);
 
 /*
- * Returns {span, count, sum, min, max, p50, p90, p99, p999, buckets: [[low, high, n]]}. buckets has
- * only non-empty ones, both bounds inside; min to p999 are null when count is 0. NULL when out of
- * memory.
+ * Returns {span, count, sum, min, max, p50, p90, p99, p999, buckets: [[low, high, n]]}. Empty
+ * buckets are left out; low and high are both inside the bucket; min to p999 are null when count is
+ * 0. NULL when out of memory.
  */
 struct json_object *hist__json(const struct hist *h, const char *span);

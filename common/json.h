@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Adds a member. NULL is an object that is left out, or for which there was no memory. */
+/* Adds a member. o is NULL if the object is left out, or if there was no memory for it. */
 static inline void json__add(struct json_object *o, const char *key, struct json_object *value)
 {
 	if (o)

@@ -30,7 +30,7 @@ static void open_standard_streams(void)
 	}
 }
 
-/* Catches SIGXFSZ: started programs would inherit an ignored signal. */
+/* Catches SIGXFSZ instead of ignoring it: started programs would inherit an ignored signal. */
 static void let_write_fail(int sig)
 {
 	(void)sig;
@@ -53,8 +53,8 @@ static void end(int status, void *unused)
 }
 
 /*
- * Restricts NSS to two modules that are part of a static program. Others would be loaded together
- * with the system's C library, which may be of another version than its own.
+ * Restricts NSS to two modules that are part of a static program. Other modules would be loaded
+ * together with the system's C library, which may be of another version than the program's own.
  */
 static void use_built_in_nss(void)
 {

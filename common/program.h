@@ -16,7 +16,7 @@ struct argp_state;
 
 /*
  * A failure: one line for a person, and the exit status that fits. Functions return a negative
- * errno and leave the words here; the first failure stays, because it explains the others.
+ * errno and write the line here. The first failure stays, because it explains later ones.
  */
 struct failure {
 	int status;	       /* 0: nothing failed */
@@ -24,13 +24,13 @@ struct failure {
 };
 
 /*
- * Writes the failure. Returns err, so that a caller can write: return failure__set(...). %m is the
- * error's text; without an error nothing fails.
+ * Writes the failure, unless err is 0. Returns err, so that a caller can write: return
+ * failure__set(...). %m is the error's text.
  */
 int failure__set(struct failure *f, int status, int err, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* Copies another's failure unless f has one. */
+/* Copies the failure `from` to f, unless f has one. */
 void failure__adopt(struct failure *f, const struct failure *from);
 
 /*
@@ -59,7 +59,7 @@ error_t program__refuse(const struct argp_state *state, const char *format, ...)
 /* Ends the program by a signal that it caught, so that a shell sees the signal. */
 void program__die_by(int sig);
 
-/* Writes all of the text despite interruptions. 0 or -errno; part of it may be written then. */
+/* Writes all of the text despite interruptions. 0, or -errno after writing perhaps a part of it. */
 int program__write_all(int fd, const char *text, size_t size);
 
 /* Appends to a text, in a buffer of this size; what does not fit is cut off. */

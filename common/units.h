@@ -33,7 +33,7 @@ int units__endpoint(const char *text, char *host, size_t room, char port[8]);
 
 /*
  * The formatters return one of UNITS_TEXTS buffers of this thread in turn: enough for the arguments
- * of one printf. Nothing needs freeing. The first takes a format, and cuts long text.
+ * of one printf. Nothing needs freeing. units__text() takes a format, and cuts long text.
  */
 const char *units__text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -26,7 +26,7 @@ struct command {
 /* Prints the help of a command, as COMMAND --help does, or of the program. */
 int help(int argc, char **argv);
 
-/* Measures as without a command: a grid, single sends, or until it is stopped. */
+/* Measures, as without a command, a grid (sweep), single sends, or until it is stopped. */
 int measure_command(int argc, char **argv);
 
 /* Measures, on the front's requests, whether zero-copy pays on a path or for a program. */

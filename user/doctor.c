@@ -43,7 +43,7 @@ static void add_maps(json_object *o, struct plan *plan, const struct features *f
 }
 
 /*
- * Adds the hooks. Those that only a load uses are planned for a load, the others for an
+ * Adds the hooks. Hooks that only a load uses are planned for a load, the others for an
  * observation. Returns whether sends can be timed.
  */
 static bool add_hooks(json_object *o)
@@ -81,8 +81,8 @@ static bool add_hooks(json_object *o)
 }
 
 /*
- * Adds the facts that need privilege; the front adds the rest, and words them. Returns whether
- * sends can be timed.
+ * Adds the facts that need privilege. The front adds the rest, and turns them into sentences.
+ * Returns whether sends can be timed.
  */
 static bool add_facts(json_object *o)
 {
@@ -97,7 +97,7 @@ static bool add_facts(json_object *o)
 }
 
 /*
- * Attaches the option of this number of each hook, to test it: all at once, which takes a fraction
+ * Attaches each hook's option of this number, to test it: all hooks at once, which takes a fraction
  * of the time, or one by one if the kernel refuses them together.
  */
 static void attach_options(struct plan *plan, const struct features *features, enum hook_id first,

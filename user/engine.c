@@ -22,8 +22,8 @@ struct engine_cell {
 };
 
 /*
- * Returns whether the run must end: by a signal, or because the front, the only reader, is gone or
- * requests it, which is all that it requests during a run.
+ * Returns whether the run must end: because of a signal, or because the front, the only reader, is
+ * gone or has sent a request. During a run the front requests only that it ends.
  */
 static bool interrupted(void *engine)
 {
@@ -35,7 +35,7 @@ static bool interrupted(void *engine)
 	return gone || signals__caught() || (e->front && front__has_request(e->front));
 }
 
-/* Adds the configurations of a part. An observation is one, whatever its load options are. */
+/* Adds the configurations of a part. An observation has one, whatever its load options are. */
 static int add_cells(struct engine *e, const struct options *part, size_t group)
 {
 	const struct load_options *grid = &part->load;
@@ -138,7 +138,7 @@ static int put_line(struct engine *e, char *line)
 	return err;
 }
 
-/* Returns why this system cannot make the run; NULL: no reason is known. */
+/* Returns why this system cannot make the run; NULL: no such reason is known. */
 static const char *obstacle(const struct engine *e, const struct load *load, char *why, size_t room)
 {
 	if (load__impossible(load, why, room))
@@ -286,7 +286,7 @@ bool engine__parse_advise(struct engine *e)
 	return o != NULL;
 }
 
-/* Attaches ahead for the first configuration of a grid. A sweep has a random order. */
+/* Attaches the hooks of a grid's first configuration ahead. A sweep has a random order. */
 static void attach_ahead(struct engine *e)
 {
 	const struct run_request first = {};

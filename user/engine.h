@@ -17,7 +17,7 @@
 #include "user/system/front.h"
 
 struct engine {
-	const struct options *parts; /* the parts of a grid; other options are those of the first */
+	const struct options *parts; /* the parts of a grid; parts[0] has the common options */
 	size_t part_count;
 	char **advise;		  /* the words of the command advise; NULL: another command */
 	const char *untraced;	  /* why loads are not traced, though advise continues */
@@ -37,13 +37,13 @@ struct engine {
 bool run_request__read(struct run_request *q, json_object *o, size_t cells);
 
 /*
- * Makes the front parse the words of advise. Returns false if it requests no measurement: the
- * front's exit status is then the result.
+ * Makes the front parse the words of advise. Returns false if the front requests no measurement:
+ * its exit status is then the result.
  */
 bool engine__parse_advise(struct engine *e);
 
 /*
  * Makes runs until the front has reported all of them; without a front, raw lines go to standard
- * output. Returns the exit status. Ends early on a signal, which signals__caught() then returns.
+ * output. Returns the exit status. A signal, which signals__caught() then returns, ends it early.
  */
 int engine__make_runs(struct engine *e);

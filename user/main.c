@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The order of all steps, each in a file of its own:
+ * The order of all steps. Each step has its own file:
  * options -> front -> features -> privileges -> runs that the front requests.
  */
 #include "user/commands.h"
@@ -110,8 +110,8 @@ static struct measurement measurement_of(const struct options *o, struct resourc
 
 /*
  * Probes the kernel before privileges are dropped: kallsyms shows addresses only to privileged
- * readers. A failure does not end advise without a program: it then counts the copies that the
- * error queues of its loads report.
+ * readers. A failure does not end advise if no program is given: advise then counts the copies that
+ * the error queues of its loads report.
  */
 static int probe(struct engine *e, struct resources *h, struct failure *f)
 {
@@ -135,7 +135,7 @@ static int probe(struct engine *e, struct resources *h, struct failure *f)
 
 /*
  * Starts the observed command with all of the user's capabilities, as a shell would: an exec that
- * gains some would close the counters.
+ * gains capabilities would close the counters.
  */
 static int start_command(struct engine *e, struct resources *h, struct failure *f)
 {
@@ -182,7 +182,7 @@ static void report_skipped(const char *why)
 
 /*
  * Makes the runs. Variants are probed as the user who runs the load, who may lack permissions. A
- * sweep probes them itself, and continues without those that are missing.
+ * sweep probes the variants itself, and continues without missing ones.
  */
 static int make_runs(struct engine *e, struct resources *h, struct options *o)
 {

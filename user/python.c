@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The environment with the libraries. Without it, the system's Python reports the missing one. */
+/* The environment with the libraries. Without it, the system's Python reports what is missing. */
 #define ENVIRONMENT ".venv/bin/python3" /* in analysis/ */
 #define FIRST_MAX   8
 /* Makes Python ignore environment variables and modules of the current folder. */

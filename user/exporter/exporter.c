@@ -40,8 +40,8 @@ char *exporter__text(bool open_metrics)
 
 	clock_gettime(CLOCK_MONOTONIC, &begun);
 	/*
-	 * Read before the totals: sends that are counted in between are missing in the parts, not
-	 * in the whole.
+	 * The groups are read before the totals: sends that are counted in between are missing in
+	 * the parts, not in the whole.
 	 */
 	err = x->processes.top ? processes__read(&x->processes, x->tracer) : 0;
 	if (!err)

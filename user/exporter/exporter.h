@@ -18,17 +18,17 @@ int exporter__run(const struct options *o, const struct measurement *setup,
 
 /*
  * Sums of sends by process name and, with --by cgroup, control group, since the exporter started.
- * The first names, largest first, keep their places. All others are added to the rest, as is a
- * process called "other". Groups of ended processes are added up and removed, to make room.
+ * The first names, largest first, keep their places. Groups of other names, and of a process called
+ * "other", are added to the rest. Groups of ended processes are added up and removed, to make room.
  */
 #define PROCESSES_OTHER "other"
 
 /* The sums of one name. */
 struct named_group {
 	char comm[COMM_MAX];
-	char cgroup[CGROUP_TEXT_MAX]; /* its path; "": unknown, or not requested */
+	char cgroup[CGROUP_TEXT_MAX]; /* path of the control group; "": unknown, or not requested */
 	struct group gone;	      /* sums of removed groups */
-	struct group sums;	      /* sums of all its groups */
+	struct group sums;	      /* sums of all groups of the name */
 };
 
 struct processes {
@@ -38,13 +38,12 @@ struct processes {
 	bool crowded;
 	bool by_cgroup;
 	struct tracer *tracer;		       /* during a reading */
-	size_t count, found;		       /* names with a place; with those of this reading */
-	struct named_group names[TOP_MAX * 2]; /* all of these */
+	size_t count, found;		       /* names with a place; these and new names */
+	struct named_group names[TOP_MAX * 2]; /* found: the first count with a place */
 	struct named_group rest;
 };
 
-/* Reads the counts so far. Only top, room and by_cgroup are set before the first call. 0 or -errno.
- */
+/* Reads the counts so far. The caller sets only top, room and by_cgroup. Returns 0 or -errno. */
 int processes__read(struct processes *p, struct tracer *tracer);
 
 struct exporter {
@@ -71,7 +70,8 @@ char *exporter__text(bool open_metrics);
 /*
  * The server replies to GET /metrics over HTTP, in the calling thread. It takes one request per
  * connection, few connections at once, and closes each after some seconds, whatever its client
- * does. If there are too many, it closes the oldest one of the address that has the most.
+ * does. If there are too many, it closes the oldest connection of the address that has the most
+ * connections.
  */
 
 /* Listens as the options say, which must stay valid. Returns false after an error line. */
@@ -80,7 +80,7 @@ bool server__open(const struct exporter_options *options);
 void server__close(void);
 /* Writes where the server listens: "address:port", in numbers. */
 void server__name(char name[ADDRESS_NAME]);
-/* Waits up to ms for requests, and replies to those that are there. Must be called regularly. */
+/* Waits up to ms for requests, and replies to those that arrived. Must be called regularly. */
 void server__run(int ms);
 
 /*

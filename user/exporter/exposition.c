@@ -6,8 +6,8 @@
 
 /*
  * Bounds of buckets: 1 and 1.5 times each power of two, from half a microsecond to 8 seconds. They
- * are also bounds in the kernel's histogram, so each bucket there belongs to one here. Bounds are
- * inclusive: a bound is the last ns of a bucket.
+ * are also bounds in the kernel's histogram, so each bucket of the kernel lies in one bucket here.
+ * Bounds are inclusive: a bound is the last ns of a bucket.
  */
 #define BOUND_FIRST_BIT 9
 #define BOUND_LAST_BIT	33
@@ -97,9 +97,9 @@ static void write_name(struct exposition *e, const char *suffix, const char *con
 }
 
 /*
- * Returns the value, or the last one if that was greater or if the value is below zero, because a
- * correction may be charged to another group than the count that it corrects. The sample's name is
- * the text from name to its end.
+ * Returns the value of a sample, or its last value if that was greater or if the value is below
+ * zero. A value can fall because a correction may be charged to another group than the count that
+ * it corrects. The sample's name is the text from `name` to its end.
  */
 static uint64_t keep_from_falling(struct exposition *e, const char *name, uint64_t value)
 {

@@ -46,7 +46,7 @@ bool exposition__begin(struct exposition *e, bool open_metrics);
 /* Ends the text, which the caller frees. NULL when out of memory. */
 char *exposition__end(struct exposition *e);
 
-/* Begins a family, whose samples follow. missing: why it has none; NULL: it has. */
+/* Begins a family, whose samples follow. missing: why it has no samples, or NULL. */
 void exposition__family(struct exposition *e, const struct family *family, const char *missing);
 void exposition__number(struct exposition *e, const char *const *labels, uint64_t value);
 /* Writes a histogram of times in ns; all have the same buckets. */

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Needs of a family, beside its hooks (enum hook_id). */
+/* Needs of a family, in addition to hooks (enum hook_id). */
 enum {
 	NEED_HOOKS = HOOK_COUNT,
 	NEED_NUMBERS,
@@ -19,8 +19,8 @@ struct writer {
 	const struct exporter *from;
 	const struct plan *plan;
 	const struct window_counts *counts;
-	const struct metric *metric; /* the family whose samples are written, */
-	const char *missing;	     /* or why it has none */
+	const struct metric *metric; /* the family whose samples are written */
+	const char *missing;	     /* why the family has no samples; NULL: it has */
 };
 
 /* A row of analysis/tables/metrics.py. */
@@ -31,7 +31,7 @@ struct metric {
 	int needs[6];
 };
 
-/* An unknown number, or count of a histogram, in a family whose others are known. */
+/* Marks an unknown number, or an unknown histogram by its count, in a family with known ones. */
 #define UNKNOWN UINT64_MAX
 
 /* Writes the sample if its own number is known. */
@@ -188,7 +188,7 @@ static void write_refused(const struct writer *w, const char *interface, enum re
 	write_sample(w, &count, LABELS(interface, cause, call_error_name(error)));
 }
 
-/* Writes the errors in the results of requests, and removes them from those of the sends. */
+/* Writes the errors in the results of requests, and removes them from the errors of the sends. */
 static void write_uring_refusals(const struct writer *w, struct call_sums *sends)
 {
 	for (enum refusal refusal = 0; refusal < REFUSALS; refusal++) {

@@ -16,15 +16,15 @@
 #define CLIENTS_MAX 64
 /*
  * Above this number, the oldest connections are closed. libmicrohttpd accepts 10 per run and reads
- * from them in the next one: a client that sends its request at once gets its reply before 20 newer
- * connections could close it.
+ * from them in the next run. Therefore a client that sends its request at once gets its reply
+ * before 20 newer connections could close it.
  */
 #define CLIENTS_KEPT	    32
 #define BACKLOG		    256	  /* connections that the kernel accepts meanwhile */
 #define MEMORY_MAX	    16384 /* per connection, for its request */
 #define HEADERS_SECONDS_MAX 2	  /* to send all headers */
 #define SECONDS_MAX	    5
-#define ROUNDS_MAX	    64 /* of the library, before signals are checked */
+#define ROUNDS_MAX	    64 /* runs of the library before signals are checked */
 
 #define OPEN_METRICS "application/openmetrics-text; version=1.0.0; charset=utf-8"
 #define TEXT_FORMAT  "text/plain; version=0.0.4; charset=utf-8"
@@ -145,7 +145,7 @@ static void close_client(struct client *g)
 	forget_client(g);
 }
 
-/* Returns the oldest connection of the address that has the most. */
+/* Returns the oldest connection of the address that has the most connections. */
 static struct client *client_to_close(void)
 {
 	struct client *g, *other, *end = server.clients + server.client_count, *first = NULL;
@@ -178,7 +178,7 @@ static void on_connection(void *unused, struct MHD_Connection *c, void **state,
 	}
 	while (g < end && g->connection != c)
 		g++;
-	if (g < end) /* not found if we closed it */
+	if (g < end) /* a connection that close_client() closed is not found */
 		forget_client(g);
 }
 

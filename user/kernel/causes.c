@@ -15,7 +15,7 @@ const char *cause_name(enum cause cause)
 }
 
 /*
- * Writes a row in a kernel's addresses: each range of the function, combined with each one of the
+ * Writes a row in a kernel's addresses: each range of the function, combined with each range of the
  * outer function. Returns the number of rows.
  */
 static size_t add_sites(const struct cause_site *row, struct call_site *call_sites, size_t room,

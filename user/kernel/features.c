@@ -26,7 +26,7 @@ static const char *const code_names[] = {
 #define CODE_COUNT  (sizeof(code_names) / sizeof(code_names[0]))
 #define SYMBOLS_MAX 96
 
-/* The packet taps of all devices. */
+/* Variables that have the packet taps of all devices. */
 static const char *const variable_names[] = {"ptype_all", "net_hotdata"};
 #define VARIABLE_COUNT (sizeof(variable_names) / sizeof(variable_names[0]))
 
@@ -180,7 +180,7 @@ static bool probe_preemption(void)
 	       !strstr(name.version, "PREEMPT_DYNAMIC");
 }
 
-/* Opens a counter: a thread's first one waits for a grace period, here while symbols are read. */
+/* A thread's first counter waits for a grace period: opens one here, while symbols are read. */
 static void warm_up_counters(void)
 {
 	struct perf_event_attr attr = {.size = sizeof(attr), .type = PERF_TYPE_SOFTWARE};
@@ -389,7 +389,7 @@ static int tracepoint_args(const struct features *f, const char *name)
 	return t ? t->args : -1;
 }
 
-/* Returns whether the kernel has the type, which must be one that was looked for. */
+/* Returns whether the kernel has the type, which must be one of the requested types. */
 static bool has_type(const struct features *f, const char *name, enum type_kind kind)
 {
 	assert(find_type(f, name, kind));

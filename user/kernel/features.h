@@ -15,17 +15,18 @@
 struct features;
 
 /*
- * Probes the kernel. Reads where functions are (features__code) only if code is set, as for a
- * zero-copy load, or if programs can attach to functions. Returns 0 and *out, which the caller
- * frees, or -errno: -ENOENT without BTF, -ENOMEM without memory for it, or another if programs may
- * not be loaded.
+ * Probes the kernel. Reads the addresses of functions (features__code) only if code is set, as for
+ * a zero-copy load, or if programs can attach to functions. Returns 0 and *out, which the caller
+ * frees, or -errno: -ENOENT without BTF, -ENOMEM without memory for it, or another errno if
+ * programs may not be loaded.
  */
 int features__probe(struct features **out, bool code, struct failure *failure);
 void features__free(struct features *f);
 
 /*
- * Writes the ranges of the code of a function and of its compiler-made variant (name.constprop.0).
- * Returns their number. Only for functions of the hook table and the table of causes.
+ * Writes the ranges of the code of a function, and of the variant that the compiler generated
+ * (name.constprop.0). Returns their number. The name must be in the hook table or the table of
+ * causes.
  */
 size_t features__codes(const struct features *f, const char *name, struct address_range ranges[2]);
 /* Calls kallsyms__nearest(). -ENOENT: the table is not readable. */
@@ -38,5 +39,5 @@ bool features__code(const struct features *f, const char *name, struct address_r
 bool features__function(const struct features *f, const char *name);
 /* Returns whether the kernel's BTF has this struct. */
 bool features__type(const struct features *f, const char *name);
-/* Returns the facts that a plan needs. They read f, which must outlive them. */
+/* Returns the facts that a plan needs. The facts read f, which must outlive them. */
 struct kernel_facts features__facts(const struct features *f);

@@ -7,7 +7,7 @@
 
 /*
  * The kernel skips a kprobe's program in an interrupt of another program (trace_call_bpf), and does
- * not count that before 6.7. Programs of sends are not skipped so: they do not run in interrupts.
+ * not count that before 6.7. Programs of sends do not run in interrupts, so none is skipped.
  */
 #define SKIPPED_IN_INTERRUPTS "skipped where it interrupts another program"
 
@@ -25,8 +25,8 @@
 	"copies without a flag are seen only on devices without scatter-gather"
 
 /*
- * A stage of a send: the time in a function. program is the beginning of its programs' names; the
- * names of the function follow.
+ * A stage of a send: the time in a function. program: how the names of its programs begin; then the
+ * names of the function.
  */
 #define STAGE(name_, purpose_, zerocopy, program, ...)                                            \
 	{                                                                                         \
@@ -118,8 +118,8 @@ static const struct hook hooks[HOOK_COUNT] = {
 		.zerocopy_only = true,
 		/*
 		 * The kernel skips a program that interrupts itself. A program whose name ends in
-		 * _again then does its work, and has to be called after it. The kernel calls fentry
-		 * programs in reverse order.
+		 * _again then does the skipped work, and has to be called after the first program.
+		 * The kernel calls fentry programs in reverse order.
 		 */
 		.options = {
 			/*

@@ -59,14 +59,13 @@ struct tracepoint_need {
 /* One mechanism of a hook, with its programs and limits. */
 struct hook_option {
 	enum mechanism mechanism;
-	const char *span;	     /* what its times cover; NULL: it measures no time */
-	const char *completion_span; /* its times from there to a completion */
-	const char *programs[6];     /* names in the BPF object, then NULL; a send's beginning is
-					first */
+	const char *span;	     /* what the times of sends cover; NULL: it measures no time */
+	const char *completion_span; /* what the times to a completion cover */
+	const char *programs[6];     /* in the BPF object, then NULL; a send's beginning is first */
 	/* NULL-terminated names of the function in different kernels; any one will do */
 	const char *functions[4];
 	struct tracepoint_need tracepoints[5]; /* all are needed; ends with a NULL name */
-	/* A second function by which some kernels send, and its programs. */
+	/* A second function that some kernels have, and its programs. */
 	const char *also;
 	const char *also_programs[3];
 	const char *type;	    /* a struct that the kernel must have, or NULL */
@@ -77,7 +76,7 @@ struct hook_option {
 	bool preemptible;	    /* its programs run in thread context and can be preempted */
 	bool by_graph;		    /* a kprobe made by the function graph tracer */
 	bool by_stack;		    /* an older tracepoint without a location: the stack shows it */
-	bool with_sends;    /* its programs are the send hook's: usable only if that uses them */
+	bool with_sends;    /* it is usable only if the send hook attaches its first program */
 	bool guesses;	    /* it guesses the id of a send */
 	bool by_queue;	    /* it reads notifications in the error queue, which have no bytes */
 	bool by_reference;  /* it counts the notes that references leave before a completion */
@@ -94,8 +93,7 @@ struct hook {
 	bool zerocopy_only;    /* not used for a load that never requests zero-copy */
 	bool stages_only;      /* only for --stages */
 	bool packets_only;     /* only for --packets */
-	bool observed_only;    /* for sends that no load makes; tracepoints of sends see them
-				  anyway */
+	bool observed_only;    /* for sends that no load makes; send tracepoints see them, too */
 	const char *load_only; /* why only a load can be measured, or NULL */
 	struct hook_option options[HOOK_OPTIONS_MAX]; /* best first; ends with MECHANISM_NONE */
 };

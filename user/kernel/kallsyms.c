@@ -33,8 +33,8 @@ static void begin_at(struct open_ranges *open, struct address_range *range,
 
 /*
  * The table has only starts: a function ends where the next one starts. The kernel's own symbols
- * are sorted, so the next line ends them. Those of modules are not sorted: their functions stay
- * open for a nearer end in any later line.
+ * are sorted, so the next line ends them. Symbols of modules are not sorted: their functions stay
+ * open, because any later line may have a nearer end.
  */
 static void end_at(struct open_ranges *open, unsigned long long address, bool of_module)
 {
@@ -75,7 +75,7 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Returns the requested symbol of this name, without the compiler's suffix. */
+/* Returns the requested symbol that has this name without the compiler's suffix. */
 static struct kernel_symbol *find_requested(struct kernel_symbol *sorted, size_t count, char *name)
 {
 	struct kernel_symbol *found, wanted = {.name = name};
@@ -87,7 +87,7 @@ static struct kernel_symbol *find_requested(struct kernel_symbol *sorted, size_t
 	return found;
 }
 
-/* Returns a name's first two letters: the requested symbols have few of these pairs. */
+/* Returns a name's first two letters. Few of these pairs begin a requested symbol. */
 static unsigned int beginning(const char *name)
 {
 	return (unsigned char)name[0] << 8 | (unsigned char)name[1];
@@ -118,7 +118,7 @@ static bool parse_line(char *text, struct line *line)
 	return true;
 }
 
-/* Called for few of the hundred thousand lines. */
+/* Parses the address, which is needed for few of the hundred thousand lines. */
 static unsigned long long address_of(const struct line *line)
 {
 	return strtoull(line->address, NULL, 16);

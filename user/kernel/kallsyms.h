@@ -16,7 +16,7 @@ struct kernel_symbol {
 	bool found;
 	struct address_range code; /* empty if addresses are hidden (kernel.kptr_restrict) */
 	struct address_range variant_code;
-	char variant[96]; /* the name.SUFFIX that a compiler made of it; "": none */
+	char variant[96]; /* the name.SUFFIX that the compiler generated; "": none */
 };
 
 /* The symbol that contains an address. */
@@ -37,14 +37,14 @@ FILE *kallsyms__open(const char *path, char *buffer);
 
 /* Sorts the addresses, each once, and finds the functions that contain them. 0 or -errno. */
 int kallsyms__nearest(FILE *table, struct kernel_address *addresses, size_t *count);
-/* Returns the entry of an address; NULL: it is none of these. */
+/* Returns the entry of an address; NULL: there is none. */
 const struct kernel_address *kernel_address__find(const struct kernel_address *sorted, size_t count,
 						  unsigned long long address);
 
 /* Looks all symbols up in an open table, and sorts them; takes tens of ms. 0 or -errno. */
 int kallsyms__read(FILE *table, struct kernel_symbol *symbols, size_t count);
 /*
- * Looks all symbols up by a program in the kernel, which takes a few ms. 0; or -errno if the kernel
- * refuses it, hides addresses, or would be slower than reading the table.
+ * Looks all symbols up by a program in the kernel, which takes a few ms. Returns 0; or -errno if
+ * the kernel refuses the program or hides addresses, or if this would be slower than the table.
  */
 int kallsyms__look_up(struct kernel_symbol *symbols, size_t count);

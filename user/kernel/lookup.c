@@ -10,8 +10,8 @@
 #include "symbols.skel.h"
 
 /*
- * This function came in Linux 6.2 with "kallsyms: Improve the performance of
- * kallsyms_lookup_name()". Before, a look-up expands all names.
+ * Linux 6.2 added this function with "kallsyms: Improve the performance of kallsyms_lookup_name()".
+ * Before, a look-up expands all names.
  */
 #define FAST_SINCE "kallsyms_on_each_match_symbol"
 
@@ -53,7 +53,7 @@ static void look_up_variant(const struct symbols *skel, struct kernel_symbol *s)
 
 int kallsyms__look_up(struct kernel_symbol *symbols, size_t count)
 {
-	libbpf_print_fn_t print = libbpf_set_print(NULL); /* a refusal is no failure */
+	libbpf_print_fn_t print = libbpf_set_print(NULL); /* the kernel may refuse the program */
 	struct symbols *skel = symbols__open_and_load();
 	struct address_range range;
 	int err = skel ? look_up(skel, FAST_SINCE, "", &range) : -errno;

@@ -11,7 +11,7 @@
 	"this kernel preempts its programs: what other threads of the CPU do meanwhile " \
 	"is not seen"
 
-/* Adds a reason unless it was added before. Returns false, as its callers do. */
+/* Adds a reason unless it was added before. Returns false, which the callers return, too. */
 static bool give_reason(struct plan_entry *entry, const char *format, const char *a, const char *b)
 {
 	char reason[sizeof(entry->reason)];
@@ -31,8 +31,8 @@ static bool same_arguments(const char *variant)
 
 /*
  * A compiler may split a function (.part, .cold), or change its arguments for some or all callers
- * (.constprop, .isra). If the function remains beside the variant, it gets fewer calls; if not, it
- * cannot be used, because the arguments have moved.
+ * (.constprop, .isra). If the function remains beside the variant, the hook sees fewer calls. If
+ * only the variant is left, it cannot be hooked, because its arguments have moved.
  */
 static bool function_usable(struct plan_entry *entry, enum mechanism m, const char *name,
 			    const struct kernel_function *f)
@@ -181,7 +181,7 @@ static bool try_options(struct plan *plan, enum hook_id id, const struct kernel_
 	return tried;
 }
 
-/* Prefers options that cannot be preempted. */
+/* Chooses the option of a hook. Prefers options that cannot be preempted. */
 static void resolve_hook(struct plan *plan, enum hook_id id, const struct kernel_facts *facts,
 			 enum mechanism forced)
 {
@@ -204,7 +204,7 @@ static void disable(struct plan_entry *entry, const char *why)
 	give_reason(entry, "%s", why, "");
 }
 
-/* Returns why the hook is not used; NULL: it is. */
+/* Returns why the hook is not used; NULL: it is used. */
 static const char *useless(const struct hook *hook, const struct plan *plan, enum mechanism forced,
 			   unsigned int what)
 {
@@ -301,7 +301,7 @@ const char *plan__blind_to_unflagged(const struct plan *plan)
 
 	if (!copy->option)
 		return copy->reason;
-	/* Inference finds the unflagged copies of devices without scatter-gather. */
+	/* Inference by the path finds the unflagged copies for devices without scatter-gather. */
 	if (copy->option->by_path)
 		return NULL;
 	for (size_t i = 0; i < sizeof(unflagged) / sizeof(unflagged[0]); i++)

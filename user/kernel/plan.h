@@ -13,7 +13,7 @@
 struct kernel_function {
 	bool code;		  /* kallsyms has the name without a suffix */
 	bool typed;		  /* BTF describes it */
-	char variant[SYMBOL_MAX]; /* a variant that the compiler made (name.isra.0), or "" */
+	char variant[SYMBOL_MAX]; /* a variant that the compiler generated (name.isra.0), or "" */
 };
 
 struct features;
@@ -31,7 +31,7 @@ struct kernel_facts {
 	bool graph_probes; /* the function graph tracer makes kprobes, and sees every return */
 };
 
-/* The reason of a hook that a load does not use: nothing is missing. */
+/* The reason of a hook that a load does not use: the record misses nothing without it. */
 #define PLAN_NEVER_ASKS "this load never asks for zero-copy"
 
 enum hook_status { HOOK_PLANNED, HOOK_UNAVAILABLE, HOOK_DISABLED };
@@ -40,8 +40,8 @@ struct plan_entry {
 	const struct hook_option *option; /* NULL unless planned */
 	enum hook_status status;
 	bool also;		 /* the kernel also has the option's second function */
-	char symbol[SYMBOL_MAX]; /* what it attaches to */
-	char reason[512];	 /* why it is not used; or what it may miss */
+	char symbol[SYMBOL_MAX]; /* what the hook attaches to */
+	char reason[512];	 /* why the hook is not used, or what it may miss */
 };
 
 struct plan {
@@ -58,17 +58,16 @@ enum plan_for {
 };
 
 /*
- * Chooses an option for each hook. Only a forced mechanism may then time sends; other hooks use it
- * or a tracepoint. MECHANISM_OFF disables all. Returns false, with the entry's reason, if sends
- * cannot be timed like this.
+ * Chooses an option for each hook. If a mechanism is forced, only that one may time sends; other
+ * hooks use it or a tracepoint. MECHANISM_OFF disables all hooks. Returns false, with the reason in
+ * the entry of HOOK_SEND, if sends cannot be timed in this way.
  */
 bool plan__resolve(struct plan *plan, const struct kernel_facts *facts, enum mechanism forced,
 		   unsigned int what);
 
 /*
- * Plans the option of this number (below HOOK_OPTIONS_MAX) of each hook from first to end - 1, to
- * test whether it works.
- * Returns false, with each entry's reason, if the kernel supports none.
+ * Plans the option of this number (below HOOK_OPTIONS_MAX) of the hooks first..end-1, to test
+ * whether it works. Returns false, with each entry's reason, if the kernel supports none.
  */
 bool plan__options(struct plan *plan, const struct kernel_facts *facts, enum hook_id first,
 		   enum hook_id end, size_t number);
@@ -79,9 +78,8 @@ const char *plan_entry__program(const struct plan_entry *entry, size_t i, const 
 /* Returns whether the programs see sends of protocols other than TCP. */
 bool plan__sees_others(const struct plan *plan);
 
-/* Returns why a plan does not see unflagged copies; NULL: it does. */
+/* Returns why a plan does not see unflagged copies; NULL: it sees them. */
 const char *plan__blind_to_unflagged(const struct plan *plan);
 
-/* Returns the mechanism that times sends; MECHANISM_OFF: hooks are off, MECHANISM_NONE: none can.
- */
+/* Returns the mechanism that times sends, MECHANISM_OFF without hooks, else MECHANISM_NONE. */
 enum mechanism plan__mechanism(const struct plan *plan);

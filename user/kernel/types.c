@@ -45,10 +45,10 @@ static struct btf *read_types(void)
 }
 
 /*
- * Replaces libbpf's public function of this name, by which libbpf would read and copy all types
- * again to find functions to attach to: no option of libbpf takes types that are in memory.
- * libbpf's own calls go through the dynamic linker. If a release calls its function directly, it
- * reads the types again, and a start takes longer.
+ * Replaces libbpf's public function of this name. libbpf would read and copy all types again by it,
+ * to find functions to attach to: no option of libbpf takes types that are in memory. libbpf's own
+ * calls go through the dynamic linker. If a release of libbpf calls its function directly, it reads
+ * the types again, and a start takes longer.
  */
 struct btf *btf__load_vmlinux_btf(void)
 {
@@ -113,7 +113,7 @@ static __u32 mark_named(const struct btf *kernel, bool *needed, const struct btf
 	return id;
 }
 
-/* Copies the needed types. Others are nameless pointers, so that the numbers of types remain. */
+/* Copies the needed types. Others become nameless pointers, so that types keep their numbers. */
 static struct btf *copy_needed(const struct btf *kernel, const struct btf *programs)
 {
 	bool *needed = calloc(btf__type_cnt(kernel), sizeof(*needed));
@@ -169,7 +169,7 @@ static int count_args(const struct btf *kernel, const struct btf_type *t)
 	return function && btf_is_func_proto(function) ? btf_vlen(function) - 1 : -1;
 }
 
-/* Returns the name by which a type of this kind may be requested; NULL: it cannot be. */
+/* Returns the name by which a type may be requested, and its kind; NULL: it cannot be requested. */
 static const char *requested_name(const struct btf *kernel, const struct btf_type *t,
 				  enum type_kind *kind)
 {

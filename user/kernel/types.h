@@ -15,17 +15,17 @@ struct kernel_type {
 };
 
 /*
- * Keeps the types for the next call of btf__load_vmlinux_btf(), also libbpf's. NULL: frees what is
- * kept.
+ * Keeps the types for the next call of btf__load_vmlinux_btf(), by this program or by libbpf. NULL:
+ * frees the types that are kept.
  */
 void types__keep(struct btf *kernel);
 
 /*
- * Writes the kernel types that the programs name into a file for libbpf. They keep their numbers.
- * libbpf searches all types for each one that programs read, so a file of few is faster. Returns 0
- * or -errno; -EFBIG if files are limited to a smaller size.
+ * Writes the kernel types that the programs name into a file for libbpf. The types keep their
+ * numbers. libbpf searches all types for each type that programs read, so a file with few types is
+ * faster. Returns 0 or -errno; -EFBIG if files are limited to a smaller size.
  */
 int types__write_needed(int file, const struct btf *programs);
 
-/* Sets id and args of each requested type, and sorts these. */
+/* Sets id and args of each requested type, and sorts the requested types. */
 void types__find(const struct btf *kernel, struct kernel_type *requested, size_t count);

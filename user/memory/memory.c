@@ -48,7 +48,7 @@ static const char *sysfs_root(void)
 	return root && root[0] ? root : "/sys";
 }
 
-/* Returns whether a device has the event. Its boxes have its name and a number. */
+/* Returns whether a device has the event. A device's boxes have its name and a number. */
 static bool device_has(const char *pmu, const char *event)
 {
 	char pattern[1024];
@@ -161,7 +161,7 @@ static bool name_events(const struct memory *m, bool memory_alone, char *list, s
 	return list[0];
 }
 
-/* perf refuses all events if it refuses one. Then those of memory are tried without devices. */
+/* perf refuses all events if it refuses one. Then the events of memory are tried alone. */
 void memory__begin(struct memory_run *r, const struct memory *m)
 {
 	char list[EVENTS_MAX * NAME_SIZE];

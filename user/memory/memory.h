@@ -32,7 +32,7 @@ struct memory_run {
 void memory__begin(struct memory_run *r, const struct memory *m);
 /* Starts or stops counting, when the window opens or closes. */
 void memory__count(struct memory_run *r, bool on);
-/* Ends perf and keeps its text, after the window or without one. */
+/* Ends perf and keeps its text. Called after the window, or if there was none. */
 void memory__end(struct memory_run *r);
 
 /* Returns whether this machine has any of the events. */
@@ -41,7 +41,7 @@ bool memory__has_events(const struct memory *m);
 json_object *memory__json(const struct memory_run *r);
 
 /*
- * perf (package linux-perf) as a child, because it has the scales, units and boxes of uncore
+ * perf (package linux-perf) as a child, because perf has the scales, units and boxes of uncore
  * events. It counts the whole system while enabled.
  */
 struct perf_stat;
@@ -53,8 +53,8 @@ struct perf_stat;
 int perf_stat__list(char **names);
 
 /*
- * Starts perf on a list of events, disabled. 0; or -errno with the reason in words, if possible
- * perf's own.
+ * Starts perf on a list of events, without counting yet. Returns 0; or -errno and, unless out of
+ * memory, writes the reason to why: perf's own message if there is one.
  */
 int perf_stat__start(struct perf_stat **p, const char *events, char *why, size_t room);
 /* Starts or stops counting; returns when perf has confirmed it. 0 or -errno. */

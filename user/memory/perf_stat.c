@@ -17,8 +17,8 @@
 #define ANSWER_MS 10000
 
 /*
- * perf runs the command cat, which reads the other end of out: when this process ends in any way,
- * cat reads the end of file and ends, and so does perf.
+ * perf runs the command cat, which reads the other end of `out`. When this process ends in any way,
+ * cat reads the end of the stream and ends, and so does perf.
  */
 struct perf_stat {
 	pid_t pid;

@@ -14,7 +14,7 @@
 
 const char *argp_program_version = "sendpath " SENDPATH_VERSION;
 
-#define REPEATS_MIN	    6 /* can decide one comparison: docs/statistics.md */
+#define REPEATS_MIN	    6 /* enough to decide one comparison: see docs/statistics.md */
 #define REPEATS_SPARE	    2
 #define WRONG_MOST	    0.05
 #define SAMPLE_MAX	    1000000
@@ -218,7 +218,8 @@ static const struct argp argp = {
 
 /*
  * Returns the fewest repeats that can decide each comparison of a row, with Holm's correction, and
- * some more: with the fewest, one run that differs from the others leaves all undecided.
+ * some more: with the fewest, one run that differs from the others leaves all comparisons
+ * undecided.
  */
 static unsigned int repeats_of_family(const struct load_options *o)
 {
@@ -234,8 +235,8 @@ static unsigned int repeats_of_family(const struct load_options *o)
 
 /*
  * Sets the repeats and the duration. Without --repeat, several configurations get as many repeats
- * as deciding their comparisons takes, and share a total time unless the duration of a window is
- * given. A single configuration has no comparison and runs once.
+ * as are needed to decide their comparisons, and share a total time unless the duration of a window
+ * is given. A single configuration has no comparison and runs once.
  */
 static void settle_repeats(struct options *o)
 {
@@ -255,7 +256,7 @@ static void settle_repeats(struct options *o)
 		o->load.load.duration_s /= o->repeat;
 }
 
-/* A process's row names the devices of its sends. */
+/* The row of a process names the devices of its sends, so groups have a device, too. */
 static void settle_top(struct options *o)
 {
 	o->by = (o->by ? o->by : BY_PROCESS) | BY_DEVICE;

@@ -25,7 +25,7 @@ enum { OPTION_NUMBERS };
 /* The exporter's own options. */
 struct exporter_options {
 	const char *listen;		      /* "ADDRESS:PORT" */
-	const char *names[ALLOWED_HOSTS_MAX]; /* host names that requests may also have */
+	const char *names[ALLOWED_HOSTS_MAX]; /* additional host names that requests may have */
 	size_t name_count;
 	const char *textfile; /* a folder; NULL: the exporter listens */
 };
@@ -46,8 +46,8 @@ struct options {
 
 /*
  * Parses the command line or ends the program: --help with status 0, wrong usage with 2 and one
- * line. A sweep gets one struct for each part of its grid, which differ only in their loads; other
- * commands get one. The caller frees them; their strings are argv's.
+ * line. A sweep gets one struct for each part of its grid; the parts differ only in their loads.
+ * Other commands get one struct. The caller frees them; their strings are argv's.
  */
 struct options *options__parse(int argc, char **argv, enum measuring what, size_t *count);
 
@@ -60,5 +60,5 @@ struct options *options__parse_advise(int argc, char **argv, size_t *count);
 /* The rest is private to this folder and tests. */
 extern const struct argp_option options_list[];
 extern const struct help options_help[]; /* of each command */
-/* Checks, after the last option, that they go together. */
+/* Checks, after the last option, that the options can be combined. */
 error_t options__check(const struct options *o, struct argp_state *state);

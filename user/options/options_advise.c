@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Parses the measurements that advise may request: loads on the path, and the program. The front
- * parses its other options.
+ * parses the other options of advise.
  */
 #include "user/options/options.h"
 

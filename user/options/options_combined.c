@@ -45,7 +45,7 @@ static const char *not_of_total(const struct options *o)
 							   : NULL;
 }
 
-/* Returns an option that does not fit groups that are read while they count, or NULL. */
+/* Returns an option that cannot be combined with exporter or top, or NULL. */
 static const char *not_of_live(const struct options *o)
 {
 	return o->json					   ? "--json"
@@ -84,7 +84,7 @@ static bool is_endpoint(const char *text)
 	return !units__endpoint(text, host, sizeof(host), port);
 }
 
-/* Returns whether the address is in numbers. Its interface (fe80::1%eth0) need not exist yet. */
+/* Returns whether the address is in numbers. Its interface (fe80::1%eth0) may not exist yet. */
 static bool is_numeric(const char *text)
 {
 	struct listener at;

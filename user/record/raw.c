@@ -51,7 +51,7 @@ static bool is_loopback(const char *address)
 
 static json_object *value_of(const struct load_row *row, const struct load *load);
 
-/* Adds the rows. Null: this load does not use the option, or the kernel chooses the value. */
+/* Adds the rows. null: the load does not use the option, or the kernel chooses the value. */
 static void add_rows(json_object *o, const struct load_row *row, const struct load *load)
 {
 	for (; row->name; row++)
@@ -84,7 +84,7 @@ static json_object *value_of(const struct load_row *row, const struct load *load
 	}
 }
 
-/* Writes, for a stream, its values of the keys that a server load has. */
+/* Writes a stream's values for the keys that belong to server loads. */
 static void add_stream(json_object *o, const struct load *load)
 {
 	json__add_string(o, "server_model", "threaded");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Writes the raw line of a run: the request and the counts, without derived values. analysis/derive
- * makes the run record of it.
+ * builds the run record from it.
  */
 #pragma once
 
@@ -29,7 +29,7 @@ struct record_context {
 /* Returns the line, which the caller frees; NULL when out of memory. */
 char *raw__line(const struct run_result *r, const struct measurement *setup,
 		const struct record_context *context);
-/* Returns the line of a load's run without a result: "failed" or "skipped", and why. */
+/* Returns the line of a load's run without a result. outcome: "failed" or "skipped"; error: why. */
 char *raw__failure(const struct timespec *started, const struct measurement *setup,
 		   const struct record_context *context, const char *outcome, const char *error);
 

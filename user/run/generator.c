@@ -26,7 +26,7 @@ struct generator {
 	pid_t pid; /* 0 once it is reaped */
 	int control;
 	struct failure *failure;
-	struct control_message message; /* the last message, sent or received */
+	struct control_message message; /* the most recent message, sent or received */
 };
 
 /*

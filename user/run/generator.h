@@ -21,14 +21,14 @@ typedef int (*generator_ms)(void *context, int most);
 
 /*
  * Starts the load generator for one load. Does not wait for its HELLO, so that programs can be
- * loaded meanwhile. f must stay valid: all of these functions write their failures, and the load
- * generator's, there. 0 and *out; or -errno, perhaps with *out.
+ * loaded meanwhile. f must stay valid: these functions write their failures, and those of the load
+ * generator, there. Returns 0 and *out; or -errno, perhaps with *out.
  */
 int generator__start(struct generator **out, const struct load *load, struct failure *f);
 
 /*
- * Waits until sender and receiver exist, before they have threads or connections. 0 and their
- * process ids; -EINTR when tick ended it; or -errno.
+ * Waits until sender and receiver exist, before they have threads or connections. Returns 0 and
+ * their process ids; -EINTR if tick ended the wait; or -errno.
  */
 int generator__greet(struct generator *g, generator_tick tick, void *context, pid_t *sender,
 		     pid_t *receiver);
@@ -55,9 +55,9 @@ const char *load__label(const struct load *load, char *text, size_t room);
  */
 const char *row__text(const struct load_row *row, const struct load *load, char text[ROW_TEXT_MAX]);
 
-/* A load as words of a command line, which this owns; NULL after the last. */
+/* A load as words of a command line, which the struct owns; NULL after the last word. */
 struct load_arguments {
-	char *values[OPTIONS_MAX + 3]; /* and the program and --control */
+	char *values[OPTIONS_MAX + 3]; /* options, the program, --control, NULL */
 	size_t count;
 	int err;
 };

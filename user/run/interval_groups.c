@@ -18,8 +18,9 @@ void interval_groups__begin(struct interval_groups *g)
 }
 
 /*
- * Groups that changed stay, because they may change again. What a removed one counted since it was
- * read is added to the rest of the next line. The last group takes its place.
+ * Removes groups of ended processes. A group that changed stays, because it may change again.
+ * Counts that a removed group gained after it was read are added to the rest of the next line. The
+ * last group moves to the place of the removed group.
  */
 static void remove_ended(struct interval_groups *g, struct tracer *tracer)
 {
@@ -91,7 +92,7 @@ static int by_change(const void *a, const void *b)
 	return by_key(a, b);
 }
 
-/* The receiver is that of the first send, and not of the change. */
+/* Leaves out the receiver: it is that of the group's first send, not of the change. */
 static void set_change(struct group_counts *one, const struct group_counts *before)
 {
 	static const struct group none;

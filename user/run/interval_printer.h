@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Sends the counts so far to the front regularly while a window is open (--interval); the front
- * prints the change since its last line. For top it sends the changes of groups. Never delays the
- * window: a line for which the front is not ready is left out, and the next one includes its
- * counts.
+ * prints the change since its last line. For top it sends the changes of groups. It never delays
+ * the window: if the front is not ready for a line, the line is left out, and the next one includes
+ * its counts.
  */
 #pragma once
 
@@ -21,18 +21,18 @@ struct interval_printer {
 	/* private: */
 	const struct plan *plan;
 	struct timespec begun;
-	double due, end; /* seconds into the window: the next line, and its end if known */
+	double due, end; /* seconds from the beginning to the next line, and to the end if known */
 };
 
-/* Begins with the window. plan must stay valid; seconds: the window's duration, 0: unknown. */
+/* Called as the window opens. plan must stay valid; seconds: the window's duration, 0: unknown. */
 void interval_printer__begin(struct interval_printer *l, const struct plan *plan, double seconds);
 /* Sends a line if one is due. l may be NULL here and in the next two functions. */
 void interval_printer__tick(struct interval_printer *l, struct tracer *tracer);
 /* Returns the ms until a line is due, up to most. */
 int interval_printer__ms_left(const struct interval_printer *l, int most);
 /*
- * Sends a last line with the counts of the closed window (tracer__dump()). If its end was known,
- * that line includes a last fraction of an interval; otherwise a fraction without sends gets no
- * line.
+ * Sends a last line with the counts of the closed window (tracer__dump()). If the end of the window
+ * was known, the last line includes a last fraction of an interval; otherwise a fraction without
+ * sends gets no line.
  */
 void interval_printer__end(struct interval_printer *l, struct tracer *tracer, const char *maps);

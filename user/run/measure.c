@@ -32,7 +32,7 @@ static int add_ends(struct run_result *r, const struct measurement *setup, struc
 	return err;
 }
 
-/* Fails with an error inside the window, as the load generator reported it. */
+/* Fails if the load generator reported an error inside the window. */
 static int app_error(struct run_result *r)
 {
 	json_object *text;
@@ -42,7 +42,7 @@ static int app_error(struct run_result *r)
 	return failure__set(&r->failure, STATUS_FAILED, -EIO, "%s", json_object_get_string(text));
 }
 
-/* Fails if a load sent while the kernel programs saw nothing. */
+/* Fails if a load sent data and the kernel programs saw none of its sends. */
 static int check_seen(struct run_result *r)
 {
 	const char *misses = r->plan.entries[HOOK_SEND].reason;
@@ -83,7 +83,7 @@ static int ms_to_line(void *context, int most)
 	return interval_printer__ms_left(w->setup->live, tracer__read_timeline(w->tracer, most));
 }
 
-/* Closes the gate. When a load ends, another CPU may still be counting its last completion. */
+/* Closes the gate. When a load ends, another CPU may still be counting the last completion. */
 static void close_load_gate(struct run_result *r, struct tracer *tracer)
 {
 	tracer__gate(tracer, GATE_CORRECTING);

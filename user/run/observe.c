@@ -73,8 +73,9 @@ static bool comm_runs(const char *name)
 }
 
 /*
- * Fails if the target does not exist. A process name may come later if the observation has no end
- * (later); in a container it is not checked, because /proc does not show all observed processes.
+ * Fails if the target does not exist. If the observation has no end (later), a process of this name
+ * may start later. In a container the name is not checked, because /proc does not show all observed
+ * processes.
  */
 static int check_target(const struct target *target, bool later, struct run_result *r)
 {
@@ -131,7 +132,7 @@ static int ms_to_end(const struct watch *w)
 	return ms < 0 ? 0 : (int)ms;
 }
 
-/* Finds the processes that have ended, which are not polled again. */
+/* Finds the processes that have ended, so that they are not polled again. */
 static void note_ended(struct watch *w)
 {
 	for (size_t i = 0; i < w->count; i++) {
@@ -147,8 +148,8 @@ static void note_ended(struct watch *w)
 }
 
 /*
- * Watches a process that the ended command left behind; when it has ended, this is called again.
- * The programs saw these processes fork and end. Returns false if there is none.
+ * Watches a process that the ended command left behind. When it has ended, this is called again.
+ * The programs saw these processes fork and end. Returns false if no such process is left.
  */
 static bool watch_left(struct watch *w, struct tracer *tracer)
 {
@@ -173,7 +174,7 @@ static bool continues(struct watch *w, struct tracer *tracer)
 	return !w->count || w->alive || (w->child && watch_left(w, tracer));
 }
 
-/* Reports that the window waits for processes, once; not if they end at once. */
+/* Reports once that the window waits for processes, unless they end at once. */
 static void report_left(struct watch *w, const struct target *target)
 {
 	if (!w->left_count || w->left_reported || w->seconds > 0)
@@ -225,7 +226,7 @@ static void pass_signal_on(const struct watch *w, struct tracer *tracer)
 
 /*
  * Waits until the time is up, all processes have ended, or a signal interrupts. The command
- * receives the same signal, and its end is awaited.
+ * receives the same signal, and then the end of the command is awaited.
  */
 static void wait_for_end(struct watch *w, const struct measurement *setup, struct run_result *r,
 			 struct tracer *tracer)
@@ -241,7 +242,7 @@ static void wait_for_end(struct watch *w, const struct measurement *setup, struc
 			note_ended(w);
 		else
 			report_left(w, setup->tracing.target);
-		if (ms_to_end(w)) /* otherwise the last line follows at once */
+		if (ms_to_end(w)) /* at the end, the last line follows at once */
 			interval_printer__tick(setup->live, tracer);
 		r->observed_s = elapsed_since(&w->begun);
 		pass_signal_on(w, tracer);

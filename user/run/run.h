@@ -25,7 +25,7 @@ struct measurement {
 	enum mechanism
 		mechanism; /* forced; MECHANISM_NONE: the best available, MECHANISM_OFF: no hooks */
 	bool packets;
-	bool last;			     /* no further run will attach programs */
+	bool last;			     /* no later run will attach programs */
 	const struct counter_events *events; /* additional events, or NULL */
 	const struct memory *memory;	     /* also count the memory system; or NULL */
 	struct interval_printer *live;	     /* for --interval; or NULL */
@@ -48,7 +48,7 @@ struct run_result {
 	bool window;		      /* a window was measured, so there is a result to report */
 	bool interrupted;
 	double observed_s;  /* length of an observation's window */
-	__u64 in_flight;    /* sends in progress when it closed */
+	__u64 in_flight;    /* sends in progress when the window closed */
 	int command_status; /* exit status of the observed command, as a shell shows it */
 	bool timed_out;	    /* the command ran when the time was up, so it has no status */
 	struct failure failure;
@@ -57,7 +57,7 @@ struct run_result {
 /* Plans the hooks of the run, and attaches them. 0, or -errno with result->failure. */
 int run__plan(struct run_result *result, const struct measurement *setup, enum plan_for what);
 int run__attach(struct run_result *result, const struct measurement *setup, struct tracer **tracer);
-/* Starts all counters; or stops and reads them, when the gate is closed. The tracer may be NULL. */
+/* Start all counters; or stop and read them, when the gate is closed. The tracer may be NULL. */
 void run__open_window(struct run_result *result, const struct measurement *setup,
 		      struct tracer *tracer);
 int run__close_window(struct run_result *result, const struct measurement *setup,
@@ -77,8 +77,8 @@ int run__measure(struct run_result *result, const struct measurement *setup);
 int run__observe(struct run_result *result, const struct measurement *setup);
 
 /*
- * Opens a window of setup->target, which need not exist yet. The caller reads it, and ends it by
- * freeing the tracer. 0 and *tracer, or -errno with result->failure and NULL.
+ * Opens a window of setup->target, which need not exist yet. The caller reads the window, and ends
+ * it by freeing the tracer. 0 and *tracer, or -errno with result->failure and NULL.
  */
 int run__open_observation(struct run_result *result, const struct measurement *setup,
 			  struct tracer **tracer);

@@ -19,15 +19,14 @@
 
 /*
  * Waits, in the child, for a byte, then executes the command. The socket closes on exec: the parent
- * reads its end if exec worked, and otherwise the error.
+ * reads the end of the stream if exec worked, and otherwise the error.
  */
 static void exec_command(int go, char *const *command)
 {
 	char word;
 	int err;
 
-	/* A handler would only note a signal before the exec, which would be lost for the command.
-	 */
+	/* Before the exec, a handler would only note a signal: the command would miss it. */
 	signals__release();
 	privilege__restore_limits();
 	if (read(go, &word, 1) != 1)

@@ -18,7 +18,7 @@ struct child {
 int child__start(struct child *c, char *const *command);
 /* Starts the command. 0; or -errno if it cannot be executed. */
 int child__run(struct child *c);
-/* Returns whether the command has ended, and then collects its status. */
+/* Returns whether the command has ended. If it has, collects its status. */
 bool child__ended(struct child *c);
 /* Returns the exit status that a shell would show. */
 int child__exit_status(const struct child *c);
@@ -30,7 +30,7 @@ void child__end(struct child *c);
  */
 int child__reap(pid_t pid);
 /*
- * Ends a process that was not started by child__run(). After child__end(), waits by child__reap();
- * any other command keeps running. Closes the descriptors.
+ * Ends a process whose command was not started by child__run(). After child__end(), waits by
+ * child__reap(); any other command keeps running. Closes the descriptors.
  */
 void child__free(struct child *c);

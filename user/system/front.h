@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The front: analysis/front, a process of the user without any privilege. It requests runs, makes
- * records of their raw lines, and reports and keeps these. This process measures what the front
- * requests, within the limits of the command line. They exchange JSON objects, one per line, over a
- * socket.
+ * The front: analysis/front, a process of the user without any privilege. It requests runs, builds
+ * records from their raw lines, and reports and keeps the records. This process measures what the
+ * front requests, within the limits of the command line. They exchange JSON objects, one per line,
+ * over a socket.
  */
 #pragma once
 
@@ -26,7 +26,7 @@ int front__start(struct front **out, struct failure *failure);
  */
 int front__check(struct failure *f);
 
-/* Sends a line and frees it; NULL means no memory. 0 or -errno: -EPIPE: the front has ended. */
+/* Sends a line (NULL: out of memory) and frees it. 0 or -errno: -EPIPE: the front has ended. */
 int front__send(struct front *f, char *line);
 #define FRONT_OFFER_MAX (64u << 10)
 /*

@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 /*
- * Returns the kernel's counts so far; analysis/derive/noise.py subtracts two of these. null:
+ * Returns the kernel's counts so far; analysis/derive/noise.py subtracts two such readings. null:
  * unknown on this machine. A pid of 0 is no process.
  */
 json_object *noise__read(pid_t sender, pid_t receiver);

@@ -115,7 +115,7 @@ int privilege__reduce(bool cost, struct failure *f)
 	static const cap_value_t needed[] = {CAP_BPF, CAP_PERFMON, CAP_SYS_ADMIN};
 
 	if (!capabilities__has(CAP_BPF, CAP_PERMITTED))
-		return 0; /* it is part of CAP_SYS_ADMIN (before 5.8), or there is none to drop */
+		return 0; /* before 5.8 CAP_SYS_ADMIN includes it; else there is nothing to drop */
 	return capabilities__keep(needed, cost || perf_wants_admin() ? 3 : 2, f);
 }
 

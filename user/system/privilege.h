@@ -30,7 +30,7 @@ int privilege__become_user(struct failure *f);
  */
 int privilege__reduce(bool cost, struct failure *f);
 
-/* Keeps, after the last attachment, only CAP_BPF: reading maps needs it before 6.0. */
+/* Keeps only CAP_BPF, after the last attachment: reading maps needs it before 6.0. */
 int privilege__drop_attach(struct failure *f);
 
 /* Drops every capability, for this process and whatever it executes, also as root. 0 or -errno. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Notes signals that end a run early; its counts are still reported. */
+/* Notes signals that end a run early. The counts of the run are still reported. */
 #pragma once
 
 #include <sys/types.h>
 
 /*
- * Makes SIGINT, SIGTERM, SIGHUP (unless it is ignored, as by nohup) and SIGQUIT noted from now on;
- * the second one kills this process.
+ * From now on, notes SIGINT, SIGTERM, SIGHUP (unless it is ignored, as by nohup) and SIGQUIT; the
+ * second signal kills this process.
  */
 void signals__catch(void);
 /* Restores the signals' default effect, in a child that will execute another program. */
@@ -18,7 +18,7 @@ int signals__caught(void);
  * signals to the command, too.
  */
 int signals__to_pass_on(void);
-/* Makes sig the signal to pass on, once, unless one was caught. */
+/* Makes sig the signal to pass on, unless one was caught. Only the first call has an effect. */
 void signals__pass_on(int sig);
-/* Sets a process that the second signal ends, too; 0: none. */
+/* Sets a process that the second signal kills, too; 0: none. */
 void signals__end_too(pid_t pid);

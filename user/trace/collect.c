@@ -60,9 +60,9 @@ struct probe_info {
 
 /*
  * Reads how often the kernel skipped a kprobe, which then ran no program. A kernel that counts this
- * also counts skipped programs ("bpf: Count missed stats in trace_call_bpf"); others have a shorter
- * struct, or no such links. tracefs' kprobe_profile does not list probes of perf. 0; or -errno:
- * unknown.
+ * also counts skipped programs ("bpf: Count missed stats in trace_call_bpf"); other kernels have a
+ * shorter struct, or no such links. tracefs' kprobe_profile does not list probes of perf. Returns
+ * 0, or -errno if the number is unknown.
  */
 static int probe_missed(const struct bpf_link *link, __u64 *missed)
 {
@@ -78,7 +78,7 @@ static int probe_missed(const struct bpf_link *link, __u64 *missed)
 	return 0;
 }
 
-/* The ending of the names of programs that do the work of a skipped one (see hooks.c). */
+/* The ending of the name of a program that does the work of a skipped one (see hooks.c). */
 #define AGAIN "_again"
 
 static bool is_kprobe(const struct tracer *t, const char *name)
@@ -88,8 +88,8 @@ static bool is_kprobe(const struct tracer *t, const char *name)
 }
 
 /*
- * Reads how often the kernel skipped the program and, if there is one, the program that then does
- * its work. 0 or -errno.
+ * Reads how often the kernel skipped the program and also, if there is one, the program that then
+ * does its work. 0 or -errno.
  */
 static int program_missed(const struct tracer *t, const char *name, __u64 *missed)
 {
@@ -116,8 +116,7 @@ static bool makes_up(const char *name)
 	return length > end && !strcmp(name + length - end, AGAIN);
 }
 
-/* Adds the skipped runs of programs. The second one of a send is at its end, others at its begin.
- */
+/* Adds skipped runs. The second program of a send is at its end, the others at its beginning. */
 static int add_missed(const struct tracer *t, enum hook_id id, const char *const *names,
 		      struct program_stats *out)
 {
@@ -181,12 +180,12 @@ void tracer__set_port(struct tracer *t, unsigned int port, bool sender_listens)
 
 void tracer__gate(struct tracer *t, enum gate gate)
 {
-	/* An unreadable program is reported when the window is read. */
+	/* If a program is unreadable, the reading of the window reports it. */
 	if (gate == GATE_OPEN)
 		read_program_stats(t, &t->opened);
 	if (gate == GATE_OPEN && t->timeline)
 		timeline__clear(t->timeline);
-	/* Ordered before the next sends of the workers, which are parked. */
+	/* This store comes before the next sends of the workers, which are parked. */
 	__atomic_store_n(&t->skel->bss->gate, gate, __ATOMIC_SEQ_CST);
 }
 
@@ -329,10 +328,9 @@ int tracer__read(struct tracer *t, struct window_counts *out, enum counted what)
 	int err;
 
 	memset(out, 0, sizeof(*out));
-	/* Read before the calls: a send that returns meanwhile is then counted twice, not missed.
-	 */
+	/* Reads the sends in progress before the calls: some then count twice, and none never. */
 	if (what == ALL_COUNTS) {
-		/* They end entries whose end no program saw; the first also counts error queues. */
+		/* Both end entries whose end no program saw. The first also counts error queues. */
 		check(t->skel->progs.sockets_checked);
 		check(t->skel->progs.notifications_checked);
 		out->in_sends = tracer__in_sends(t);
@@ -393,7 +391,7 @@ struct batch {
 	struct group values[BATCH];
 };
 
-/* The kernel iterates over buckets, and may miss an element that is added meanwhile. */
+/* The kernel iterates over buckets, and may miss an element that is added at the same time. */
 int tracer__each_group(struct tracer *t, group_visit see, void *context)
 {
 	struct batch *batch = malloc(sizeof(*batch));
@@ -426,13 +424,13 @@ void tracer__group_path(struct tracer *t, const struct group_key *key, char text
 		groups__path(&path, text, CGROUP_TEXT_MAX);
 }
 
-/* Since 5.14 hash maps have one operation for this; before, it takes two. */
+/* Since 5.14 hash maps have one operation that reads and deletes; before, it takes two. */
 int tracer__take_group(struct tracer *t, const struct group_key *key, struct group *out)
 {
 	int map = bpf_map__fd(t->skel->maps.groups), paths = bpf_map__fd(t->skel->maps.group_paths);
 	int err;
 
-	/* The path goes first: a program that creates the group again writes it again. */
+	/* The path is deleted first: a program that creates the group again writes it again. */
 	if (paths >= 0)
 		bpf_map_delete_elem(paths, key);
 	err = bpf_map_lookup_and_delete_elem(map, key, out);

@@ -73,8 +73,8 @@ struct counters {
 		const char *unit;  /* "": a plain count */
 		char pmu[32];	   /* "": a software event */
 		const char *status;
-		char reason[96]; /* unless it was counted */
-		double value;	 /* scaled by enabled / running if these differ */
+		char reason[96]; /* why it was not counted */
+		double value;	 /* scaled by enabled_ns / running_ns if these differ */
 		__u64 enabled_ns, running_ns;
 	} of[COUNTERS_MAX];
 	pid_t pid;
@@ -153,7 +153,7 @@ static const char *counter_failure(int err)
 	return err == ENOSPC || err == EBUSY ? "the counters are taken" : strerror(err);
 }
 
-/* Adds a counter, open or with the reason why not. Returns its descriptor, or -1. */
+/* Opens and adds a counter, or adds why it cannot be opened. Returns its descriptor, or -1. */
 static int add_event(struct counters *c, const char *name, const char *unit, const char *pmu,
 		     struct perf_event_attr *attr, int leader)
 {
@@ -372,8 +372,8 @@ struct call_counters {
 };
 
 /*
- * Opens the events on a CPU, pinned: a send is too short to extrapolate the count of a multiplexed
- * counter. ENODEV means that the CPU is offline, so that no thread sends from it.
+ * Opens the events on a CPU. They are pinned, because a send is too short to extrapolate the count
+ * of a multiplexed counter. ENODEV means that the CPU is offline, so that no thread sends from it.
  */
 static int open_on_cpu(struct call_counters *c, const struct counter_events *events, int map_fd,
 		       int cpu)

@@ -30,8 +30,8 @@ size_t counter_events__count(const struct counter_events *e);
 json_object *counter_events__json(const struct counter_events *e);
 
 /*
- * Opens all counters of a process, disabled. A counter that cannot be opened is no error: its value
- * has a status. 0 and *out, or -ENOMEM.
+ * Opens all counters of a process, without counting yet. A counter that cannot be opened is no
+ * error: its value has a status. Returns 0 and *out, or -ENOMEM.
  */
 int counters__open(struct counters **out, pid_t pid, const struct counter_events *more);
 /* Starts or stops counting. c may be NULL here and below. */
@@ -52,7 +52,7 @@ size_t pmu__list(struct pmu *pmus, bool *usable);
 
 /*
  * Counters that programs read at both ends of each send. They are opened on every CPU, because a
- * program can read only those of its own CPU.
+ * program can read only the counters of its own CPU.
  */
 struct call_counters;
 
@@ -65,7 +65,7 @@ int call_counters__open(struct call_counters **out, const struct counter_events 
 void call_counters__free(struct call_counters *c);
 
 /*
- * Returns the name of an event that would always be 0, or NULL: sends whose thread lost its CPU are
- * left out, because the CPU's counters then count other threads.
+ * Returns the name of an event that would always be 0, or NULL. It would be 0 because sends whose
+ * thread lost its CPU are left out: the CPU's counters then count other threads.
  */
 const char *call_counters__always_zero(const struct counter_events *events);

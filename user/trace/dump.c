@@ -141,7 +141,7 @@ static void add_array(const struct btf *btf, const struct btf_array *array, char
 			add_value(btf, array->type, to + i * size, from + i * size);
 }
 
-/* Merges a bound. A minimum of 0 means none, or that the first bucket has values. */
+/* Merges a bound. A minimum of 0 means that there is none, or that the first bucket has values. */
 static void add_bound(const char *name, char *to, const char *from)
 {
 	__u64 a = number_at(to, sizeof(a)), b = number_at(from, sizeof(b));
@@ -195,7 +195,7 @@ size_t tracer__parts(const struct bpf_map *map)
 							       : 1;
 }
 
-/* Sums an element over the CPUs, or over shares, which are count elements apart. 0 or -errno. */
+/* Sums an element over the CPUs, or over shares, which are `count` elements apart. 0 or -errno. */
 static int read_element(const struct writer *w, const struct bpf_map *map, __u32 index, __u32 count,
 			char *sum, char *buffer)
 {

@@ -22,9 +22,10 @@ bool groups__has_cgroup2(void);
 void groups__path(const struct cgroup_path *path, char *text, size_t size);
 
 /*
- * Has the process ended, with all its sends complete? When the table of groups is nearly full
- * (crowded), later completions count for the rest instead, and a process without an id here counts
- * as ended: if it lives, it gets a new group.
+ * Returns whether the process has ended, with all its sends complete. When the table of groups is
+ * nearly full (crowded), it is not required that they are complete: later completions count for the
+ * rest. A process without an id in this PID namespace then counts as ended: if it lives, it gets a
+ * new group.
  */
 bool group__is_over(const struct group *g, bool crowded);
 /* Adds the counts of one group to another; names are unchanged. */

@@ -100,8 +100,8 @@ static struct sampled *read_stacks(const struct bpf_map *map, size_t *count)
 }
 
 /*
- * Returns the address of a frame. For a caller it is that of the call, because the next instruction
- * may belong to another function.
+ * Returns the address of a frame. For a caller it is the address of the call, because the next
+ * instruction may belong to another function.
  */
 static __u64 frame_address(const struct profile_stack *stack, size_t frame)
 {

@@ -15,7 +15,7 @@ static bool same_entry(const struct plan_entry *a, const struct plan_entry *b)
 	return a->option == b->option && a->also == b->also && !strcmp(a->symbol, b->symbol);
 }
 
-/* Returns whether this plan and setup would load the same programs in the same way. */
+/* Returns whether the tracer's programs are those that this plan and setup would load. */
 static bool fits(const struct tracer *t, const struct plan *plan, const struct tracer_setup *setup)
 {
 	const struct tracer_setup *had = &t->setup;
@@ -32,7 +32,7 @@ static bool fits(const struct tracer *t, const struct plan *plan, const struct t
 	       had->cost == setup->cost && t->skel->rodata->optmem_max == tracer__optmem_max();
 }
 
-/* Deletes all keys, which programs may also do. 0 or -errno. */
+/* Deletes all keys. Programs may delete some at the same time. Returns 0 or -errno. */
 static int delete_all(const struct bpf_map *map)
 {
 	size_t size = bpf_map__key_size(map);
@@ -74,10 +74,10 @@ static int empty_maps(const struct tracer *t, enum bpf_map_type type,
 }
 
 /*
- * Restores the state after loading. The gate is closed, and a program that finds no socket,
- * notification or thread in a map changes nothing. The maps of these are therefore emptied first,
- * then those to which running programs may still add. -errno: the end of running programs is
- * unknown, or a map cannot be written.
+ * Restores the state that the maps had after loading. The gate is closed, and a program that finds
+ * no socket, notification or thread in a map changes nothing. Therefore the hashes are emptied
+ * first, then the arrays, to which running programs may still add until they end. Returns -errno if
+ * it is unknown whether they have ended, or if a map cannot be written.
  */
 static int empty(struct tracer *t)
 {
@@ -113,7 +113,7 @@ static struct tracer *reuse_tracer(struct session *s, const struct plan *plan,
 	return NULL;
 }
 
-/* Detaches the first tracer, and moves all back by one place. */
+/* Detaches the first tracer, moves all back by one place, and frees the last one. */
 static void move_back(struct session *s)
 {
 	size_t last = SESSION_TRACERS - 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Keeps tracers for further windows, because loading the programs takes most of a short run. One
- * tracer stays loaded for each of the last plans; only the last used one is attached.
+ * Keeps tracers for later windows, because loading the programs takes most of a short run. The
+ * tracers of the most recent plans stay loaded; only the most recently used one is attached.
  */
 #pragma once
 
@@ -11,13 +11,13 @@
 
 /* A zeroed session is empty. */
 struct session {
-	struct tracer *tracers[SESSION_TRACERS]; /* the attached one first; NULL: none */
-	bool ahead;				 /* the attached one had no window yet */
+	struct tracer *tracers[SESSION_TRACERS]; /* the attached tracer first; NULL: none */
+	bool ahead;				 /* the attached tracer has had no window yet */
 };
 
 /*
- * Returns 0 and a tracer of the session for the next window, as from tracer__attach(), without
- * counts of earlier windows; or -errno and NULL.
+ * Returns 0 and a tracer of the session for the next window, attached as by tracer__attach() and
+ * without counts of earlier windows; or -errno and NULL.
  */
 int session__tracer(struct session *s, struct tracer **out, struct plan *plan,
 		    const struct tracer_setup *setup, struct failure *f);

@@ -16,12 +16,12 @@ struct target {
 	pid_t pids[TARGET_PIDS_MAX]; /* of processes, not of threads */
 	size_t pid_count;
 	const char *named; /* a process's name, or the path of a control group's folder */
-	char **command;	   /* to be started, NULL-terminated; or NULL */
+	char **command;	   /* words of the command to start, then NULL; or NULL */
 };
 
 /*
  * Sets the target from an option. Returns NULL, or the remedy in words if the value is bad or
- * another target was given. Strings are borrowed.
+ * another target was given. The target keeps pointers to the strings.
  */
 const char *target__set(struct target *t, enum target_by by, const char *value);
 const char *target__set_command(struct target *t, char **command);

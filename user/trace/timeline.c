@@ -13,7 +13,7 @@
 
 /* The beginning and end of a send. */
 struct timed_send {
-	struct timeline_event begin, end; /* before it has returned, its time is the greatest */
+	struct timeline_event begin, end; /* until the send returns, end.time is the greatest */
 };
 
 struct timeline {
@@ -21,7 +21,7 @@ struct timeline {
 	unsigned int sends;
 	__u64 slower_ns;
 	size_t count, open_count, await_count, slow_count;
-	size_t kept;	/* events that the last keep_slow() kept */
+	size_t kept;	/* events that the most recent keep_slow() kept */
 	__u64 left_out; /* events without room here */
 	struct timed_send open[OPEN_MAX], await[AWAIT_MAX], *slow;
 	struct timeline_event events[KEPT_MAX];
@@ -50,7 +50,7 @@ static bool is_of_any(const struct timeline_event *e, const struct timed_send *a
 	return false;
 }
 
-/* Keeps the events of slow sends, and of those that may become slow. */
+/* Keeps the events of slow sends and of sends that may become slow. */
 static void keep_slow(struct timeline *t)
 {
 	struct timeline_event *e;
@@ -65,13 +65,13 @@ static void keep_slow(struct timeline *t)
 	t->count = t->kept = kept;
 }
 
-/* Returns whether the send is slow if it lasts until then. */
+/* Returns whether the send is slow if it lasts until this time. */
 static bool is_slow(const struct timeline *t, const struct timed_send *s, __u64 time)
 {
 	return time - s->begin.time > t->slower_ns && t->slow_count < t->sends;
 }
 
-/* The zero-copy sends that the event reports complete. */
+/* Ends the wait for the zero-copy sends whose completion the event reports. Keeps slow ones. */
 static void complete(struct timeline *t, const struct timeline_event *e)
 {
 	size_t i, left = 0;
@@ -85,7 +85,7 @@ static void complete(struct timeline *t, const struct timeline_event *e)
 	t->await_count = left;
 }
 
-/* Returns whether an event between the send's begin and now reports its completion. */
+/* Returns whether an event since the beginning of the send reports its completion. */
 static bool has_completed(const struct timeline *t, const struct timed_send *s)
 {
 	const struct timeline_event *e = t->events + t->count;
@@ -131,7 +131,7 @@ static int take_event(void *context, void *data, size_t size)
 		follow(t, e);
 	else if (t->slower_ns && e->kind == EVENT_COMPLETED)
 		complete(t, e);
-	/* Not at each event if most of the kept ones belong to slow sends. */
+	/* If most of the kept events belong to slow sends, this is not done at each event. */
 	if (t->count == KEPT_MAX && t->slower_ns && t->count - t->kept > KEPT_MAX / 8)
 		keep_slow(t);
 	if (t->count == KEPT_MAX)
@@ -188,9 +188,9 @@ bool timeline__read(struct timeline *t)
 }
 
 /*
- * Writes events as analysis/derive/timeline.py names them; times are ns after the first. If an
- * interrupt comes after an event has read the clock, and before it has its place in the ring, the
- * interrupt's events precede it with later times.
+ * Writes events as analysis/derive/timeline.py names them; times are ns after the first event. If
+ * an interrupt comes after a program has read the clock for an event, and before the event has its
+ * place in the ring, the interrupt's events precede it with later times.
  */
 static void write_events(FILE *out, const struct timeline *t)
 {

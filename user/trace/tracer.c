@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 /*
- * Prepares a program. A tracing program is loaded for one function; a kprobe's program for the way
- * in which it will be attached, by the function graph tracer or by perf. 0 or -errno.
+ * Prepares a program. A tracing program is loaded for one function. A kprobe's program is loaded
+ * for the way in which it will be attached, by the function graph tracer or by perf. 0 or -errno.
  */
 static int plan_program(struct sendpath *skel, const char *name, const char *symbol, bool by_graph)
 {
@@ -180,13 +180,13 @@ static void set_causes(struct sendpath *skel, const struct features *features)
 	skel->rodata->net_hotdata_address = features__variable(features, "net_hotdata");
 	/*
 	 * Kernels that have this function also have "net: move skb_orphan_frags_rx() to the local
-	 * delivery"; Linux 6.18 has that commit alone.
+	 * delivery"; Linux 6.18 has only that commit.
 	 */
 	skel->rodata->forwards_uncopied = features__code(features, "deliver_skb", NULL);
 	skel->rodata->optmem_max = tracer__optmem_max();
 }
 
-/* Switches the parts of shared programs on that the plan needs. */
+/* Switches on the parts of shared programs that the plan needs. */
 static void set_parts(struct sendpath *skel, const struct plan *plan)
 {
 	const struct hook_option *send = plan->entries[HOOK_SEND].option;
@@ -276,7 +276,7 @@ static int set_groups(struct sendpath *skel, const struct tracer_setup *setup)
 	int err;
 
 	skel->rodata->by_receiver = setup->receivers;
-	/* A window without end would see too many devices: causes are counted by device name. */
+	/* A window without end would see too many devices, so causes are counted by device name. */
 	skel->rodata->causes_by_name = !setup->receivers;
 	bpf_map__set_autocreate(skel->maps.peers, setup->receivers);
 	skel->rodata->group_by = setup->by;
@@ -317,7 +317,7 @@ static int set_stages(struct sendpath *skel, const struct plan *plan,
 			skel->rodata->stage_shares);
 }
 
-/* Sets the samples; their programs only read the data of the others. */
+/* Sets the samples. Their programs only read data of the other programs. */
 static void set_profile(struct sendpath *skel, unsigned int hz)
 {
 	bpf_program__set_autoload(skel->progs.profile_sample, hz);
@@ -405,7 +405,7 @@ static int set_cgroup(struct tracer *t, const char *path, struct failure *f)
 	return err;
 }
 
-/* Attaches the programs that keep the state of threads, processes and sockets, beside the hooks. */
+/* Attaches the programs, besides hooks, that keep the state of threads, processes and sockets. */
 static int attach_keepers(struct tracer *t, struct failure *f)
 {
 	static const char *const keepers[] = {"thread_gone",	   "target_forked",
@@ -507,8 +507,8 @@ int tracer__attach_programs(struct tracer *t, struct plan *plan, struct failure 
 void tracer__detach_programs(struct tracer *t)
 {
 	/*
-	 * The last one goes first: if the first of two programs at a tracepoint is removed before
-	 * the second, the kernel waits for a grace period.
+	 * The last link is removed first: if the first of two programs at a tracepoint is removed
+	 * before the second, the kernel waits for a grace period.
 	 */
 	while (t->attached_count)
 		bpf_link__destroy(t->attached[--t->attached_count].link);

@@ -25,7 +25,7 @@ struct tracer_setup {
 	unsigned int by;	     /* a set of enum group_by */
 	__u32 by_max;		     /* the most groups */
 	bool stages;		     /* divide the time of sends into stages */
-	unsigned int sample;	     /* time and divide one send in this number */
+	unsigned int sample;	     /* time and divide one of this many sends */
 	unsigned int profile;	     /* samples per second and CPU; 0: none */
 	unsigned int timeline;	     /* sends whose events are kept; 0: none */
 	__u64 slower_ns;	     /* keep only sends that take longer; 0: the first */
@@ -45,7 +45,7 @@ int tracer__add_target(struct tracer *t, pid_t tgid, enum role role);
 
 /*
  * Finds the processes that are measured by id, and the living children that the programs followed.
- * Returns their number, and as many ids as there is room for.
+ * Writes as many ids as there is room for. Returns the number of processes.
  */
 size_t tracer__targets(struct tracer *t, pid_t *tgids, size_t room);
 /* Removes a process whose end the programs did not see. */
@@ -54,14 +54,14 @@ void tracer__remove_target(struct tracer *t, pid_t tgid);
 /* Counts the skbs of connections with this port, from the end that sends. */
 void tracer__set_port(struct tracer *t, unsigned int port, bool sender_listens);
 
-/* Opens the window, lets it wait for sends that began in it, or closes it. */
+/* Sets the gate, which opens the window, closes it for new sends, or ends it. */
 void tracer__gate(struct tracer *t, enum gate gate);
 /*
- * Sets the gate, and returns when no running program has seen the earlier state. 0; or -errno if
- * that cannot be found out.
+ * Sets the gate, and waits until all programs that may have read the earlier state have ended.
+ * Returns 0, or -errno if it cannot wait for this.
  */
 int tracer__gate_settled(struct tracer *t, enum gate gate);
-/* Returns the threads in a send, also those whose return a hook missed. 0 if unreadable. */
+/* Returns how many threads are in a send, also if a hook missed their return. 0 if unreadable. */
 __u64 tracer__in_sends(struct tracer *t);
 
 /* Returns whether programs may still count anything while the gate is closing. */
@@ -78,7 +78,7 @@ int tracer__read(struct tracer *t, struct window_counts *out, enum counted what)
 __u64 tracer__map_bytes(const struct tracer *t);
 /* Returns the most zero-copy sockets whose sends can be followed at once. */
 unsigned int tracer__sockets_most(const struct tracer *t);
-/* Calls see once with each group of --by. 0 or -errno. */
+/* Calls see() once for each group of --by. 0 or -errno. */
 typedef void (*group_visit)(void *context, const struct group_key *key, const struct group *group);
 int tracer__each_group(struct tracer *t, group_visit see, void *context);
 /* Writes the path of a group's control group (--by cgroup); "" if it is unknown. */
@@ -86,12 +86,12 @@ void tracer__group_path(struct tracer *t, const struct group_key *key, char text
 /* Removes a group to which nothing is added any more, and returns its counts. 0 or -errno. */
 int tracer__take_group(struct tracer *t, const struct group_key *key, struct group *out);
 
-/* Reads the samples of a closed window, as from profile__json(); NULL: none. 0 or -errno. */
+/* Reads the samples of a closed window by profile__json(). NULL: there are none. 0 or -errno. */
 int tracer__profile(const struct tracer *t, json_object **out);
 
 /* Reads the events of a timeline so far. Returns the ms until the next call, up to most. */
 int tracer__read_timeline(struct tracer *t, int most);
-/* Reads the timeline of a closed window, as from timeline__json(); NULL: none. 0 or -errno. */
+/* Reads the timeline of a closed window by timeline__json(). NULL: there is none. 0 or -errno. */
 int tracer__timeline(struct tracer *t, char **out);
 
 /*
@@ -102,8 +102,8 @@ int tracer__timeline(struct tracer *t, char **out);
  */
 char *tracer__dump(struct tracer *t, enum counted what);
 /*
- * Writes such counts of a group as JSON: [key, counts, path of its control group], where members of
- * the first two that are 0 are left out.
+ * Writes the counts of a group as JSON, as tracer__dump() does: [key, counts, path of its control
+ * group]. Members of the key and of the counts that are 0 are left out.
  */
 void tracer__write_group(struct tracer *t, const struct group_key *key, const struct group *counts,
 			 FILE *out);

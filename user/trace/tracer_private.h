@@ -12,8 +12,8 @@
 struct profile;
 
 /*
- * Makes the program sample each CPU, hz times per second of its CPU time: by cycles if the machine
- * counts them, otherwise by its clock. 0 and *out; or -errno.
+ * Runs the program on each CPU, hz times per second of CPU time: by cycles if the machine counts
+ * them, otherwise by the CPU's clock. Returns 0 and *out, or -errno.
  */
 int profile__attach(struct profile **out, const struct bpf_program *program, unsigned int hz,
 		    struct failure *f);
@@ -21,8 +21,8 @@ int profile__attach(struct profile **out, const struct bpf_program *program, uns
 void profile__detach(struct profile *p);
 
 /*
- * Returns the stacks of the map, with function names, innermost first. lost: samples without room.
- * NULL: the map cannot be read, or out of memory.
+ * Returns the stacks of the map, with function names, innermost first. lost: the number of samples
+ * without room. NULL: the map cannot be read, or out of memory.
  */
 json_object *profile__json(const struct profile *p, const struct bpf_map *stacks, __u64 lost,
 			   const struct features *features);
@@ -34,8 +34,8 @@ struct timeline;
 #define TIMELINE_MS 5
 
 /*
- * Opens a timeline of the first sends, whose number is sends; with slower_ns, only of those that
- * took longer. 0 and *out, or -errno.
+ * Opens a timeline of the first `sends` sends or, unless slower_ns is 0, of the first that took
+ * longer than this. Returns 0 and *out, or -errno.
  */
 int timeline__open(struct timeline **out, const struct bpf_map *ring, unsigned int sends,
 		   __u64 slower_ns);
@@ -47,17 +47,17 @@ void timeline__clear(struct timeline *t);
 /* Reads the events since the last call. Returns false when enough slow sends were seen. */
 bool timeline__read(struct timeline *t);
 
-/* Returns the events as JSON, to be freed. lost: events without room. NULL: out of memory. */
+/* Returns the events as JSON, to be freed. lost: how many had no room. NULL: out of memory. */
 char *timeline__json(struct timeline *t, __u64 lost);
 
 #define PROGRAMS_MAX 96
 
 struct tracer {
 	struct sendpath *skel;
-	struct plan planned, attached_as; /* a planned hook may not attach */
+	struct plan planned, attached_as; /* planned hooks may fail to attach */
 	struct tracer_setup setup;
 	struct {
-		const char *program; /* the plan's string, which outlives this */
+		const char *program; /* the plan's string, which outlives the tracer */
 		struct bpf_link *link;
 	} attached[PROGRAMS_MAX];
 	size_t attached_count;
@@ -73,12 +73,12 @@ struct tracer {
 int tracer__sum(struct tracer *t, const char *map, __u32 index, void *sum);
 
 /*
- * Writes a text of at most size bytes in quotes. Names in the kernel may have any bytes; those that
- * are not ASCII are written as Latin 1.
+ * Writes a text of at most size bytes in quotes. Names in the kernel may have any bytes; bytes that
+ * are not ASCII are written as characters of Latin 1.
  */
 void dump__text(FILE *out, const char *text, size_t size);
 
-/* Return the parts of an array's element, one or one per CPU; and their distance in bytes. */
+/* Return how many parts an array's element has (one, or one per CPU); and how many bytes apart. */
 size_t tracer__parts(const struct bpf_map *map);
 size_t tracer__stride(const struct bpf_map *map);
 
@@ -86,7 +86,7 @@ size_t tracer__stride(const struct bpf_map *map);
 int tracer__attach_programs(struct tracer *t, struct plan *plan, struct failure *f);
 void tracer__detach_programs(struct tracer *t);
 
-/* Returns the machine's limit, which the programs have as of their loading. */
+/* Returns the machine's limit of optmem. Loaded programs have the value as of their loading. */
 __u32 tracer__optmem_max(void);
 
 /* Entries of the maps that older kernels preallocate: see allocate_beforehand(). */

@@ -68,7 +68,7 @@ __u64 window_counts__outstanding(const struct window_counts *m, bool uring)
 		uring ? t->uring_completions : t->completions + t->lost_completions + t->untracked);
 }
 
-/* Returns the sends in progress whose return the kernel skipped. */
+/* Returns the sends in progress whose return was not seen, because the kernel skipped a program. */
 static __u64 lost_returns(const struct window_counts *m, bool may_miss)
 {
 	if (m->programs.missed_unknown[HOOK_SEND])
@@ -77,8 +77,9 @@ static __u64 lost_returns(const struct window_counts *m, bool may_miss)
 }
 
 /*
- * Returns the sends that a program at the return missed. It also counts a send whose beginning was
- * skipped, unless that is a thread's first one: then the send may have begun before the window.
+ * Returns the sends missed by a mechanism that counts at the return. Such a mechanism also counts a
+ * send whose beginning was skipped, unless it is the thread's first send, which may have begun
+ * before the window.
  */
 static __u64 lost_to_the_return(const struct window_counts *m)
 {

@@ -16,8 +16,8 @@ struct cause_count {
 struct program_stats {
 	__u64 missed[HOOK_COUNT];	 /* skipped runs of the hook's programs */
 	bool missed_unknown[HOOK_COUNT]; /* the kernel does not count skipped kprobes */
-	__u64 missed_begins;		 /* of these, programs at the beginning of a send */
-	__u64 missed_ends;		 /* and at its end */
+	__u64 missed_begins;		 /* of these, runs at the beginning of a send */
+	__u64 missed_ends;		 /* of these, runs at the end of a send */
 	__u64 missed_coalesced; /* of these, runs that would have read a coalesced notification */
 	__u64 ns, runs;		/* of all programs; 0 unless cost is counted */
 };
@@ -46,14 +46,14 @@ struct call_sums {
 void call_sums__add(struct call_sums *sums, const struct call_slot *call);
 /* Returns all sends with MSG_ZEROCOPY, by any syscall; or io_uring's zero-copy sends. */
 struct call_sums window_counts__zerocopy(const struct window_counts *m, bool uring);
-/* Returns the accepted ones of these whose completion was neither counted nor lost. */
+/* Returns how many of these sends were accepted and have no completion that was counted or lost. */
 __u64 window_counts__outstanding(const struct window_counts *m, bool uring);
 /* Returns all - part; 0 if part is greater, because counts are not read at the same time. */
 __u64 window_counts__difference(__u64 all, __u64 part);
 /*
- * Returns the most sends that the mechanism which times sends may have missed. may_miss: it can
+ * Returns how many sends, at most, were missed by the mechanism that times sends. may_miss: it can
  * miss some. A send that had not returned when the window closed counts only if the kernel does not
- * count skipped programs. Some of these may belong to processes that are not measured.
+ * count skipped programs. Some of the sends may belong to processes that are not measured.
  */
 __u64 window_counts__lost_calls(const struct window_counts *m, const struct hook_option *option,
 				bool may_miss);
