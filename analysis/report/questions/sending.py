@@ -35,13 +35,13 @@ def where(kind: Kind, cell: dict) -> str:
 
 
 def causes_of(zero: pl.DataFrame) -> list[tuple[str, str, int]]:
-    """Returns (cause, device, sends) over all runs, most sends first."""
+    """Returns (cause, device, sends), summed over all runs, most sends first."""
     found = hosts.sum_causes(zero.lazy()).collect().iter_rows()
     return sorted(((cause, device, int(sends)) for cause, device, sends in found), key=lambda one: (-one[2], one))
 
 
 def copied_sentence(zero: pl.DataFrame) -> str:
-    """Returns, by the kernel's count, for example "all 6,351,328 zero-copy sends were copied (loopback on lo)"."""
+    """Returns, for example, "all 6,351,328 zero-copy sends were copied (loopback on lo)", by the kernel's counts."""
     counted = zero.filter(pl.col("zc_copied").is_not_null() & (pl.col("zc_completions") > 0))
     done, copies = counted["zc_completions"].sum(), counted["zc_copied"].sum()
     if not done:
@@ -82,7 +82,7 @@ def costs(kind: Kind, runs: pl.DataFrame, a: str, b: str) -> tuple[list[str], li
 
 
 def retransmitted(runs: pl.DataFrame, a: str, b: str) -> str:
-    """Returns the segments that a retransmitted, if these are at least five times those of b; otherwise ""."""
+    """Returns, in words, the segments that a retransmitted; "" unless their share is at least five times that of b."""
     sums = {variant: runs.filter(pl.col("variant") == variant).select(
         pl.col("retransmits", "out_segments", "dsacks", "out_of_order").sum()).row(0) for variant in (a, b)}
     (many, of, again, late), (few, other, *_) = sums[a], sums[b]
@@ -95,7 +95,7 @@ def retransmitted(runs: pl.DataFrame, a: str, b: str) -> str:
 
 
 def overtakes(data: Data, a: str, b: str) -> Answer:
-    """Answers at which size a overtakes b."""
+    """Answers at which size, or number of records, a overtakes b."""
     kind = kind_of(data)
     runs = kind.over.runs(data)
     by = "number of records" if kind.name == "records" else "size"
@@ -177,8 +177,8 @@ PAID = (("pin", "pinning"), ("request", "bookkeeping"), ("deep_copy", "the deep 
 
 
 def _account(data: Data, runs: pl.DataFrame) -> str:
-    """Returns the kernel time that zero-copy saves at the largest size, the time that it adds, and the difference; ""
-    if sends were not divided."""
+    """Returns, in words, the kernel time that zero-copy saves at the largest size, the time that it adds, and the
+    difference; "" if sends were not divided into stages."""
     times = stages.per_send(data.details.stages).join(
         runs.select("run_id", "variant", "message_bytes"), on="run_id")
     times = times.filter(pl.col("variant").is_in(["zerocopy", "twocopy"]))
