@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""__main__.py COMMAND ...: executes all commands that ./analyze starts in Python.
+"""__main__.py COMMAND ...: executes every command that ./analyze starts in Python.
 
-front PROGRAM makes runs by the engine on descriptor 3, and reports them; PROGRAM is the name with which messages
-begin. The front starts pftrace. Other commands are those of ./analyze. Modules are imported late, because each
-command needs few of them, and most need no library.
+front PROGRAM requests runs from the engine, whose socket is descriptor 3, and reports them. Its messages begin with
+PROGRAM. The front starts the command pftrace. Other commands have the same name in ./analyze. Modules are imported
+late, because each command needs only a few of them, and most need no library.
 """
 
 import os
 import sys
 
-if not __package__:  # Python is isolated, as ./analyze starts it. The standard library comes first.
+if not __package__:  # ./analyze starts python3 -I, which leaves our folder out of sys.path
     sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 

@@ -25,7 +25,7 @@ Share = Annotated[float, Meta(ge=0, le=1)]
 
 
 class Ratio(Struct, frozen=True):
-    """The ratio of zero-copy to the other way at a size."""
+    """The ratio of zero-copy to the other way of sending at one message size."""
     size: Size
     n: Count
     verdict: Literal["better", "worse", "same", "inconclusive"]
@@ -69,7 +69,7 @@ class Path(Struct, frozen=True):
 
 
 class Class(Struct, frozen=True):
-    """Sends of low to high bytes: without MSG_ZEROCOPY, with it, and by sendfile and splice."""
+    """Numbers of sends of low to high bytes: without MSG_ZEROCOPY, with MSG_ZEROCOPY, and by sendfile and splice."""
     low: Count
     high: Count
     sends: Count
@@ -85,7 +85,7 @@ class Program(Struct, frozen=True):
 
 
 class Advice(Struct, frozen=True):
-    """Advice for a path, or for a program, whose path may be unmeasured (None)."""
+    """Advice for a path, or for a program. path is None if the program's path was not measured."""
     recommendation: str
     path: Path | None
     answers: tuple[Answer, ...]
@@ -99,7 +99,7 @@ class Advice(Struct, frozen=True):
 
 @dataclasses.dataclass(frozen=True)
 class Read:
-    """Advice, and its file."""
+    """Advice, and the file that has it."""
     file: str
     advice: Advice
 
@@ -124,7 +124,7 @@ def is_advice(file: pathlib.Path) -> bool:
     try:
         return file.is_file() and records.kind(file) == "advise"
     except OSError:
-        return False  # reading it as records reports why
+        return False  # the file is then read as records, and that reports why it cannot be read
 
 
 def read(paths: Iterable[str], notes: list[str]) -> tuple[list[Read], list[str]]:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Defines the columns of the tidy table: a row each, with its name, kind, unit, meaning and reader.
+"""Defines the columns of the tidy table, each by its name, kind, unit, meaning and a function that reads it.
 
-For a key of the record the name is enough; analysis/tables/keys.py has the rest. A value that a record
-lacks is null, never 0.
+A column for a key of the record is defined by its name alone; analysis/tables/keys.py has the rest. A value
+that a record lacks is null, never 0.
 """
 
 import dataclasses
@@ -22,7 +22,7 @@ UNITS = {"_per_s": "1/s", "_per_thread": "1/s", "_s": "s", "bytes": "bytes", "_b
 
 @dataclasses.dataclass(frozen=True)
 class Column:
-    """A column. unit: "" for none. read takes a Record, and raises BadRecord if a value is unusable."""
+    """A column. unit: "" if there is none. read returns the value of a Record, or raises BadRecord if it is invalid."""
     name: str
     kind: str
     unit: str
@@ -31,7 +31,7 @@ class Column:
 
 
 def read_at(path):
-    """Returns a function that reads the value at a path of a run record; None if it is absent."""
+    """Returns a function that returns the value at a path of a run record; None if the value is absent."""
     keys = path.split(".")
 
     def get(record):
@@ -45,7 +45,7 @@ def read_at(path):
 
 
 def key(path, name, description=""):
-    """Returns the column of a key. description: replaces the meaning of the key in the record."""
+    """Returns the column of a key. description: replaces the meaning that tables/keys.py gives the key."""
     block = RECORD
     for part in path.split("."):
         found = block.key(part)
@@ -55,7 +55,7 @@ def key(path, name, description=""):
 
 
 def keys(block, names, prefix=""):
-    """Returns the columns of keys of a block. Their names have the prefix."""
+    """Returns the columns of these keys of a block. The name of a column is prefix + key."""
     return (key(f"{block}.{name}", prefix + name) for name in names.split())
 
 

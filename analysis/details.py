@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Collects data for figures and the report that the table has no columns for.
 
-They are copied while the records are read for the table; the records are not kept.
+The data are copied while the records are read for the table; the records are not kept.
 """
 
 import collections
@@ -34,12 +34,12 @@ def _empty(name):
 
 @dataclasses.dataclass(frozen=True)
 class Details:
-    """stages: ns in each stage, by syscall, for runs whose sends are divided; sends and bytes are the sums of all
-    divided sends of the run.
-    stacks: sampled kernel functions of sends, outermost first, joined by semicolons; and those from which threads
+    """stages: ns in each stage, by syscall, for runs whose sends are divided into stages. Its columns sends and bytes
+    are the sums of all divided sends of the run.
+    stacks: sampled kernel functions of sends, outermost first, joined by semicolons; also the stacks at which threads
     left their CPU, with the time off the CPU converted to samples.
-    timelines: the events, in order, of each run's median and slowest send (which).
-    hooks, warnings, unmeasured: each different one once, with the number of its runs.
+    timelines: the events, in order, of each run's median and slowest send (column which).
+    hooks, warnings, unmeasured: each distinct row once, with the number of runs that have it.
     """
     stages: pl.DataFrame = _empty("stages")
     stacks: pl.DataFrame = _empty("stacks")
@@ -78,10 +78,10 @@ class Collector:
         self._seen: set[tuple] = set()
 
     def watch(self, records: Iterable[Record]) -> Iterator[Record]:
-        """Yields the same records, after it has collected their data."""
+        """Yields the same records. Collects the data of each record before it yields the record."""
         for record in records:
             identity = tuple(read(record) for read in _IDENTITY)
-            if identity not in self._seen:  # otherwise it was in another file
+            if identity not in self._seen:  # another file may have the same run
                 self._seen.add(identity)
                 self._keep(record.data)
             yield record

@@ -8,11 +8,11 @@ from collections.abc import Callable
 FAILED = 1
 USAGE = 2
 SYSTEM = 3
-FOUND = 4  # what --fail-on names
+FOUND = 4  # the exit status if there are findings that --fail-on names
 
 
 def why(error: Exception) -> str:
-    """Returns the reason in one line. Tells root why it may not write to others' files."""
+    """Returns the reason in one line. For root, it includes why even root may not write to another user's file."""
     if isinstance(error, PermissionError):
         return "Permission denied" + (
             "" if os.geteuid() else " (root's capabilities are given up: take a folder of root's)")
@@ -20,12 +20,12 @@ def why(error: Exception) -> str:
 
 
 def printed(main: Callable[[], int], say: Callable[[str], object]) -> int:
-    """Calls main and flushes standard output. Returns its status, or FAILED if the output could not be written: say
-    then gets the reason, unless the reader closed the pipe."""
+    """Calls main and flushes standard output. Returns main's status. If the output could not be written, calls say with
+    the reason, unless the reader closed the pipe, and returns FAILED."""
     try:
         try:
             status = main()
-        except SystemExit as end:  # --help and wrong usage
+        except SystemExit as end:  # by --help or wrong usage
             status = end.code
         sys.stdout.flush()
         return status

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Writes output files. Uses only the standard library, because analyze advise has no others."""
+"""Writes output files. Uses only the standard library, because analyze advise runs without other libraries."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def check(path: str | os.PathLike) -> None:
 def replace(path: str | os.PathLike, fill: Callable[[BinaryIO], object]) -> None:
     """Replaces a file by the content that fill writes; the old file stays until the new one is complete.
 
-    Special files, such as pipes, are written directly. A symbolic link, which another user may have made, is not
-    followed, except the kernel's own, such as /dev/stdout. Raises OSError, and the exceptions of fill.
+    Special files, such as pipes, are written directly. Symbolic links are not followed, because another user may have
+    made them; the kernel's own links, such as /dev/stdout, are. Raises OSError, and the exceptions of fill.
     """
     check(path)
     place = pathlib.Path(path)
@@ -61,12 +61,12 @@ def _is_kernels(place):
 
 
 def _is_special(place):
-    """Returns whether it is a special file, or a link of the kernel's to any file."""
+    """Returns whether the place is a special file, or a link that the kernel made to any file."""
     return place.is_symlink() and _is_kernels(place) or place.exists() and not place.is_file()
 
 
 def _descriptor(place):
-    """Opens a special file, without waiting for a FIFO's reader. Duplicates /dev/stdout and /dev/fd/N."""
+    """Returns a descriptor of a special file: for /dev/stdout and /dev/fd/N a duplicate. Waits for no FIFO's reader."""
     target = pathlib.Path(os.readlink(place)) if place.is_symlink() and place.parent.name == "dev" else place
     if place.is_symlink() and target.name.isdecimal():
         return os.dup(int(target.name))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Compares the hosts of a fleet: sums the runs of each pair of hosts, and finds outliers.
 
-Runs may be more than fit into memory. They are read as a stream, in parts by a hash of the run's id, so that
-copies of a run are in the same part and count once. Only the sums of a part are kept.
+There may be more runs than fit into memory. They are read as a stream, and divided into parts by a hash of the
+run's id, so that copies of a run are in the same part and count once. Only the sums of a part are kept.
 """
 
 import dataclasses
@@ -18,7 +18,7 @@ CONFIGURATION = [*settings.ACROSS, "tier"]
 PAIR = ["host", "receiver"]
 # Two records with these values equal are copies of one run.
 IDENTITY = ["run_id", "cell", "repeat", "started", "kernel"]
-# Possible causes of outliers, unless most hosts have the same value.
+# A fact about a host is reported as a possible cause of an outlier if less than half of the hosts share its value.
 FACTS = {"kernel": "Linux {}", "cpu_model": "{}", "governor": "frequency governor {}",
          "congestion": "congestion control {}"}
 LOST = ("lost_calls", "lost_completions", "lost_flags", "lost_groups", "lost_stacks")
@@ -28,8 +28,9 @@ HERE = "itself"
 
 @dataclasses.dataclass(frozen=True)
 class Fleet:
-    """sums: a row per pair and configuration. causes: pair, cause, device, sends. facts: a row per host. totals: one
-    row with runs, complete runs, and for each of LOST the sum and (_runs) the number of runs."""
+    """Tables about the hosts. sums: a row per pair and configuration. causes: pair, cause, device, sends. facts: a row
+    per host. totals: one row with the numbers of runs and complete runs, and for each column of LOST its sum and
+    (_runs) the number of runs above 0."""
     sums: pl.DataFrame
     causes: pl.DataFrame
     facts: pl.DataFrame
@@ -41,8 +42,8 @@ class Fleet:
 
 
 def gather(runs: pl.LazyFrame, rows: int) -> Fleet:
-    """Returns the Fleet of runs, which are rows of the table, and without copies if they fit into one part. rows: their
-    approximate number."""
+    """Returns the Fleet of runs. runs: rows of the table; if they fit into one part, they must have no copies. rows:
+    their approximate number."""
     parts = -(-rows // ROWS_OF_A_PART) or 1
     found: dict[str, list[pl.DataFrame]] = {}
     for number in range(parts):
@@ -68,7 +69,7 @@ _NEEDED = {"host", "peer", "complete", "disturbed", "zc_completions", "zc_copied
 
 
 def sum_causes(runs: pl.LazyFrame, *keys: str) -> pl.LazyFrame:
-    """Returns keys, cause, device and sends: the sums of the column fallback_causes of runs."""
+    """Returns the columns keys, cause, device and sends. sends is the sum over the runs' fallback_causes."""
     said = r"^([^@;]*)@(.*):(\d+)$"
     return runs.select(*keys, pl.col("fallback_causes").str.split(";").alias("said")).explode("said").select(
         *keys, *(pl.col("said").str.extract(said, i).alias(part) for i, part in enumerate(("cause", "device"), 1)),
@@ -86,7 +87,7 @@ def _queries(runs):
     paced = calm & (pl.col("elapsed_s") > 0) & pl.col("throughput_bps").is_not_null()
 
     def total(expression, when, name):
-        # Any program may have written the records: sums of their counts may exceed 64 bits.
+        # Any program may have written the records, so the sum of their counts may exceed 64 bits.
         return pl.when(when).then(expression.cast(pl.Float64)).sum().alias(name)
 
     return {
@@ -112,8 +113,8 @@ def _queries(runs):
 
 @dataclasses.dataclass(frozen=True)
 class Outlier:
-    """A host whose metric differs. value, and middle, the median of the hosts: shares for copied sends, otherwise
-    ratios to the median. causes: in words; (): unknown."""
+    """A host whose metric differs from the others'. value: of this host. middle: the median of the hosts. Both are
+    shares for copied sends, otherwise ratios to the median. causes: in words; (): unknown."""
     host: str
     metric: str
     value: float
@@ -123,14 +124,14 @@ class Outlier:
 
 COPIED, TIME, RATE = "fallback", "time", "rate"
 WORDS = {COPIED: "copied zero-copy sends", TIME: "kernel time of a send", RATE: "throughput"}
-# The sums whose quotient is a metric.
+# The two sums whose quotient is the metric.
 METRICS = {TIME: ("ns", "timed"), RATE: ("bits", "seconds")}
 LEAST_SHARE, LEAST_FACTOR = 0.05, 1.25
 
 
 def rates(fleet: Fleet) -> pl.DataFrame:
-    """Returns PAIR, runs, completions, fallback, time and rate. The last two are ratios to the median of the hosts with
-    the same configuration, and medians over configurations. Null: not measured."""
+    """Returns the columns PAIR, runs, completions, fallback, time and rate. time and rate are medians, over the
+    configurations, of the ratio to the median of the hosts with the same configuration. Null: not measured."""
     sums = fleet.sums
     for metric, (top, bottom) in METRICS.items():
         sums = sums.with_columns(pl.when(pl.col(bottom) > 0).then(pl.col(top) / pl.col(bottom)).alias(metric))
@@ -147,7 +148,7 @@ def rates(fleet: Fleet) -> pl.DataFrame:
 
 
 def shares(fleet: Fleet) -> pl.DataFrame:
-    """Returns host, cause, device (that of most sends) and share: of the host's completed zero-copy sends."""
+    """Returns the columns host, cause, device (with most sends) and share (of the host's completed zero-copy sends)."""
     completed = fleet.sums.group_by("host").agg(pl.col("completions").sum())
     return fleet.causes.sort("sends", "device", descending=[True, False]).group_by(
         "host", "cause", maintain_order=True).agg(
@@ -157,7 +158,7 @@ def shares(fleet: Fleet) -> pl.DataFrame:
 
 
 def find_outliers(fleet: Fleet) -> list[Outlier]:
-    """Returns the outliers among the hosts as senders, by host."""
+    """Returns the outliers among the sending hosts, in order of their names."""
     found = _of_copies(fleet)
     known = {host: tuple(one.causes[0] for one in found if one.host == host and one.causes) for host in fleet.hosts}
     of_pairs = rates(fleet)
@@ -169,13 +170,13 @@ def find_outliers(fleet: Fleet) -> list[Outlier]:
 
 
 def _outliers_by(metric, values, why, least, as_ratios=False):
-    """Returns the Outliers of a metric. values: by host. why(host) returns the causes, or None."""
+    """Returns the Outliers of a metric. values: {host: value}. why(host) returns the causes, or None."""
     return [Outlier(host, metric, values[host], statistics.median(values.values()), why(host) or ())
             for host in outliers.names_of(values, least, as_ratios)]
 
 
 def _of_copies(fleet):
-    """Returns the hosts at which more was copied than at the others: by one cause, or else in total."""
+    """Returns Outliers: the hosts that copied a larger share than the others, by one cause, or else in total."""
     completed = fleet.sums.group_by("host").agg(pl.col("completions", "copied").sum()).filter(
         pl.col("completions") > 0)
     none, found = dict.fromkeys(completed["host"], 0.0), []
@@ -189,7 +190,7 @@ def _of_copies(fleet):
 
 
 def _differs(fleet, host):
-    """Returns, in words, the facts of this host that less than half of the hosts share."""
+    """Returns, in words, the FACTS of this host that less than half of the hosts share."""
     told = []
     for fact, say in FACTS.items():
         values = dict(fleet.facts.select("host", fact).iter_rows())

@@ -11,14 +11,14 @@ import subprocess
 
 
 def _program():
-    """Returns the program beside this folder, or else the installed one."""
+    """Returns the path of ./analyze in the source tree, or else of the installed program."""
     here = pathlib.Path(__file__).resolve().parents[1] / "analyze"
     return str(here) if here.exists() else shutil.which("sendpath") or "sendpath"
 
 
 def measure(options: str) -> list[dict]:
-    """Runs analyze with these options, by sudo unless this is root. Returns its run records (docs/run-record.md).
-    Raises CalledProcessError; the reason is on standard error.
+    """Runs analyze with these options, by sudo unless the user is root. Returns the run records (docs/run-record.md).
+    Raises CalledProcessError if analyze fails; it has printed the reason on standard error.
     """
     command = [*(["sudo"] if os.geteuid() else []), _program(), "--json", "-", *shlex.split(options)]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True)

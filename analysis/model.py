@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Defines the types of a run record: the plain values of its blocks, with their types in
-analysis/tables/keys.py, and the members that are named here.
+"""Defines the types of a run record. Plain values of its blocks have their types from analysis/tables/keys.py; other
+members are named here.
 
-An absent key is None; other keys are ignored. Values that are computed from several keys are properties.
+An absent key is None; unknown keys are ignored. Values that are computed from several keys are properties.
 """
 
 import datetime
@@ -17,7 +17,7 @@ from analysis.tables import keys
 Text = str | None
 Truth = bool | None
 Real = Annotated[float, Meta(gt=-1e300, lt=1e300)] | None
-# A count that was scaled, because its counter ran for a part of the time, has a fraction.
+# A count is scaled, and may have a fraction, if its counter ran only for a part of the time.
 _WITHIN = Meta(ge=-2**62, le=2**62)
 Count = Annotated[int, _WITHIN] | Annotated[float, _WITHIN] | None
 Time = Annotated[datetime.datetime, Meta(tz=True)] | None
@@ -29,7 +29,7 @@ class BadRecord(ValueError):
 
 
 def add(values):
-    """Returns the sum of counts; None if one of them is None. Raises BadRecord if it is too large."""
+    """Returns the sum of counts; None if a count is None. Raises BadRecord if the sum is too large."""
     if None in values:
         return None
     if abs(sum(values)) >= 1 << 62:
@@ -46,7 +46,7 @@ _TYPES = {"string": Text, "boolean": Truth, "integer": Count, "number": Real}
 
 
 def _read(block, base=Struct, **others):
-    """Returns a type with the plain values of a block, and with `others`, whose types are given."""
+    """Returns a type with the plain values of a block as members, and with the members `others`: {name: type}."""
     plain = {key.name: _TYPES[key.kind.plain] for key in block.keys if key.kind.plain in _TYPES}
     known = {name: kind for name, kind in (plain | others).items() if name not in base.__struct_fields__}
     return defstruct("Keys", [(name, kind, None) for name, kind in known.items()], bases=(base,))
@@ -123,11 +123,11 @@ StagePart = _read(_STAGES.key("parts").kind, ns=_read(keys.DISTRIBUTION) | None)
 Stages = _read(_STAGES, parts=list[StagePart] | None)
 Call = _read(keys.CALLS, wall_ns=Histogram | None, cpu_ns=Histogram | None, stages=Stages | None)
 Cause = _read(keys.ZEROCOPY.key("causes").kind)
-Sums = _read(keys.ZEROCOPY, refused=list[_read(keys.REFUSED)] | None)  # of zero-copy sends
+Sums = _read(keys.ZEROCOPY, refused=list[_read(keys.REFUSED)] | None)  # sums of zero-copy sends
 
 
 def _all(key):
-    """Returns a property: the sum over sends with an error queue and those of io_uring; None if one is unknown."""
+    """Returns a property: the sum of a key for sends with an error queue and for sends of io_uring; None if unknown."""
     return property(lambda self: add([getattr(part, key) for part in self.parts]))
 
 
@@ -139,7 +139,7 @@ class Zerocopy(_read(keys.ZEROCOPY, base=Sums, io_uring=Sums | None, causes=list
 
     @property
     def own(self):
-        """The sums of sends with an error queue; None if only io_uring made zero-copy sends, when these are all 0."""
+        """The sums of sends with an error queue; None if there were none and io_uring made zero-copy sends."""
         return self if self.io_uring is None or self.requests else None
 
     @property
@@ -255,12 +255,12 @@ class Run(Head, dict=True, kw_only=True):
 
     @property
     def send_ns(self):
-        """The kernel time of a send; None with several kinds of calls, because medians do not add up."""
+        """The kernel time of a send; None with several kinds of calls, because their percentiles cannot be combined."""
         return self._timed[0] if len(self._timed) == 1 else None
 
     @staticmethod
     def _mean(timed):
-        """Returns the mean of histograms; None unless all have the same span."""
+        """Returns the mean over all values of histograms; None unless all histograms have the same span."""
         if len({times.span for times in timed}) != 1:
             return None
         sums, counts = ([getattr(times, key) for times in timed] for key in ("sum", "count"))
@@ -276,7 +276,7 @@ class Run(Head, dict=True, kw_only=True):
 
     @functools.cached_property
     def counted(self):
-        """Counts by (event, scope), summed over the PMUs of a hybrid CPU; None unless each counted."""
+        """Counts by (event, scope), summed over the PMUs of a hybrid CPU; None if one of the PMUs did not count."""
         found = {}
         for row in self.counters or ():
             value = None if row.value is None else round(row.value)

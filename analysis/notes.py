@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Prints lines for people. Names from files are not trusted."""
+"""Prints lines for people. Names that were read from files are not trusted."""
 
 import argparse
 import contextlib
@@ -34,7 +34,7 @@ def print_note(text: str) -> None:
 
 @contextlib.contextmanager
 def progress():
-    """Yields a function that shows on a terminal what is being done, a short text. The last one is erased."""
+    """Yields a function that shows a short text on a terminal and erases the previous one. Erases the last text."""
     def show(text: str) -> None:
         if sys.stderr.isatty():
             print(f"\r{text}\033[K", end="", file=sys.stderr, flush=True)

@@ -26,7 +26,7 @@ REASONS_SHOWN = 3
 
 @dataclasses.dataclass(frozen=True)
 class Problem:
-    """A line that is left out; line None: a whole file."""
+    """A line that is left out, and why. line None: the whole file is left out."""
     file: str
     line: int | None
     what: str
@@ -34,8 +34,8 @@ class Problem:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Record:
-    """A run record, its file and line, and the argument (file or folder) by which it was found. Records are compared by
-    identity."""
+    """A run record, its file and line, and source: the argument (file or folder) by which it was found. Records are
+    compared by identity."""
     source: str
     file: str
     line: int
@@ -47,7 +47,7 @@ def _refuse(error: OSError):
 
 
 def find_files(path: str) -> list[pathlib.Path]:
-    """Returns the files of a path: itself, or all files of records in the folder and below.
+    """Returns the files of a path: a file itself, or all files of records in a folder and the folders below it.
 
     Raises Fault if there are none, or a folder cannot be read.
     """
@@ -72,7 +72,7 @@ _RUN, _HEAD = msgspec.json.Decoder(Run), msgspec.json.Decoder(Head)
 
 @contextlib.contextmanager
 def decoding(what: str) -> Iterator[None]:
-    """Turns errors of decoding into BadRecord, with the reason. what: such as "a run record"."""
+    """Turns errors of decoding into BadRecord with the reason. what: what is decoded, such as "a run record"."""
     try:
         yield
     except UnicodeDecodeError:
@@ -103,7 +103,7 @@ def parse(line: bytes) -> Run:
 
 
 def check_schema(schema: Any) -> None:
-    """Raises BadRecord for a foreign, older or newer schema; the message distinguishes these."""
+    """Raises BadRecord for an older, newer or foreign schema; the message shows which of these it is."""
     if schema in (SCHEMA, FAILURE_SCHEMA):
         return
     match = re.fullmatch(r"sendpath\.(run|failure)/(\d{1,9})", schema) if isinstance(schema, str) else None
@@ -118,8 +118,8 @@ def check_schema(schema: Any) -> None:
 
 
 def kind(file: pathlib.Path) -> str | None:
-    """Returns the kind of a file of this program, such as run, plan or advise, by the schema at its beginning; None:
-    unknown."""
+    """Returns the kind of a file that this program wrote, such as run, plan or advise, by the schema at the file's
+    beginning; None: unknown."""
     with open(file, "rb") as stream:
         match = re.search(rb'^\s*\{[^{}]*?"schema"\s*:\s*"sendpath\.(\w+)/', stream.read(4096))
     return match[1].decode() if match else None
@@ -128,7 +128,7 @@ def kind(file: pathlib.Path) -> str | None:
 def lines(file: pathlib.Path) -> Iterator[tuple[int, bytes]]:
     """Yields the non-empty lines of a file, with their numbers from 1.
 
-    A line that is too long to be a record is cut, and still too long.
+    If a line is too long to be a record, yields a part that is still too long, so that parse() raises BadRecord.
     """
     with open(file, "rb") as stream:
         number, inside = 0, False
@@ -143,7 +143,7 @@ def lines(file: pathlib.Path) -> Iterator[tuple[int, bytes]]:
 
 
 def stream_file(source: str, file: pathlib.Path, problems: list[Problem]) -> Iterator[Record]:
-    """Yields the good records of one file. Appends the others to problems."""
+    """Yields the good records of one file. Appends a Problem for each other line to problems."""
     name, found = str(file), False
     try:
         if name != source and kind(file) not in (None, "run", "failure"):

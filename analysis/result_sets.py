@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Compares two result sets. Pure.
 
-Runs of the two are not paired: they were made at other times or on other machines. Configurations are matched
-only by the load, because the machine or kernel may be the difference that is measured.
+Runs of the two sets are not paired, because they were made at different times or on different machines.
+Configurations are matched only by the load, because the machine or kernel may be the difference that is measured.
 """
 
 import dataclasses
@@ -14,19 +14,19 @@ from analysis.compare import judge
 from analysis.compare.settings import ACROSS, values_by_name
 from analysis.stats.interval import Estimate, median
 
-# Settings that may differ between two sets, and are listed.
+# Settings that may differ between two sets. Differences are listed.
 SETTINGS = ("host", "kernel", "arch", "cpus", "cpu_model", "virtual", "debug_kernel", "governor",
             "pmu", "tier", "tool_version", "device", "peer", "rcvlowat_bytes", "pinned",
             "message_span", "send_span", "memory_source", "findings", "warnings")
-# If each set has only one value of these, they are also settings: loopback and a network, for example.
+# Each of these is also such a setting if each set has only one value of it, for example link: loopback and a network.
 EITHER = ("link", "address_family", "socket_options", "memory_options", "duration_s")
 
 
 @dataclasses.dataclass(frozen=True)
 class Metric:
-    """A compared column. words: its name. short: its name in a narrow table. better: 1 if more is better, -1 if less
-    is. span: the column that must be equal for two values to be comparable, or None. share: values are shares, which
-    may be 0, and are compared by their difference. grain: see judge.Sample."""
+    """A compared column. words: its name. short: its name in a narrow table. better: 1 if more is better, -1 if less is
+    better. span: the column that must be equal for two values to be comparable, or None. share: whether values are
+    shares, which may be 0, and are compared by their difference. grain: see judge.Sample."""
     column: str
     words: str
     short: str
@@ -48,7 +48,7 @@ METRICS = (
 
 @dataclasses.dataclass(frozen=True)
 class Change:
-    """A setting whose values differ between A and B, for the loads that both have."""
+    """A setting whose values differ between A and B, in the loads that both sets have."""
     setting: str
     a: tuple
     b: tuple
@@ -56,8 +56,8 @@ class Change:
 
 @dataclasses.dataclass(frozen=True)
 class Difference:
-    """A metric of one configuration: medians of A and B; change: B / A, or B - A for shares; fallback: the shares of
-    zero-copy sends that were copied."""
+    """A metric of one configuration. a, b: the medians of A and B. change: B / A, or B - A for shares. fallback: the
+    shares of zero-copy sends that were copied in A and B."""
     configuration: dict
     metric: Metric
     a: Estimate
@@ -72,9 +72,9 @@ class Difference:
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    """only_a, only_b: configurations that the other set lacks. failed, disturbed: the numbers of runs that are left out
-    because they were interrupted or failed, or because the machine was busy; why: the last reason. zeros: the numbers
-    of values that are left out because they have no ratio."""
+    """only_a, only_b: configurations that the other set lacks. failed: the numbers of runs of A and B that are left out
+    because they were interrupted or failed. disturbed: the same because the machine was busy; why: the reason for the
+    last of these. zeros: the numbers of values that are left out because they have no ratio."""
     changes: list[Change]
     differences: list[Difference]
     only_a: list[dict]
@@ -90,10 +90,10 @@ class Comparison:
 
 
 def compare(a: pl.DataFrame, b: pl.DataFrame, threshold: float = judge.MARGIN, metrics=METRICS) -> Comparison:
-    """Compares two tables of runs. threshold: the margin of the rule, a share. All comparisons are one family."""
+    """Compares two tables of runs. threshold: the margin of the rule, as a share. All comparisons are one family."""
     loads = [frame.filter(pl.col("complete") & pl.col("workload").is_not_null()) for frame in (a, b)]
     either = [column for column in EITHER if all(frame[column].n_unique() == 1 for frame in loads)]
-    # The default depends on the size, by a rule that versions of the program may change.
+    # The default of inflight depends on the size, by a rule that may differ between versions of the program.
     if all(map(summary.inflight_follows_size, loads)):
         either.append("inflight")
     keys = [column for column in ACROSS if column not in either]
@@ -126,13 +126,13 @@ def _changes(a, b, settings):
 
 
 def _within(a, b):
-    """Returns Changes of the names whose values differ; none if the records of one side have no such values."""
+    """Returns a Change for each name whose values differ; [] if one side has no values. a, b: {name: values}."""
     return [Change(name, *(tuple(sorted(side.get(name, ()))) for side in (a, b)))
             for name in sorted(a.keys() | b.keys()) if a and b and a.get(name) != b.get(name)]
 
 
 def _pairs(a, b, metric, keys):
-    """Yields, for each configuration that both have, its keys, and the values and copied share of A and (_b) of B."""
+    """Yields a dict for each configuration of both sets: keys; of A values and copied; of B values_b and copied_b."""
     with_span = keys + ([metric.span] if metric.span else [])
     sides = [_values(frame, metric, with_span) for frame in (a, b)]
     both = sides[0].join(sides[1], on=with_span, how="inner", nulls_equal=True, suffix="_b")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Writes a comparison of result sets for people, and for programs. Pure."""
+"""Writes a comparison of result sets as text and as JSON. Pure."""
 
 import dataclasses
 
@@ -18,14 +18,14 @@ SCHEMA = "sendpath.compare/3"
 ORDER = (WORSE, BETTER, INCONCLUSIVE, SAME)
 MOST_ROWS = 10
 CODES = "findings", "warnings"
-# The ratio that --details shows for each of the two sets.
+# --details shows the ratio of WAY to BASELINE by METRIC for each of the two sets.
 METRIC, WAY, BASELINE = "throughput_bps", "zerocopy", "twocopy"
-SPELT = {"None": "none", "True": "yes", "False": "no", "": "none"}  # by str(value), because 1 == True
+SPELT = {"None": "none", "True": "yes", "False": "no", "": "none"}  # keys are str(value), because 1 == True
 
 
 def text(comparison: Comparison, details: bool = False, more: list[str] = ()) -> str:
-    """Returns the verdict, the changed settings, and the metrics that are worse or better, in 80 columns. details: all
-    comparisons, with the medians of both sets. more: tables that only details have."""
+    """Returns the verdict, the changed settings, and the metrics that are worse or better, in 80 columns. details:
+    returns all comparisons, with the medians of both sets. more: tables to add with details."""
     parts = [broken(conclusion(comparison)), _changes(comparison, details), _left_out(comparison, details)]
     if details:
         parts += [f"{verdict}: {len(found)}\n{_rows(found, comparison)}" for verdict in ORDER
@@ -54,7 +54,7 @@ def _spell(values):
 
 
 def _codes(change):
-    """Returns the codes that only A has, and those that only B has."""
+    """Returns two texts: the codes that only A has, and the codes that only B has."""
     a, b = ({code for value in side for code in (value or "").split(";")} - {""} for side in (change.a, change.b))
     return [", ".join(sorted(some)) for some in (a - b, b - a)]
 
@@ -73,7 +73,7 @@ def _changes(comparison, details):
 
 
 def _left_out(comparison, details):
-    """Returns what is not compared, and why; "" if all is."""
+    """Returns what is not compared, and why; "" if everything is compared."""
     said = []
     for name, cells in (("A", comparison.only_a), ("B", comparison.only_b)):
         if cells:
@@ -100,7 +100,7 @@ def _brief(found, comparison):
 
 
 def left_out(comparison: Comparison) -> str:
-    """Returns the number of disturbed runs, which are left out, in words."""
+    """Returns, in words, the numbers of disturbed runs, which are left out."""
     of_a, of_b = comparison.disturbed
     return f"{words.counted(of_a, 'run')} of A and {of_b} of B left out, as the machine was busy ({comparison.why})"
 
@@ -149,7 +149,7 @@ def _how(comparison):
 
 
 def conclusion(comparison: Comparison) -> str:
-    """Returns the first sentence: how many comparisons are better or worse, and of which metrics."""
+    """Returns the first sentence: in how many comparisons B is better or worse, and by which metrics."""
     counts = {verdict: len(comparison.of(verdict)) for verdict in ORDER}
     total, cells = len(comparison.differences), len({str(d.configuration) for d in comparison.differences})
     what = words.listed(list(dict.fromkeys(d.metric.words for d in comparison.differences)))
@@ -168,7 +168,7 @@ def _estimate(estimate):
 
 
 def as_json(comparison: Comparison) -> dict:
-    """Returns the comparison for programs. null: unknown; a verdict is one of ORDER."""
+    """Returns the comparison as an object of JSON. null: unknown. Verdicts are those of ORDER."""
     return {
         "schema": SCHEMA, "threshold": comparison.threshold, "comparisons": len(comparison.differences),
         "changes": [dataclasses.asdict(change) for change in comparison.changes],
@@ -190,8 +190,8 @@ def zerocopy_pairs(frame: pl.DataFrame) -> list[pairs.Comparison]:
 
 
 def zerocopy_tables(a: pl.DataFrame, b: pl.DataFrame) -> list[str]:
-    """Returns a table for each set that has both ways: for each configuration the ratio of the throughput of zero-copy
-    to that of two-copy, the copied share, and the causes."""
+    """Returns a table for each set that has zero-copy and two-copy: for each configuration the ratio of their
+    throughputs, the copied share, and the causes of copies."""
     tables = []
     for name, frame in (("A", a), ("B", b)):
         found = zerocopy_pairs(frame)
@@ -203,7 +203,7 @@ def zerocopy_tables(a: pl.DataFrame, b: pl.DataFrame) -> list[str]:
 
 
 def _zerocopy_copied(frame, conditions):
-    """Returns the share of zero-copy sends under these conditions that were copied, and the causes."""
+    """Returns, in words, the copied share of the zero-copy sends under these conditions, and the causes of copies."""
     runs = summary.usable(frame, METRIC).filter(
         pl.col("variant") == WAY,
         *(pl.col(column).eq_missing(value) for column, value in conditions.items()))

@@ -3,7 +3,7 @@
 
 import polars as pl
 
-from analysis.tables.stages import OF_NAME, STAGES  # noqa: F401 (figures take them from here)
+from analysis.tables.stages import OF_NAME, STAGES  # noqa: F401 (figures import them from here)
 
 
 def words(name: str) -> str:
@@ -13,20 +13,20 @@ def words(name: str) -> str:
 
 
 def per_send(divided: pl.DataFrame) -> pl.DataFrame:
-    """Returns run_id, stage, ns and bytes: means over a run's divided sends by all syscalls."""
+    """Returns the columns run_id, stage, ns and bytes: the means over a run's divided sends by all syscalls."""
     return divided.group_by("run_id", "stage", maintain_order=True).agg(
         (pl.col("ns").sum() / pl.col("sends").first()).alias("ns"),
         (pl.col("bytes").first() / pl.col("sends").first()).alias("bytes"))
 
 
 def _frame_text(text: str) -> str:
-    """Returns a frame of a folded stack: nothing in it ends the frame or the line."""
+    """Returns the text as a frame of a folded stack, without characters that end the frame or the line."""
     return "".join(c if c.isprintable() and c != ";" else "_" for c in text).strip() or "_"
 
 
 def folded(divided: pl.DataFrame, runs: pl.DataFrame) -> list[str]:
-    """Returns lines "configuration;syscall;stage ns", for programs that draw flame graphs. Time off the CPU is below a
-    frame of its own."""
+    """Returns lines "configuration;syscall;stage ns", for programs that draw flame graphs. Stages off the CPU are below
+    a frame "off the CPU"."""
     named = divided.join(runs.select("run_id", "variant", "message_bytes"), on="run_id")
     sums = named.group_by("variant", "message_bytes", "syscall", "stage", maintain_order=True).agg(
         pl.col("ns").sum())

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Finds falls and dips along an axis of a sweep.
 
-The axis is a column: message_bytes, fields or threads. All other conditions are equal within a series.
+The axis is a column: message_bytes, fields or threads. Within a series, all other conditions are equal.
 """
 
 import dataclasses
@@ -13,7 +13,7 @@ from analysis import summary
 from analysis.columns import EVENTS, SIDES
 from analysis.stats import steps
 
-# Counters that are compared, per message and per second: see stats/steps.py.
+# Counters that are compared per message and per second: see steps.moved_with().
 COUNTERS = tuple(f"{side}_{name}" for side, *_ in SIDES for _, name, *_ in EVENTS
                  if name not in ("branches", "task_clock_ns")) + (
     "retransmits", "syn_retransmits", "timeouts", "listen_overflows", "listen_drops",
@@ -24,8 +24,8 @@ COUNTERS = tuple(f"{side}_{name}" for side, *_ in SIDES for _, name, *_ in EVENT
 
 @dataclasses.dataclass(frozen=True)
 class Course:
-    """A metric along an axis. moved: the counters that changed with a fall, by its (before, after); correlation shows
-    no cause."""
+    """A metric along an axis. moved: the counters that changed at the same place as a fall, by the fall's (before,
+    after); correlation shows no cause."""
     conditions: dict
     axis: tuple
     steps: list[steps.Step]
@@ -55,8 +55,9 @@ def courses(frame, metric, axis="message_bytes", counters=COUNTERS) -> list[Cour
 
 
 def _keys_beside(axis, frame):
-    """Returns the columns that are equal within a series. Not those that change with the axis: a stream has a
-    connection per thread, more fields of one size make a larger message, and the default of inflight depends on it."""
+    """Returns the columns that must be equal within a series. They exclude columns that change with the axis: a stream
+    has a connection per thread, and more fields of one size make a larger message, on which the default of inflight
+    depends."""
     bound = {"threads": {"threads", "connections"}, "fields": {"fields", "message_bytes"}}
     keys = [key for key in summary.CONFIGURATION if key not in bound.get(axis, {axis})]
     if axis in ("fields", "message_bytes") and summary.inflight_follows_size(frame):
@@ -65,7 +66,7 @@ def _keys_beside(axis, frame):
 
 
 def _logs(part, axis, names):
-    """Returns the rising values of the axis, and logarithms by name: blocks x values, NaN for none."""
+    """Returns the rising values of the axis, and {name: logarithms}, each blocks x values; NaN: there is no value."""
     values = sorted(part[axis].unique())
     blocks = sorted(part[summary.BLOCK].unique())
     rows = np.searchsorted(blocks, part[summary.BLOCK].to_list())

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Makes the tidy table of run records, a polars DataFrame with one row per run; reads and writes CSV and Parquet.
 
-Reading a table from Parquet gives the same table, in a fraction of the time for its records.
+A table that is read from Parquet equals the table of the records, but reading it takes a fraction of the time.
 """
 
 import collections
@@ -34,7 +34,7 @@ POLARS_SCHEMA = {column.name: TYPES[column.kind] for column in COLUMNS}
 
 @dataclasses.dataclass(frozen=True)
 class Loaded:
-    """A table, the problems of its files, and the number of rows by file."""
+    """A table, the Problems of its files, and used: the number of rows by file."""
     frame: pl.DataFrame
     problems: list[Problem]
     used: dict[str, int]
@@ -51,7 +51,7 @@ def row(record: Record) -> tuple:
 
 
 def build(records: Iterable[Record], problems: list[Problem]) -> pl.DataFrame:
-    """Returns one row per record, with nulls for unmeasured values. Appends unusable records to problems."""
+    """Returns a table with a row per record; unmeasured values are null. Appends unusable records to problems."""
     frames, rows = [empty()], []
     for record in records:
         try:
@@ -84,8 +84,8 @@ def load(paths: Iterable[str],
          watch: Callable[[Iterable[Record]], Iterable[Record]] = lambda records: records) -> Loaded:
     """Returns one table of the runs in files and folders of records, and in Parquet tables.
 
-    A run that several of them have counts once. watch may look at the records while they are read. Raises Fault if a
-    path does not exist.
+    A run that several of these have counts once. watch: a function through which all records pass while they are read.
+    Raises Fault if a path does not exist.
     """
     problems, frames, of_records = [], [], []
     for path in paths:
@@ -100,7 +100,7 @@ def load(paths: Iterable[str],
 
 
 def load_some(paths: Iterable[str], *args, **kwargs) -> Loaded:
-    """Calls load(). Raises Fault also if no run can be used."""
+    """Calls load(). Raises Fault also if no run is usable."""
     loaded = load(paths, *args, **kwargs)
     if loaded.frame.is_empty():
         raise Fault("\n".join(loaded.notes() or [f"no runs in {', '.join(paths)}"]))
@@ -108,7 +108,7 @@ def load_some(paths: Iterable[str], *args, **kwargs) -> Loaded:
 
 
 def without_copies(frame: pl.DataFrame, problems: list[Problem]) -> pl.DataFrame:
-    """Returns each run once: the first of equal ones stays, the others become problems."""
+    """Returns each run once. Appends a Problem for each further copy of a run."""
     first = pl.struct(hosts.IDENTITY).is_first_distinct()
     for file, line in frame.filter(~first).select("source_file", "source_line").iter_rows():
         problems.append(Problem(file, line, "the same run as another record"))
@@ -130,8 +130,8 @@ def without_retried(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def scan_parquet(path: str) -> pl.LazyFrame:
-    """Returns a table of write_parquet(), which is read when it is collected. Columns of a later version are left out;
-    columns that an earlier version lacks are null. Raises Fault for another file."""
+    """Returns a table that write_parquet() wrote. It is read when it is collected. Columns that only a later version
+    has are left out; columns that an earlier version lacks are null. Raises Fault for other files."""
     with _naming([path], "read as Parquet"):
         written = json.loads(pl.read_parquet_metadata(path).get(METADATA_KEY, "null"))
         frame = pl.scan_parquet(path)
@@ -146,7 +146,7 @@ def scan_parquet(path: str) -> pl.LazyFrame:
 
 @contextlib.contextmanager
 def _naming(paths: Iterable[str], done: str) -> Iterator[None]:
-    """Raises Fault if these files cannot be read or written."""
+    """Turns errors of reading or writing these files into Fault. done: what failed, such as "written"."""
     try:
         yield
     except (pl.exceptions.PolarsError, OSError, ValueError) as error:
@@ -154,18 +154,18 @@ def _naming(paths: Iterable[str], done: str) -> Iterator[None]:
 
 
 def read_parquet(path: str) -> pl.DataFrame:
-    """Reads a table of write_parquet(). Raises Fault."""
+    """Reads a table that write_parquet() wrote. Raises Fault."""
     scanned = scan_parquet(path)
-    with _naming([path], "read as Parquet"):  # damage inside the file is found now
+    with _naming([path], "read as Parquet"):  # only now is damage inside the file found
         return scanned.collect()
 
 
-# The most rows in memory. Parquet tables with more, of several hosts, are read as a stream.
+# The most rows in memory. Parquet tables of several hosts with more rows are read as a stream.
 ROWS_IN_MEMORY = 100_000
 
 
 def stream_fleet(paths: list[str]) -> hosts.Fleet | None:
-    """Returns the sums of tables of several hosts with too many rows for memory; None for others."""
+    """Returns the sums of Parquet tables of several hosts with too many rows for memory; None for other tables."""
     if not paths or not all(map(is_parquet, paths)):
         return None
     scanned = pl.concat(map(scan_parquet, paths))
@@ -177,7 +177,7 @@ def stream_fleet(paths: list[str]) -> hosts.Fleet | None:
 
 def write_parquet(frame: pl.DataFrame, path: str) -> None:
     """Writes the table as Parquet. Raises Fault."""
-    # polars writes into memory: its error for a full disk would be "transport error".
+    # polars writes into memory, because its error for a full disk would be "transport error".
     whole = io.BytesIO()
     frame.write_parquet(whole, metadata={METADATA_KEY: json.dumps(SCHEMA)})
     _write(path, lambda file: file.write(whole.getbuffer()))

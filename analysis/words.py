@@ -1,31 +1,31 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Numbers and texts as people read them. The terminal and the page use the same functions."""
+"""Formats numbers and texts for people. The text report and the page use the same functions."""
 
 import math
 import re
 
 NOTHING = "-"
-TEXT_MAX = 47  # characters; no measured number is longer
+TEXT_MAX = 47  # the most characters of a text; no measured number is longer
 
-# unit of a column -> (scale, what people read)
+# unit of a column -> (factor, unit that is printed)
 UNITS = {"bit/s": (1e-9, "Gbit/s"), "ns": (1e-3, "us")}
 
 
 def decimal(value, decimals):
-    """Returns "1,234.50", with that many decimals."""
+    """Returns, for example, "1,234.50", with this number of decimals."""
     if abs(value) >= 1e20:
         return "%g" % value
     return f"{'-' if value < 0 else ''}{abs(value):,.{decimals}f}"
 
 
 def whole(value):
-    """Returns "1,234,567"."""
+    """Returns, for example, "1,234,567"."""
     return decimal(value, 0)
 
 
 def number(value, digits=3):
-    """Returns a measured number with that many significant digits, or without decimals: "0.0123", "12.0",
-    "12,345". "-": it is not known.
+    """Returns a measured number with this number of significant digits, or without decimals: "0.0123", "12.0",
+    "12,345". "-": the number is not known.
     """
     if value is None or math.isnan(value):
         return NOTHING
@@ -33,19 +33,19 @@ def number(value, digits=3):
         return f"{value:g}"
     if abs(value) >= 10 ** digits - 0.5:
         return whole(value)
-    # The decimals follow from the rounded value: 9.996 is 10.0.
+    # The number of decimals follows from the rounded value, so that 9.996 is 10.0.
     rounded = float(f"{value:.{digits - 1}e}")
     return f"{rounded:.{max(digits - 1 - math.floor(math.log10(abs(rounded))), 0)}f}"
 
 
 def figure(value, digits):
-    """Returns number() without zeros at its end: "12", "0.2"."""
+    """Returns the text of number() without zeros at its end, such as "12" or "0.2"."""
     text = number(value, digits)
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def interval(estimate, scale=1.0):
-    """Returns "12.3 (11.9 to 12.6)", or the value alone. estimate: it has value, low, high and has_interval."""
+    """Returns "12.3 (11.9 to 12.6)", or only the value. estimate: has the members value, low, high and has_interval."""
     text = number(estimate.value * scale)
     if not estimate.has_interval:
         return text
@@ -53,13 +53,13 @@ def interval(estimate, scale=1.0):
 
 
 def estimate(value, scale=1.0):
-    """Returns interval(), or the value with the number n of values if there is no interval."""
+    """Returns the text of interval(). If there is no interval, the text includes the number of values."""
     return interval(value, scale) + ("" if value.has_interval else f" (of {value.n}, no interval)")
 
 
 def percent(part, whole_=1):
-    """Returns "37.5 %". A share that is neither nothing nor all is at least 0.01 % and at most 99.99 %. "-": the
-    part is not known, or the whole is nothing.
+    """Returns, for example, "37.5 %". A share that is neither 0 nor 1 is at least 0.01 % and at most 99.99 %. "-": the
+    part is not known, or the whole is 0.
     """
     if part is None or not whole_ > 0:
         return NOTHING
@@ -70,18 +70,18 @@ def percent(part, whole_=1):
 
 
 def level(reached):
-    """Returns the level of an interval: "99.22 %"."""
+    """Returns the level of an interval, such as "99.22 %"."""
     return f"{100 * reached:.4g} %"
 
 
 def counted(value, unit, units=None):
-    """Returns "1 send" or "1,234 sends". units: the plural, unless it ends in s."""
+    """Returns, for example, "1 send" or "1,234 sends". units: the plural, unless it is unit + "s"."""
     text = whole(value)
     return f"{text} {unit if text == '1' else units or unit + 's'}"[:TEXT_MAX]
 
 
 def time(ns):
-    """Returns "3.91 us" or "412 ms": three digits, and the unit that suits."""
+    """Returns a time with three digits and a suitable unit, such as "3.91 us" or "412 ms"."""
     unit, *larger = "ns", "us", "ms", "s"
     while ns >= 999.5 and larger:
         ns /= 1000
@@ -91,7 +91,7 @@ def time(ns):
 
 
 def duration(text):
-    """Returns the seconds of "10", "0.5", "10s" or "200ms", as common/units.c reads them. Raises ValueError."""
+    """Returns the seconds of a text such as "10", "0.5", "10s" or "200ms", like common/units.c. Raises ValueError."""
     found = re.fullmatch(r"([0-9]+\.?[0-9]*|\.[0-9]+)(us|ms|s|m|h|)", text)
     if not found:
         raise ValueError(text)
@@ -99,7 +99,7 @@ def duration(text):
 
 
 def size(count):
-    """Returns bytes as the command line has them: "16K", "99999", "1M"."""
+    """Returns a number of bytes in the form of the command line: "16K", "99999", "1M"."""
     for shift, letter in (30, "G"), (20, "M"), (10, "K"):
         if count >> shift and not count & (1 << shift) - 1:
             return f"{count >> shift}{letter}"
@@ -112,18 +112,18 @@ def listed(texts):
 
 
 def starting(text):
-    """Returns the text with a capital letter, as a sentence begins."""
+    """Returns the text with a capital first letter."""
     return text[:1].upper() + text[1:]
 
 
 def sentence(*parts):
-    """Returns a sentence of its parts without the empty ones, with semicolons between them; "" of none."""
+    """Returns the parts that are not empty as one sentence, joined by semicolons; "" if all are empty."""
     text = "; ".join(filter(None, parts))
     return starting(text) + ("" if text.endswith(".") else ".") if text else ""
 
 
 def table(header, rows):
-    """Returns aligned columns: the first to the left, the others to the right."""
+    """Returns a table of aligned columns: the first is aligned to the left, the others to the right."""
     lines = [header, *rows]
     widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
     return "\n".join("  ".join(text.rjust(width) if i else text.ljust(width)

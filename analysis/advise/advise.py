@@ -34,14 +34,14 @@ from analysis.front.output import let_signals_end
 from analysis.tables.advice import LONGEST, SCHEMA
 from analysis.tables.options import ADVISE_ANSWER, ADVISE_PATH, ADVISE_PROGRAM, ADVISE_WATCHED, add_options
 
-RUNS = 300  # a window has this part of the budget; fewer runs fit, because starting one takes time too
+RUNS = 300  # a window takes 1 / RUNS of the budget; fewer runs fit into it, because starting a run takes time too
 
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """The measured path and program, and the answers. seconds_more: the further budget that would probably decide
-    what is open; None: nothing is open, or no budget would. program: None if only a path is judged. path: None if it
-    was not measured."""
+    """The measured path and program, and the answers. seconds_more: how much more budget would probably decide the
+    undecided sizes; None: all are decided, or no budget would decide them. program: None if only a path is judged.
+    path: None if no path was measured."""
     path: Path | None
     answers: list[Answer]
     blocks: int
@@ -49,7 +49,7 @@ class Result:
     seconds_more: float | None
     interrupted: bool
     program: Program | None = None
-    discarded: tuple[str, ...] = ()  # why, for each discarded block
+    discarded: tuple[str, ...] = ()  # the reason for each discarded block
 
     def recommendation(self) -> str:
         if self.program:
@@ -112,7 +112,7 @@ def load_options(options):
 
 
 class Progress:
-    """Shows a line on a terminal, which it removes in the end. measured: a run was requested."""
+    """Shows the progress in one line of a terminal; end() erases the line. measured: whether a run was requested."""
 
     def __init__(self, budget):
         self.budget, self.begun = budget, time.monotonic()
@@ -139,7 +139,7 @@ class Progress:
 
 
 def decide(load, progress) -> Result:
-    """Measures a path until all is decided, the budget is spent, or a signal interrupts. Returns the Result."""
+    """Measures a path until all sizes are decided, the budget is spent, or a signal arrives. Returns the Result."""
     search, count, last, interrupted, discarded = Search(), 0, 0.0, False, []
     progress.show("is zero-copy sent without a copy?")
     path = load.path()
@@ -169,7 +169,7 @@ def decide(load, progress) -> Result:
 
 
 def write(path, result):
-    """Writes the result as JSON. Returns a Fault if it cannot be written, because the answer is printed first."""
+    """Writes the result as JSON. Returns a Fault if that fails: the caller first prints the answer, then raises it."""
     data = json.dumps({"schema": SCHEMA, **dataclasses.asdict(result),
                        "recommendation": result.recommendation()})
     if path == "-":
@@ -187,7 +187,7 @@ def _unwritable(path, error):
 
 
 def check_writable(path):
-    """Raises a Fault if the result could not be written, before anything is measured."""
+    """Raises a Fault if the file of the result cannot be written. Called before anything is measured."""
     try:
         if path != "-":
             files.check(path)
@@ -208,7 +208,7 @@ def read_bounded(path) -> bytes:
 
 
 def typed(hint, value):
-    """Returns a value from json.loads as the type of the hint. Raises TypeError or KeyError if it is another one."""
+    """Converts a value from json.loads to the type of the hint. Raises TypeError or KeyError if it does not fit."""
     if dataclasses.is_dataclass(hint):
         hints = typing.get_type_hints(hint)
         return hint(**{name: typed(hints[name], value[name]) for name in hints})
@@ -248,15 +248,15 @@ def _measure(options, channel, progress) -> Result:
         return decide(load, progress)
     before = read_result(options.path) if options.path else Result(None, [], 0, 0.0, None, False)
     program, interrupted = watch(engine, options)
-    progress.begun = time.monotonic()  # the budget is for the path
+    progress.begun = time.monotonic()  # only measuring the path uses up the budget, not watching the program
     found = decide(load, progress) if load_options(options) and not interrupted else before
     return dataclasses.replace(found, program=with_small_sends(program, found.path, found.answers),
                                interrupted=found.interrupted or interrupted)
 
 
 def advise(channel, arguments, complain) -> int:
-    """Executes the command, whose words are arguments. Returns the exit status. If a signal came, the engine ends by
-    that signal.
+    """Executes the command with these arguments. Returns the exit status. If a signal arrived, the engine ends by that
+    signal.
     """
     progress = None
     try:
@@ -280,7 +280,7 @@ def advise(channel, arguments, complain) -> int:
         return fault.status
     except KeyboardInterrupt:
         return 1
-    except Gone:  # the engine has reported why
+    except Gone:  # the engine has reported why it ended
         return 0 if progress and not progress.measured else 1
     finally:
         if progress:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Words the advice for a path: a recommendation, its evidence and limits, and what else to measure."""
+"""Puts the advice for a path into words: a recommendation, its evidence and limits, and what else to measure."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def copied_clause(path) -> str:
 
 
 def times(answer: Answer) -> str:
-    """Returns the ratio in words, at the largest size at which it is decided."""
+    """Returns, in words, the ratio at the largest size with the verdict better or worse."""
     ratio = [ratio for ratio in answer.ratios if ratio.verdict in (BETTER, WORSE)][-1]
     return (f"{ratio.effect:.2f} times the {METRICS[answer.metric]}, "
             f"{ratio.interval[0]:.2f}-{ratio.interval[1]:.2f}, at {size(ratio.size)}")
 
 
 def recommendation(path, answers: list[Answer]) -> str:
-    """Returns the first sentences. CPU time decides, or throughput if CPU time shows no difference."""
+    """Returns the recommendation. CPU time decides; throughput decides if CPU time shows no difference."""
     if path.copied is not None and path.copied >= COPIED_MOST:
         return f"Do not use MSG_ZEROCOPY on this path{', at any size' if path.final else ' as it is'}: {copied_clause(path)}."
     found, of = crossover(answers), deciding(answers)
@@ -85,7 +85,7 @@ def lines(result) -> list[str]:
 
 def paragraphs(*texts: tuple[str, int]) -> list[str]:
     """Returns the texts in lines of WIDTH columns. texts: pairs of a text and the most lines that it may take."""
-    # A number and its % stay together.
+    # No line ends between a number and its %.
     return [line.replace("\u00a0", " ") for text, most in texts if text
             for line in textwrap.wrap(text.replace(" %", "\u00a0%"), WIDTH,
                                       subsequent_indent="  ", max_lines=most, placeholder=" ...")]

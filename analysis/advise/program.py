@@ -13,14 +13,14 @@ from analysis.findings.rules import Finding, by_severity, copied_share, small_se
 from analysis.tables.options import ADVISE_PROGRAM
 from analysis.text.calls import INTERRUPTED
 
-# Syscalls that pass pages which the kernel need not copy, as zero-copy sends do.
+# Like zero-copy sends, these syscalls pass pages that the kernel need not copy.
 WITHOUT_COPY = ("sendfile", "splice")
 
 
 @dataclasses.dataclass
 class Class:
-    """Sends of low to high bytes each: those that the kernel copies from the program (sends, bytes), those that
-    requested zero-copy, and others, which need neither."""
+    """Counts of sends of low to high bytes each. sends, bytes: sends whose data the kernel copies from the program.
+    zerocopy_...: sends that requested zero-copy. other_...: sends by the syscalls of WITHOUT_COPY."""
     low: int
     high: int
     sends: int = 0
@@ -46,10 +46,10 @@ class Class:
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-    """A program in a window. device, device_share: the device of most bytes, and their share; None: unknown. kernel_s:
-    time in its sends; None: unknown. interfaces: those by which it requested zero-copy. findings: those of the record.
-    copied: the copied share of its completed zero-copy sends; None: no verdict. lost: sends that no class has. failed:
-    the number of failed sends by errno's name."""
+    """What a program sent in a window. device: the device that sent most bytes; None: unknown. device_share: its share
+    of all bytes. kernel_s: the kernel time of the sends; None: unknown. interfaces: the interfaces by which the program
+    requested zero-copy. findings: as in the record. copied: the copied share of the completed zero-copy sends; None: no
+    verdict. lost: the number of sends that no class has. failed: the number of failed sends by errno's name."""
     what: str
     seconds: float
     exit_status: int | None
@@ -80,7 +80,7 @@ def _classes(calls):
 
 
 def _device(by):
-    """Returns the device of most bytes, and their share. A name includes the network namespace if that is another."""
+    """Returns the device that sent most bytes, with its namespace unless that is ours, and its share of all bytes."""
     here = os.stat("/proc/self/ns/net").st_ino
     bytes_by = {}
     for group in by["groups"]:
@@ -141,7 +141,7 @@ def with_small_sends(program: Program, path: Path | None, answers: list[Answer])
 
 
 def watch(engine, options) -> tuple[Program, bool]:
-    """Observes the program that options name; a command runs to its end. Returns the Program, and whether a signal
+    """Observes the program that the options name; a command until it ends. Returns the Program, and whether a signal
     ended the window."""
     if options.command:
         what, seconds = f"command {options.command[0]}", 0

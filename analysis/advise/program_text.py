@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Words the advice for a program: which of its sends should use MSG_ZEROCOPY."""
+"""Puts the advice for a program into words: which of its sends should use MSG_ZEROCOPY."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from analysis.findings.rules import NO_VERDICT
 from analysis.words import counted, percent, size
 
 ROWS_MAX = 8
-SMALL = 0.01  # classes with a smaller share of sends and of bytes are among the others
+SMALL = 0.01  # classes with a smaller share of sends and a smaller share of bytes are counted as "others"
 COPIED_MUCH = 0.1  # above this share of completed sends, the recommendation begins with the cause of the copies
 LITTLE = 0.05  # a smaller share of a program's bytes is not worth a change
-LINES_MAX = 22  # a terminal has 24, and two show the command and the next prompt
-# Severities of findings with which the recommendation begins; codes that are not printed after it.
+LINES_MAX = 22  # a terminal has 24 lines, of which two show the command and the next prompt
+# Findings of the severities in URGENT begin the recommendation. Findings of the codes in SILENT are not printed.
 URGENT = "failure", "no_effect"
 SILENT = "works", "few", "unseen", "reported_otherwise", "ignored_empty"
 
@@ -32,7 +32,7 @@ def _sum(program, pays_from, what, said):
 
 
 def _by_device(program, path):
-    """Returns why every send by the device of most bytes is copied; None: they are not, or it is unknown."""
+    """Returns why every send by program.device is copied; None: some are not copied, or it is unknown."""
     if (program.device or "").split(" ")[0] == "lo" and program.copied != 0:
         return f"by {program.device} every send {'is' if program.copied is None else 'that arrives is'} copied"
     if (program.copied is None and path and path.device == program.device and path.copied
@@ -42,7 +42,7 @@ def _by_device(program, path):
 
 
 def _own_copies(program):
-    """Returns the findings of copies if the kernel copied (nearly) all of the program's zero-copy sends."""
+    """Returns the findings of copies if the kernel copied (nearly) all of the program's zero-copy sends; else []."""
     if program.copied is None or program.copied < COPIED_MOST:
         return []
     return [finding for finding in program.found if sentences.is_copied(finding)]
@@ -62,7 +62,7 @@ def _copies_nothing(one):
 
 
 def _is_by_sendfile(program):
-    """Returns whether sendfile and splice send all except a small part, such as headers."""
+    """Returns whether sendfile and splice send all bytes except a small part, such as headers."""
     return program.total("other_bytes") > (1 - LITTLE) * program.total("all_bytes")
 
 
@@ -101,7 +101,7 @@ def _is_measured(answers):
 
 
 def _of_others(program, found, answers):
-    """Returns the recommendation for a program that only copies: the gain of zero-copy."""
+    """Returns the recommendation for a program that does not use zero-copy: what zero-copy would gain."""
     share = _sum(program, found, "bytes", "pays") / program.total("all_bytes")
     if found.pays and share >= LITTLE:
         return (f"Worth trying: {percent(share)} of its bytes are in copied sends of "
@@ -122,7 +122,7 @@ def _paragraph_text(paragraph):
 
 
 def recommendation(program, path, answers) -> str:
-    """Returns the first sentences: about failures, otherwise about copies, otherwise about sizes that pay."""
+    """Returns the recommendation: about failures; without any, about copies; else about the sizes that pay."""
     found, copied = crossover(answers), _all_copied(program, path)
     urgent = [one for one in program.found if one.severity in URGENT]
     if urgent:
@@ -178,14 +178,14 @@ def _head(program):
 
 
 def _range(one):
-    """Returns the sizes of a class. From 1K on, the class ends below the second number."""
+    """Returns the sizes of a class, such as "512-1023", or from 1K on "1K-2K", which does not include 2K."""
     if one.low >= 1 << 10:
         return f"{size(one.low)}-{size(one.high + 1)}"
     return f"{one.low}-{one.high}" if one.high > 1 else f"{one.low}"
 
 
 def _table(program, found, copied):
-    """Returns the lines of a table: the classes with the largest shares, in order of size, and the rest."""
+    """Returns the lines of a table: the classes with most bytes, in order of size, and a row for the others."""
     sends, count = program.total("all_sends"), program.total("all_bytes")
     large = [one for one in program.classes
              if one.all_sends >= SMALL * sends or one.all_bytes >= SMALL * max(count, 1)]
@@ -227,7 +227,7 @@ def _change(program, path, found, answers):
 
 
 def lines(program, path, answers) -> list[str]:
-    """Returns at most LINES_MAX lines. Further findings follow the table if there is room."""
+    """Returns at most LINES_MAX lines. Findings that the recommendation lacks follow the table if there is room."""
     found, said = crossover(answers), recommendation(program, path, answers)
     first = [*paragraphs((said, 5), (_head(program), 3)),
              *(_table(program, found, _all_copied(program, path)) if program.total("all_sends") else ())]

@@ -20,8 +20,8 @@ VARIANTS = ("zerocopy", "twocopy", "onecopy")
 
 @dataclasses.dataclass(frozen=True)
 class Path:
-    """The copies of zero-copy sends on a path. works: none was copied; None: unknown. copied: the copied share.
-    final: no setting prevents the copies. traced: kernel programs counted them, not only the error queue.
+    """Copies of zero-copy sends on a path. works: whether none was copied; None: unknown. copied: the copied share.
+    final: whether no setting prevents the copies. traced: whether kernel programs counted them, not the error queue.
     """
     words: str
     works: Optional[bool]
@@ -38,15 +38,15 @@ class Path:
 
 
 class Engine:
-    """Makes runs of the configurations in begin, the engine's first line. Calls tick while it waits."""
+    """Makes runs of the configurations in begin, the engine's first line. Calls tick while it waits for the engine."""
 
     def __init__(self, channel, begin, tick):
         self.channel, self.tick = channel, tick
         self.cells, self.untraced = begin["cells"], begin["untraced"]
 
     def run(self, number: int, seconds: float = 0) -> tuple[dict, bool]:
-        """Makes a run. Returns its record, and whether a signal ended it. seconds: 0 if it ends by itself. Raises
-        Fault, and KeyboardInterrupt if a signal came before the run.
+        """Makes a run. Returns its record, and whether a signal ended the run. seconds: its length; 0: the run ends by
+        itself. Raises Fault, and KeyboardInterrupt if a signal arrived before the window.
         """
         self.channel.send({"run": number, "repeat": 1, "seconds": seconds})
         raw = self.channel.receive(self.tick)
@@ -57,7 +57,7 @@ class Engine:
         return record_of(completed(raw)), raw["interrupted"]
 
     def load(self, number: int, seconds: float = 0) -> dict:
-        """Makes a run of a load. Returns its record. Raises as run() does, and KeyboardInterrupt for half a run."""
+        """Makes a run of a load. Returns its record. Raises like run(), and KeyboardInterrupt if a signal ended it."""
         record, interrupted = self.run(number, seconds)
         if interrupted:
             raise KeyboardInterrupt
@@ -80,12 +80,13 @@ class Load:
                 self.numbers[variant, int(size[:-1])] = number
 
     def path(self) -> Path:
-        """Makes a traced run of a zero-copy load; without tracing, the error queue shows the copies. Returns a Path."""
+        """Makes a run of a zero-copy load, if possible a traced one; else the error queue shows copies. Returns a Path.
+        """
         return _path(self.engine.load(0), self.engine.untraced)
 
     def block(self, size: int) -> tuple[dict[str, Run], Optional[str]]:
-        """Makes one run of each variant, in random order. Returns {variant: Run}, and why they must not be compared;
-        None: they may."""
+        """Makes one run of each variant, in random order. Returns {variant: Run}, and why the runs must not be
+        compared; None: they may be compared."""
         records = {variant: self.engine.load(self.numbers[variant, size], self.seconds)
                    for variant in self.random.sample(VARIANTS, len(VARIANTS))}
         return ({variant: _run(record["app"]) for variant, record in records.items()},
@@ -114,7 +115,7 @@ def _found(record):
 
 
 def _by_error_queue(record, refused):
-    """Returns the fields of _found(), from the reports in the load's error queue."""
+    """Returns the same fields as _found(), computed from what the load's error queue reported."""
     counts = record["app"]["zerocopy"]
     done, copied = counts["completions"], counts["copied"]
     known = done and copied is not None

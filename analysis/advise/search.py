@@ -2,8 +2,8 @@
 """Finds the size from which zero-copy pays: decides what to measure next, and what the results show. Pure.
 
 A block has one short run of each variant at one size, made one after the other; its ratios are paired. A
-size is judged after fixed numbers of blocks (LOOKS), each time at a very high confidence level: all looks,
-at all sizes, for four questions together hardly ever find a difference that does not exist.
+size is judged after fixed numbers of blocks (LOOKS), each time at a very high confidence level. All looks at
+all sizes, for four questions, therefore hardly ever find a difference that does not exist.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Run:
 
 @dataclasses.dataclass(frozen=True)
 class Ratio:
-    """The ratio of zero-copy to another way at a size, from n blocks. The fields are those of judge.comparison()."""
+    """The ratio of zero-copy to another way of sending at one size, from n blocks. Fields: as in judge.comparison()."""
     of: str
     against: str
     metric: str
@@ -47,11 +47,11 @@ class Ratio:
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """How zero-copy compares with one other way by one metric. kind is one of
+    """How zero-copy compares with one other way of sending by one metric. kind is one of
 
     from: zero-copy is better from size `better` on, and worse up to size `worse` (None: unknown);
     always, never: better, or worse, at every size tried; irregular: better at a size below one where it is worse;
-    alike: no difference was found; unknown: worse up to size `worse`, and unknown above.
+    alike: no difference was found; unknown: worse up to size `worse`, and unknown above this size.
     """
     against: str
     metric: str
@@ -71,7 +71,7 @@ class Crossover:
 
 
 def deciding(answers: list[Answer]) -> list[Answer]:
-    """Returns the answers by CPU time; if that shows no difference to any call, those by throughput."""
+    """Returns the answers by CPU time, or the answers by throughput if CPU time shows no difference to any call."""
     of = [[a for a in answers if a.metric == metric] for metric in METRICS]
     return next((some for some in of if any(a.kind != "alike" for a in some)), [])
 
@@ -100,7 +100,7 @@ class Search:
                                  for block in self.blocks[size]])
 
     def judged(self, size: int, against: str, metric: str) -> judge.Judgment | None:
-        """Returns the Judgment at the first look that decides, or else at the last one; None before the first."""
+        """Returns the Judgment at the first look that decides, or else at the latest look; None before the first."""
         found, logs = None, self._logs(size, against, metric)
         for look in LOOKS:
             if look > len(logs) or found and found.verdict != judge.INCONCLUSIVE:
@@ -134,7 +134,7 @@ class Search:
         for size in FIRST:
             if len(self.blocks.get(size, ())) < LOOKS[0]:
                 return size
-        for size, blocks in self.blocks.items():  # one that was begun
+        for size, blocks in self.blocks.items():  # first complete the blocks that the next look at a size needs
             if len(blocks) not in LOOKS and len(blocks) < LOOKS[-1]:
                 return size
         wanted = (find(answer) for answer in self.answers() for find in (self._undecided, self._untried))
@@ -153,8 +153,8 @@ class Search:
                 yield r.size, one
 
     def _untried(self, answer):
-        """Returns the middle size between the smallest one where zero-copy is better and the tried one below; or else
-        between the largest one where it is worse and the tried one above."""
+        """Returns a size that was not tried: the middle of those between the smallest size at which zero-copy is better
+        and the next smaller tried size, or else between the largest size at which it is worse and the next larger."""
         if answer.kind not in ("from", "unknown") or not answer.better:
             return None
         tried = [0, *(r.size for r in answer.ratios)]
@@ -167,9 +167,9 @@ class Search:
         return None
 
     def blocks_needed(self, answer: Answer) -> int | None:
-        """Returns how many more blocks at the undecided sizes would decide, if the ratios stay; None: a size would need
-        more than are allowed."""
-        if not answer.ratios:  # not one size was judged
+        """Returns how many more blocks would decide all undecided sizes if the ratios stay the same; None: a size would
+        need more blocks than are allowed."""
+        if not answer.ratios:  # no size was judged yet
             return sum(LOOKS[0] - len(self.blocks.get(size, ())) for size in FIRST)
         more = [one.repeats - one.n if one.repeats and one.repeats <= LOOKS[-1] else None
                 for _, one in self._open(answer)]

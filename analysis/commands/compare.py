@@ -48,7 +48,7 @@ def run(options):
     for loaded in sets:
         for note in loaded.notes():
             print_note(note)
-    if options.flame:  # includes disturbed runs, which all other comparisons leave out
+    if options.flame:  # the flame graphs include disturbed runs, which all other comparisons leave out
         draw_flame(options.flame, *((loaded.frame, collector.details())
                               for loaded, collector in zip(sets, collectors)))
     metrics = [m for m in result_sets.METRICS if not options.metric or m.column in options.metric]
@@ -75,7 +75,7 @@ def run(options):
 
 def draw_flame(path, a, b):
     """Draws how the kernel functions of B's sends differ from those of A. Raises Fault."""
-    from analysis.figures import base, functions, save  # takes half a second
+    from analysis.figures import base, functions, save  # importing these takes half a second
     def drawn(width):
         found = functions.draw_sets(base.Data(*a), base.Data(*b), width)
         if isinstance(found, base.NotDrawn):

@@ -34,7 +34,7 @@ def check_column(column):
 
 
 def medians(frame: pl.DataFrame, metric: str) -> str:
-    """Returns a table: for each configuration the median, interval, level, repeats and outliers; and notes."""
+    """Returns a table with the median, interval, level, repeats and outliers of each configuration, and notes."""
     cells = summary.medians(frame, metric)
     if cells.is_empty():
         return f"no complete run of a load has {metric}\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Words the comparisons of two ways of sending, for the terminal and the page."""
+"""Puts the comparisons of two ways of sending into words, for the text report and the page."""
 
 from analysis import words
 
@@ -11,8 +11,8 @@ RESULTS = {judge.BETTER: "faster", judge.WORSE: "slower", judge.SAME: f"the same
 
 
 def decisive(found):
-    """Returns the comparisons to report, and the numbers of threads that they pool; (): none are pooled. Threads are
-    pooled if some configurations are inconclusive, and their pairs together are not.
+    """Returns the comparisons to report, and the numbers of threads whose pairs they pool; (): they pool none. Pairs
+    are pooled if some single configurations are inconclusive and some pooled ones are not.
     """
     if any(c.verdict == judge.INCONCLUSIVE for c in found):
         pool = pooled(found, "threads")
@@ -23,7 +23,7 @@ def decisive(found):
 
 def few_repeats(subject, found, threads=()):
     """Returns the sentence for fewer repeats than the rule needs; "" if they suffice. subject: such as "zero-copy".
-    threads: the numbers of threads that are pooled. Without these, the sentence includes the direction of the pairs.
+    threads: the numbers of threads whose pairs are pooled; (): none. The sentence then counts slower or faster pairs.
     """
     if not found or any(c.judgment.reason != judge.FEW for c in found):
         return ""
@@ -55,7 +55,7 @@ def _ends(some, what):
 
 
 def over(threads):
-    """Returns the numbers of threads that are pooled, for the end of a sentence; "" without any."""
+    """Returns the end of a sentence, with the numbers of threads whose pairs are pooled; "" if none are pooled."""
     return f", over {words.listed([f'{number:g}' for number in threads])} threads together" if threads else ""
 
 
@@ -67,8 +67,8 @@ def relation(verdict, other):
 
 
 def overview(subject, other, found, threads=(), what=None):
-    """Returns how a subject compares with another over several configurations, as a sentence without its end.
-    threads: the numbers of threads that are pooled. what: the metric in words, to print its range; None: do not.
+    """Returns how a subject compares with another over several configurations, as a sentence without a full stop.
+    threads: the numbers of threads whose pairs are pooled. what: the metric in words; None: leave out the ratios.
     """
     together = over(threads)
     verdicts = {c.verdict for c in found}

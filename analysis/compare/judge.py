@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Decides whether A is better than B, by the one rule of docs/statistics.md. Pure.
 
-The effect is the ratio by Hodges and Lehmann, of logarithms: the median of the averages of every two values
-(pairs), or of all differences between two samples. Its interval ends at two of these points, by the
-distribution of the signed-rank sum or of the rank sum. The rule assumes no distribution, only that noise is
-the same for both. The interval and the margin decide the verdict.
+The effect is a ratio: the Hodges-Lehmann estimate, computed from logarithms. Its points are the averages of every
+two values (for pairs), or all differences between two samples; their median is the effect. The interval ends at
+two of the points, which the distribution of the signed-rank sum or of the rank sum selects. The rule assumes no
+distribution of values, only that noise is the same for A and B. The interval and the margin decide the verdict.
 """
 
 import bisect
@@ -21,21 +21,22 @@ PRACTICAL = 100  # repeats; a report never recommends more
 BETTER, WORSE, SAME, INCONCLUSIVE = "better", "worse", "same", "inconclusive"
 SIGNS = {BETTER: 1, WORSE: -1, SAME: 0, INCONCLUSIVE: 0}
 NONE, FEW, WIDE = "no repeats", "too few repeats", "the interval is too wide"
-EXACT = 50  # repeats; the distribution for more is nearly normal
-LARGEST = 200  # values of a sample; a larger one is reduced to this number of quantiles
+EXACT = 50  # repeats; with more, the normal distribution replaces the exact one
+LARGEST = 200  # a sample of more values is reduced to this number of quantiles
 BUCKET = math.log1p(1 / 16)  # the width of a bucket, which is the error of percentiles from a histogram
 
 # points: sorted. chances[i]: the chance of at most i points on one side of the true effect. fewest(alpha): the fewest
-# repeats whose interval can reach the level 1 - alpha. better: 1 if more is better, -1 if less is. grain: the largest
-# error of a value. looks: the Samples of a sequential experiment at each of its looks.
+# repeats whose interval can reach the level 1 - alpha. better: 1 if more is better, -1 if less is better. grain: the
+# largest error of a value. looks: the Samples of a sequential experiment, one for each look.
 Sample = collections.namedtuple("Sample", "points chances n spread fewest better grain is_share looks",
                                 defaults=((),))
 
 
 class Judgment(collections.namedtuple("Judgment", "verdict value low high level n reason resolved repeats")):
     """A verdict. value, low and high are ratios, or differences of shares; low, high and level are None if the widest
-    interval does not reach the level 1 - alpha. resolved, less 1, is the smallest effect that an interval of this width
-    shows. repeats: the number that would decide in four cases of five; None: decided, or more than PRACTICAL.
+    interval does not reach the level 1 - alpha. resolved: the smallest effect that an interval of this width
+    shows, as ratio - 1 or difference of shares. repeats: the number of repeats that would decide in four cases of
+    five; None: the verdict is decided, or the number is above PRACTICAL.
     """
     __slots__ = ()
 
@@ -56,15 +57,15 @@ def comparison(of, against, metric, found, discarded=(), **more):
 
 
 def looks(first):
-    """Yields the numbers of repeats after which a sequential experiment is judged: each is half as many more."""
+    """Yields the numbers of repeats after which a sequential experiment is judged: each is half as large again."""
     while 0 < first <= MOST_REPEATS:
         yield first
         first += (first + 1) // 2
 
 
 def paired(logs, better=1, grain=0.0, repeats=(), first_look=None):
-    """Returns the Sample of logarithms of ratios, one for each pair of runs that were made together. For a sequential
-    experiment, repeats has the repeat of each pair, and first_look the repeats before the first look.
+    """Returns the Sample of logs: logarithms of ratios, one for each pair of runs. For a sequential experiment, repeats
+    has the repeat of each pair, and first_look the number of repeats before the first look.
     """
     if first_look:
         whole = [look for look in looks(first_look) if look <= max(repeats, default=0)] or [first_look]
@@ -78,10 +79,10 @@ def paired(logs, better=1, grain=0.0, repeats=(), first_look=None):
 
 
 def unpaired(a, b, better=1, grain=0.0, is_share=False):
-    """Returns the Sample of a / b, or of a - b for shares, of independent samples. Drops values without a ratio."""
+    """Returns the Sample of a / b, or for shares of a - b, for unpaired values. Drops values that have no ratio."""
     if not is_share:
         a, b = ([math.log(value) for value in values if 0 < value < math.inf] for values in (a, b))
-    # Exact chances need all points.
+    # The exact distribution applies only to all points.
     some, other = (a, b) if len(a) * len(b) <= EXACT**2 else (_some(a), _some(b))
     points = sorted(x - y for x in some for y in other)
     return Sample(points, _rank_sums(len(a), len(b)), min(len(a), len(b)),
@@ -95,10 +96,10 @@ def ratio_logs(pairs):
 
 
 def judge(samples, margin=MARGIN, alpha=ALPHA):
-    """Returns a Judgment of each sample; together they are one family.
+    """Returns a Judgment of each sample. The samples are one family.
 
-    Look k of a sequential experiment may be wrong with the chance alpha / (k (k + 1)); these add up to alpha. A
-    verdict stays, and the samples without one are the family of the next look.
+    Look k of a sequential experiment may be wrong with the chance alpha / (k (k + 1)); these chances add up to alpha.
+    A sample keeps its first verdict, and the samples that have none are the family of the next look.
     """
     found, undecided = {}, list(range(len(samples)))
     for k in range(max((len(sample.looks) or 1 for sample in samples), default=0)):
@@ -113,9 +114,9 @@ def judge(samples, margin=MARGIN, alpha=ALPHA):
 def _judge(samples, margin, alpha):
     """Judges samples at one look, by Holm's procedure.
 
-    The clearest of n verdicts is made at the level 1 - alpha / n, the next one at 1 - alpha / (n - 1), until one is
-    inconclusive. The rest is judged at the level of that step. Samples that could not be decided as a family of their
-    own do not count in n.
+    The clearest of n samples is judged at the level 1 - alpha / n, the next one at 1 - alpha / (n - 1), until one is
+    inconclusive. All later samples are judged at the level of that one. Samples that could not be decided even alone,
+    at the level 1 - alpha, do not count in n.
     """
     edges = [margin if sample.is_share else math.log1p(margin) for sample in samples]
     tested = sorted((_p(sample, edge), i) for i, (sample, edge) in enumerate(zip(samples, edges))
@@ -128,7 +129,7 @@ def _judge(samples, margin, alpha):
             for i, (sample, edge) in enumerate(zip(samples, edges))]
 
 
-# A row of comparisons is along the first of these that varies.
+# Comparisons form rows along the first of these keys that varies.
 AXES = ("message_bytes", "threads", "connections", "fields")
 # Keys that change with the axis: a stream has a connection for each thread, and inflight depends on the size.
 FOLLOW = {("threads", "connections"), ("message_bytes", "inflight")}
@@ -140,8 +141,8 @@ def with_followers(axis):
 
 
 def rows(configurations):
-    """Returns the row of each of these configurations: a tuple of the values that do not change along the row. They are
-    dicts with equal keys and values that can be hashed. Along sizes either the number of fields or their size changes.
+    """Returns the row of each configuration: a tuple of the values that do not change along the row. Configurations are
+    dicts with equal keys and hashable values. Along sizes either the number of fields or their size changes.
     """
     def distinct(key):
         return len({one.get(key) for one in configurations})
@@ -153,7 +154,7 @@ def rows(configurations):
 
 
 def judge_rows(samples, rows):
-    """Returns a Judgment of each sample. Samples with equal rows, which can be hashed, are one family."""
+    """Returns a Judgment of each sample. Samples with equal rows are one family. rows: hashable, one per sample."""
     families = {}
     for sample, row in zip(samples, rows):
         families.setdefault(row, []).append(sample)
@@ -167,12 +168,12 @@ def judge_one(sample, alpha=ALPHA):
 
 
 def _rank(sample, alpha):
-    """Returns the place of the point, from both ends, at which the interval ends; 0: none reaches 1 - alpha."""
+    """Returns r: the interval goes from the r-th smallest to the r-th largest point; 0: none reaches 1 - alpha."""
     return bisect.bisect_right(sample.chances, alpha / 2) if sample.points else 0
 
 
 def _p(sample, edge):
-    """Returns the least alpha at which the interval decides, by the number of points that contradict the verdict."""
+    """Returns the least alpha at which the interval decides: it follows from how many points contradict the verdict."""
     def outside(edge):
         """Returns the numbers of points below -edge and above edge."""
         return bisect.bisect_left(points, -edge), len(points) - bisect.bisect_right(points, edge)
@@ -182,7 +183,7 @@ def _p(sample, edge):
 
 
 def _judged(sample, edge, alpha, step):
-    """Returns the Judgment of a sample. alpha: of the family; step: of this sample."""
+    """Returns the Judgment of a sample. alpha: the family's error level. step: this sample's, by Holm's procedure."""
     points, rank, shown = sample.points, _rank(sample, step), float if sample.is_share else _exp
     if not points:
         return Judgment(INCONCLUSIVE, math.nan, None, None, None, 0, NONE, None, sample.fewest(step))
@@ -207,8 +208,8 @@ def _verdict(low, high, edge, better):
 
 
 def _repeats(sample, gap, step):
-    """Returns the repeats whose interval would end before the margin, at the distance gap from the effect; None: more
-    than PRACTICAL."""
+    """Returns how many repeats would make the interval end before the margin, which is gap away from the effect; None:
+    more than PRACTICAL."""
     width = (_quantile(1 - step / 2) + _quantile(POWER)) * math.sqrt(math.pi / 3) * sample.spread
     needed = max((width / gap)**2 if gap else math.inf, sample.fewest(step), sample.n + 1)
     return math.ceil(needed) if needed <= PRACTICAL else None
@@ -235,7 +236,7 @@ def _deviation(values):
 
 @functools.lru_cache(None)
 def _signed_ranks(n):
-    """Returns the chances of n pairs, from the number of subsets of 1..n with each sum."""
+    """Returns Sample.chances for n pairs, from the number of subsets of 1..n with each sum."""
     most = n * (n + 1) // 2
     if n > EXACT:
         some = min(n, LARGEST)
@@ -249,7 +250,7 @@ def _signed_ranks(n):
 
 @functools.lru_cache(None)
 def _rank_sums(n, m):
-    """Returns the chances of n x m differences: the coefficients of the Gaussian binomial, factor by factor."""
+    """Returns Sample.chances for n x m differences: multiplies the Gaussian binomial out, factor by factor."""
     if n * m > EXACT**2:
         return _normal(min(n, LARGEST) * min(m, LARGEST), n * m, n * m * (n + m + 1) / 12)
     counts = [1] + [0] * (n * m)
@@ -262,7 +263,7 @@ def _rank_sums(n, m):
 
 
 def _normal(points, most, variance):
-    """Returns the chances of points by the normal distribution. most, variance: of the statistic of all values."""
+    """Returns Sample.chances by the normal distribution. most, variance: largest value and variance of the rank sum."""
     deviation = most / math.sqrt(2 * variance)
     return [math.erfc((0.5 - (count + 0.5) / points) * deviation) / 2 for count in range(points + 1)]
 

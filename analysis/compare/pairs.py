@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Makes pairs of runs of equal conditions, and judges their ratios. The two runs of a pair have the same repeat: runs
-are interleaved, so they were made shortly after one another.
+"""Makes pairs of runs under equal conditions, and judges their ratios. The two runs of a pair have the same repeat.
+Because runs are interleaved, they were made shortly after one another.
 """
 
 import collections
@@ -10,13 +10,13 @@ from . import judge
 
 # configuration: the values that must be equal for two runs to be compared. way: the value that differs, such as the
 # variant. session: the seed of the runs' order, or else the file of the record. first_look: the repeats before the
-# first look of a sequential experiment, or None. value: of the metric; None: it was not measured.
+# first look of a sequential experiment, or None. value: the value of the metric; None: it was not measured.
 Run = collections.namedtuple("Run", "configuration way repeat session is_disturbed first_look value")
 
 
 def superseded(runs):
-    """Returns for each run whether a later one replaces it. runs: (identity, is_disturbed) in the order in which they
-    were made. A disturbed run and its repetitions have the same identity; it is None if runs are not planned.
+    """Returns for each run whether a later run replaces it. runs: (identity, is_disturbed) in the order in which they
+    were made. A disturbed run and its repetitions have the same identity. An unplanned run has the identity None.
     """
     runs = list(runs)
     last = {identity: place for place, (identity, _) in enumerate(runs)}
@@ -39,8 +39,8 @@ def blocks(runs):
 class Comparison(collections.namedtuple(
         "Comparison", "configuration a b judgment logs blocks values_a values_b first_look", defaults=((), (), None))):
     """The ratios of a metric between the ways a and b in one configuration (a dict). logs: logarithms of the
-    pairs' ratios. blocks: the pairs' names. values_a, values_b: the values of their runs; (): several configurations
-    are pooled. first_look: of a sequential experiment.
+    pairs' ratios. blocks: the pairs' names. values_a, values_b: the values of the pairs' runs; (): several
+    configurations are pooled. first_look: see Run.
     """
     __slots__ = ()
 
@@ -59,7 +59,7 @@ def _with_field_size(configuration):
 
 
 def _with_judgments(found, better):
-    """Returns the comparisons with their judgments. Those of two ways along a row are a family."""
+    """Returns the comparisons with their judgments. The comparisons of the same two ways along a row are a family."""
     rows = judge.rows([_with_field_size(c.configuration) for c in found])
     families = [(c.a, c.b, row) for c, row in zip(found, rows)]
     judged = judge.judge_rows([c.sample(better) for c in found], families)
@@ -73,11 +73,11 @@ def _in_order(values):
 
 def compare(runs, names, pairs, better=1):
     """Compares the pairs (a, b) of ways in each configuration that has both. Returns Comparisons. runs: Runs in the
-    order in which they were made. names: of the members of a configuration. better: 1 if more is better, else -1.
+    order in which they were made. names: the names of a configuration's values. better: 1 if more is better, else -1.
     """
     runs = list(runs)
-    known = collections.defaultdict(dict)  # by way and configuration: the runs by block
-    # A disturbed run keeps its block, so that no later run gets into its pair.
+    known = collections.defaultdict(dict)  # (way, configuration) -> {block: run}
+    # A disturbed run has a block, too, so that no later run takes its place in the pair.
     for run, block in zip(runs, blocks(((run.configuration, run.way), run.repeat, run.session) for run in runs)):
         if not run.is_disturbed and run.value is not None and 0 < run.value < math.inf:
             known[run.way, run.configuration][block] = run
@@ -97,8 +97,8 @@ def compare(runs, names, pairs, better=1):
 
 
 def pooled(found, over):
-    """Pools the pairs of comparisons that differ only in one member of the configuration. Returns Comparisons; [] if
-    there is nothing to pool, or if two of them contradict each other.
+    """Pools the pairs of comparisons that differ only in the value of `over` in the configuration. Returns Comparisons;
+    [] if there is nothing to pool, or if two comparisons of a group contradict each other.
     """
     left_out = judge.with_followers(over)
     groups = {}

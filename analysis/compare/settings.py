@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Lists what must be equal for two runs to be compared. The terminal and the page group runs by it."""
+"""Lists the settings that must be equal for two runs to be compared. The text report and the page group by them."""
 
 import collections
 import shlex
 
 from analysis import words
 
-# column: its name in the table. path: its place in a record; None: a function computes it. say: makes words of a value
-# that is not None. axis: figures have it as an axis, a colour or a panel.
+# column: the setting's name in the table. path: its place in a record; None: a function computes it. say: returns a
+# value that is not None in words. axis: whether figures show the setting by an axis, a colour or a panel.
 Setting = collections.namedtuple("Setting", "column path say axis", defaults=("{}".format, False))
 
 MACHINE = (
@@ -36,7 +36,7 @@ LOAD = (
     Setting("pinned", None, lambda truth: "pinned apart" if truth else "not pinned"),
     Setting("duration_s", "load/duration_s", "{:g} s".format),
 )
-# The number of fields, in another form.
+# The size of a field, which with the size of the message determines the number of fields.
 FIELD_SIZE = Setting("field_size_bytes", None, "fields of {} bytes".format)
 WAYS = (Setting("variant", "load/variant", axis=True), Setting("server_model", "load/server_model", axis=True))
 
@@ -45,8 +45,8 @@ def columns(settings):
     return [setting.column for setting in settings]
 
 
-# Values that must be equal if two sets of runs or two hosts are compared: their machines and devices have names of
-# their own. Within a set, all of MACHINE and LOAD must be equal.
+# The columns that must be equal if two sets of runs or two hosts are compared. Machines and devices may differ. Within
+# a set, all of MACHINE and LOAD must be equal.
 ACROSS = [column for column in columns((*LOAD, *WAYS)) if column not in ("device", "peer", "pinned")]
 
 
@@ -73,7 +73,7 @@ def the_same(configurations):
 
 def address_family(address):
     """Returns "IPv4" or "IPv6" for an address that may have a port; None for another text."""
-    import ipaddress  # imported late: a run without a load needs none
+    import ipaddress  # imported late, because a run without a load has no address
     for candidate in (address, (address or "").rpartition(":")[0].strip("[]")):
         try:
             return f"IPv{ipaddress.ip_address(candidate or '').version}"
@@ -83,7 +83,7 @@ def address_family(address):
 
 
 def socket_options(options):
-    """Returns the options of a socket, {name: value}, in words; None if none is set."""
+    """Returns the options of a socket in words; None if none is set. options: {name: value}."""
     said = [key if value is True else f"{key}={value}" for key, value in sorted((options or {}).items())
             if value not in (None, False)]
     return ",".join(said) or None
@@ -93,8 +93,8 @@ MEMORY_OPTIONS = (("huge_pages", "--huge-pages"), ("registered", "--registered")
 
 
 def memory_options(get):
-    """Returns the options by which a message's memory was allocated; None: the defaults. get returns the value of a key
-    of the load.
+    """Returns the options by which a message's memory was allocated; None: the defaults. get(key) returns the load's
+    value of a key.
     """
     said = ["--align", str(get("align_bytes"))] if get("align_bytes") is not None else []
     said += [option for key, option in MEMORY_OPTIONS if get(key)]

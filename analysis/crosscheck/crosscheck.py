@@ -30,13 +30,13 @@ from faults import SYSTEM, USAGE, Fault, printed  # noqa: E402
 
 INITIAL_PID_NAMESPACE = 0xEFFFFFFC
 DEFAULT_LOAD = ["--variant", "twocopy,onecopy,zerocopy", "--messages", "10000", "--size", "64K"]
-# Each program's times include the other program: shorter medians are not compared.
+# A median in a narrower bucket is too short to compare, because each program's times include the other program's.
 BUCKET_MIN_NS = 250
 # The middle of the times. If half of the calls are quick and half are slow, the median of one side may be
 # a quick call, and that of the other side a slow one.
 MIDDLE = (0.4, 0.6)
 NEAR = 2  # the factor by which medians may differ: the other program takes about half the time of a short call
-# Each span contains those after it.
+# Each span contains the spans after it.
 SPANS = ["syscall", "tcp_sendmsg", "tcp_sendmsg_locked..return"]
 
 COMMON = r"""
@@ -81,7 +81,7 @@ static inline void count(u32 tgid, u32 zerocopy, long ret, u64 ns)
 }
 """
 
-# A kernel's own types: needs its headers (or IKHEADERS).
+# This program uses the types of the running kernel, so it needs the kernel's headers (or IKHEADERS).
 KPROBES = r"""
 #include <linux/socket.h>
 
@@ -109,8 +109,8 @@ int leave(struct pt_regs *ctx)
 }
 """
 
-# MSG_ZEROCOPY is the fourth argument of sendto and the third of sendmsg. A send that fails before the
-# copy loop does not pass tcp_sendmsg_locked: ENOBUFS with the flag is counted as such a send.
+# MSG_ZEROCOPY is in the fourth argument of sendto and the third of sendmsg. A send that fails before the copy loop
+# does not pass tcp_sendmsg_locked. Such a send is counted only if it has MSG_ZEROCOPY and fails with ENOBUFS.
 RAW = r"""
 RAW_TRACEPOINT_PROBE(sys_enter)
 {
@@ -203,7 +203,7 @@ def build_program(bpf_class):
 
 @contextlib.contextmanager
 def output_to_file():
-    """Sends both standard streams to a file meanwhile: bcc's library, compiler and their children write to them."""
+    """Redirects standard output and standard error to a file: bcc's library and compiler write to both."""
     with tempfile.TemporaryFile("w+", errors="replace") as file:
         kept = {fd: os.dup(fd) for fd in (1, 2)}
         for fd in kept:
@@ -218,7 +218,7 @@ def output_to_file():
 
 
 def why_not(words, problem):
-    """Returns one line for the many of bcc's compiler."""
+    """Returns one line for people, made of the many lines that bcc's compiler printed."""
     if "kernel headers" in words or "file not found" in words:
         return NO_HEADERS
     errors = [line for line in words.splitlines() if "error:" in line]
@@ -236,14 +236,14 @@ def load_program():
             return build_program(BPF)
         except Fault:
             raise
-        except Exception as problem:  # bcc raises bare Exception for all that fails
+        except Exception as problem:  # bcc raises a plain Exception for every failure
             ctypes.CDLL(None).fflush(None)
             written.seek(0)
             raise Fault(why_not(written.read(), problem), SYSTEM) from problem
 
 
 def run_analyzer(analyze, options):
-    """Makes the runs, without warm-up, because bcc has no gate. Returns their records."""
+    """Makes the runs. Returns their records. Runs have no warm-up, because the bcc program would count it as well."""
     command = [analyze, *options, "--warmup", "0", "--json", "-"]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False)
     if done.returncode:
@@ -292,7 +292,7 @@ def own_sum(record, zerocopy):
 def near(ours, counts, own_span, span):
     """Returns whether our median is plausible, given bcc's times of `span`.
 
-    Medians of the same span must be near. Of two spans, the wider one must take longer.
+    Medians of the same span must differ by less than the factor NEAR. Otherwise the wider span must take longer.
     """
     low = quantile(counts, MIDDLE[0])[0] / NEAR
     high = quantile(counts, MIDDLE[1])[1] * NEAR
@@ -302,7 +302,7 @@ def near(ours, counts, own_span, span):
 
 
 def compare_medians(record, program, zerocopy, span):
-    """Compares the medians of a run. Returns the text, a short one for the last line, and whether it is plausible."""
+    """Compares the medians of a run. Returns a text, a short text for the last line, and whether ours is plausible."""
     walls = [c["wall_ns"] for c in record["calls"] if c["zerocopy"] == bool(zerocopy) and c["wall_ns"]]
     counts = sorted((key.bucket, value.value) for key, value in
                     rows_of(program["times"], record["load"]["sender_pid"], zerocopy))
@@ -367,7 +367,7 @@ def main():
     if os.stat("/proc/self/ns/pid").st_ino != INITIAL_PID_NAMESPACE:
         raise Fault("bcc counts by process ids of the initial PID namespace: run it outside of this container",
                     SYSTEM)
-    # The analyzer checks the options before bcc, which takes seconds, starts. --help comes last.
+    # Let the analyzer check the options before bcc starts, which takes seconds. --help keeps it from making runs.
     read = subprocess.run([analyze, *options, "--help"], stdout=subprocess.DEVNULL, check=False)
     if read.returncode:
         return read.returncode

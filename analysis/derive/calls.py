@@ -7,7 +7,7 @@ from .hist import Hist
 from .run import URING_SLOT, error_name
 
 MAY_COST = "only with --stages, which slows sends"
-WHOLE, ON_CPU = len(NUMBERS), len(NUMBERS) + 1  # sums of all stages, of those on the CPU
+WHOLE, ON_CPU = len(NUMBERS), len(NUMBERS) + 1  # the sum of all stages, and the sum of the stages on the CPU
 
 
 def sizes(call):
@@ -31,7 +31,7 @@ def entry_hook(call):
 
 
 def unseen(run, call, name, hook):
-    """Returns why no hook sees a stage; None: one does, or none is needed."""
+    """Returns why no hook sees a stage; None: a hook sees it, or none is needed."""
     if name == "entry":
         hook = entry_hook(call)
         if not hook:
@@ -57,7 +57,7 @@ def part(run, call, stage):
 
 
 def stages(run, call):
-    """Returns cpu_ns and stages; (None, None): the time was not divided."""
+    """Returns the values of the keys cpu_ns and stages; (None, None): the time was not divided into stages."""
     raw = run.stage_slot(call.slot)
     whole = run.stage(call.slot, 0, WHOLE)
     if not raw or not whole.count:

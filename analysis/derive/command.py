@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Executes analyze derive: makes run records, and a report, of raw lines."""
+"""Executes analyze derive, which turns raw lines into run records and a report."""
 
 import json
 import sys
@@ -26,7 +26,7 @@ def parse(arguments):
 
 
 def records(path):
-    """Yields the records. Raises OSError, and ValueError with the line's number."""
+    """Yields the records of a file's raw lines. Raises OSError, and ValueError with the number of an invalid line."""
     with sys.stdin.buffer if path == "-" else open(path, "rb") as file:
         for number, line in enumerate(file, 1):
             try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Makes the blocks counters (perf events) and lost (what was not counted)."""
+"""Makes the blocks counters (perf events) and lost (numbers of events that were missed)."""
 
 from .groups import SUMS
 from .run import sum_of
@@ -26,22 +26,23 @@ def counters_block(run):
 
 
 def lost_calls(run):
-    """Returns the most sends that were missed: the kernel may have skipped a program for an unmeasured process."""
+    """Returns the largest possible number of missed sends: some skipped program runs may be of unmeasured processes."""
     totals, send = run.totals, run.hooks["send"]
     lost = totals["lost_threads"] + totals["lost_processes"]
     if send["counts_at_end"]:
-        # The return counts a send without its start, unless it is the thread's first: that may be older.
+        # The program at the return also counts a send whose start was missed, unless it is a thread's first seen send,
+        # which may have started before the window.
         return lost + run["missed_ends"] + min(run["missed_begins"], totals["returned_first"])
-    # The kernel skipped some of the returns that were not seen.
+    # The kernel may have skipped the returns of sends in progress.
     skipped = run.in_progress if send["reason"] else 0
     return lost + run["missed_begins"] + (skipped if send["missed_unknown"] else
                                           min(run["missed_ends"], run.in_progress))
 
 
 def lost_completions(run):
-    """Returns the missed completions. A completion that no program saw counts as lost when its socket ends, which may
-    be after the window. Older kernels do not count skipped kprobes; but the window of a load closes when all sends have
-    completed, so outstanding ones were missed.
+    """Returns the number of missed completions. A completion that no program saw is counted as lost when its socket
+    ends, which may be after the window. Older kernels do not count skipped kprobes. However, the window of a load
+    closes when all sends have completed, so the completions of outstanding sends were missed.
     """
     totals, completion = run.totals, run.hooks["completion"]
     lost = totals["lost_completions"] + totals["untracked"]

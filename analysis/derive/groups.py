@@ -16,12 +16,12 @@ SUMS = {"sends": 0, "failed": 0, "interrupted": 0, "bytes": 0, "timed": 0, "ns":
 
 
 def kernel_text(name):
-    """Returns a name in the kernel as text; the raw line has a character for each byte. None: empty."""
+    """Returns a name from the kernel as text; None if it is empty. name: has one character for each byte."""
     return name.encode("latin-1").decode("utf-8", "backslashreplace") or None
 
 
 def address(family, words):
-    """Returns an IP address as text; None: another family. words: {"index": 32 bits in network order}, without 0."""
+    """Returns an IP address as text; None: another family. words: {"index": 32 bits in network order}; missing: 0."""
     version = FAMILIES.get(family)
     if not version:
         return None
@@ -49,7 +49,7 @@ def group_zerocopy(run, group):
 
 
 def cgroup_path(found):
-    """Returns a path; None: a part is unknown. found: the value of group_paths, whose innermost name is the first."""
+    """Returns a control group's path; None: a part is unknown. found: a value of group_paths, innermost name first."""
     if not found or not found["whole"]:
         return None
     return "/" + "/".join(reversed(found["names"].split("/")[:-1]))
@@ -72,7 +72,7 @@ def sums(run, group):
 
 
 def ordered(rows, member):
-    """Returns the rows, largest first; equal ones by their key's bytes in memory."""
+    """Returns the rows (key, counts) with the largest member first. Equal rows are in order of their key's bytes."""
     def by_key(key):
         words = [key["address"].get(str(i), 0) for i in range(4)]
         return struct.pack("<Q3I2H4I", key.get("cgroup", 0), key["tgid"], key["netns"], key["ifindex"], key["port"],

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Reads histograms of the kernel programs (bpf/hist.h), and writes those of a record."""
+"""Reads the histograms of the kernel programs (bpf/hist.h), and writes the histograms of a record."""
 
 MAX_BITS = 40
-FINE, COARSE = 4, 2  # bits of a bucket's place within a power of two
+FINE, COARSE = 4, 2  # log2 of the number of buckets in each power of two
 POINTS = (("p50", 500), ("p90", 900), ("p99", 990), ("p999", 999))
 
 
@@ -22,7 +22,7 @@ def bucket_of(value, sub_bits):
 
 
 class Percentiles:
-    """Percentiles of a histogram. buckets: sorted pairs (bucket, count); count: of all values; max: the largest."""
+    """Percentiles of a histogram. buckets: sorted (bucket, count). count: of all values. max: the largest value."""
 
     sub_bits = FINE
 
@@ -32,7 +32,7 @@ class Percentiles:
         return self.max if above == 1 << MAX_BITS and self.max > above - 1 else above - 1
 
     def percentile(self, per_mille):
-        place, seen = -(-self.count * per_mille // 1000), 0  # from 1, rounded up
+        place, seen = -(-self.count * per_mille // 1000), 0  # places count from 1; rounded up
         for bucket, count in self.buckets:
             seen += count
             if seen and seen >= place:

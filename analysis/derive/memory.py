@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Makes the block memory: converts uncore events that perf counted to bytes, or gives the reason for null."""
+"""Makes the block memory: converts uncore events that perf counted to bytes, or records why a value is null."""
 
 import math
 import re
@@ -17,21 +17,21 @@ UNITS = {"Bytes": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "KB
 
 
 class Count:
-    """A requested event, by its name for perf's -e, and the sums over its boxes."""
+    """A requested event, by its name for perf's -e, and the sums over the boxes (the PMU's units) that count it."""
 
     def __init__(self, perf_name):
         self.perf_name, self.event = perf_name, EVENTS[perf_name]
         self.status, self.unit = None, ""
         self.value = self.bytes = 0.0
         self.running = 1.0  # the least share of the time in which a box counted
-        # "uncore_imc_3/cas_count_read/u" belongs to uncore_imc: some versions of perf have a line for each
-        # box, and add letters. A name of perf's own has no box, or is "amd_umc_0/NAME/".
+        # Some versions of perf print a line for each box, and add letters: "uncore_imc_3/cas_count_read/u"
+        # belongs to uncore_imc. A name of perf's own is printed without a box, or as "amd_umc_0/NAME/".
         name = re.escape(self.event.name)
         self.pattern = (re.compile(rf"{self.event.pmu}(_[0-9]+)?/{name}/") if self.event.pmu
                         else re.compile(rf"([^/]*/)?{name}(/|$)", re.IGNORECASE))
 
     def _worsen(self, status):
-        """Sets a status of failure: an event is counted only if all its boxes are."""
+        """Sets a status of failure: an event is counted only if all its boxes are counted."""
         if self.status in (None, "counted"):
             self.status = status
 
@@ -100,8 +100,8 @@ class Amount:
 
 
 def traffic(run, memory, read, write, both):
-    """Adds read and write up, or estimates them from cache misses if no event counts them. Returns the source of these
-    Amounts, and whether it is an estimate; None and None without a source.
+    """Sets the Amount both to the sum of read and write, or estimates all three from cache misses if no event counts
+    them. Returns the name of their source, and whether they are estimates; None and None without a source.
     """
     source = source_of(memory["asked"])
     if None not in (read.value, write.value):
@@ -112,7 +112,7 @@ def traffic(run, memory, read, write, both):
         return source.name, source.estimate
     misses = [c for c in run["counters"] if c["event"] == ESTIMATED]
     if memory["line"] and misses and all(c["status"] == "counted" for c in misses):
-        # A lower bound, without prefetches, write-backs and other programs.
+        # This is a lower bound: it lacks prefetches, write-backs and the misses of other programs.
         read.value = both.value = sum(c["value"] for c in misses) * memory["line"]
         return ESTIMATE, True
     if not source:
@@ -123,7 +123,7 @@ def traffic(run, memory, read, write, both):
 
 
 def memory_block(run):
-    """Returns the block; None without --memory."""
+    """Returns the block memory; None without --memory."""
     raw = run["memory"]
     if raw is None:
         return None

@@ -7,7 +7,7 @@ from analysis.tables.limits import LIMITS
 
 WAITS = "sender_waited", "receiver_waited", "pressure"
 OTHERS_CPUS = 0.1
-OWN = (("user_s",), ("system_s",), ("receiver", "user_s"), ("receiver", "system_s"))  # the sender's first
+OWN = (("user_s",), ("system_s",), ("receiver", "user_s"), ("receiver", "system_s"))  # first of the sender
 
 
 def value_at(block, path):
@@ -30,7 +30,7 @@ def busy_threads(load):
 
 
 def values(record):
-    """Yields each value that has limits, with these limits, the code and the words."""
+    """Yields each value that has limits, with its two limits, and the code and the words of its warning."""
     for path, per, doubtful, much, code, words in LIMITS:
         value, by = value_at(record, path), value_at(record, per) if per else 1
         if value is not None and by and by > 0:
@@ -38,9 +38,9 @@ def values(record):
 
 
 def disturbed(run, record):
-    """Returns why the run must not be compared, in words; None: it may. The load's own softirqs also make its threads
-    wait. Their waits, or if these are unknown the pressure on all CPUs, therefore count only if other programs used at
-    least OTHERS_CPUS of a CPU.
+    """Returns, in words, why the run must not be compared; None: it may be. The load's own softirqs also make its
+    threads wait. The threads' waits, or if these are unknown the pressure on all CPUs, therefore count only if other
+    programs used at least OTHERS_CPUS of a CPU.
     """
     noise = record["noise"]
     # The share of the time in which the load's own threads wait for one another.
@@ -56,7 +56,7 @@ def disturbed(run, record):
     return None
 
 
-TICKS = 10  # the fewest, over all CPUs, for shares of a window: the kernel counts in ticks
+TICKS = 10  # fewer ticks of the kernel's clock, over all CPUs, are too few to compute shares
 
 
 def _share(part, whole):
@@ -64,20 +64,20 @@ def _share(part, whole):
 
 
 def _cpu(opened, closed, hz):
-    """Returns the CPU time of all CPUs and its parts; {}: unknown. Some kernels' counts fall a little."""
+    """Returns the CPU time of all CPUs and its parts; {}: unknown. A count that fell, as on some kernels, gives 0."""
     kinds = [[int(word) for word in (said["stat"] or "").split()[1:9]] for said in (opened, closed)]
     if len(kinds[0]) < 8 or len(kinds[1]) < 8:
         return {}
     (all_, busy, irq, steal) = (
         max(sum(kinds[1][part]) - sum(kinds[0][part]), 0)
-        for part in (slice(8), slice(3), slice(5, 7), slice(7, 8)))  # user, nice, system; irq, softirq
+        for part in (slice(8), slice(3), slice(5, 7), slice(7, 8)))  # all; user, nice, system; irq, softirq; steal
     return {"all_s": all_ / hz, "busy_s": busy / hz, "irq_share": _share(irq, all_),
             "steal_share": _share(steal, all_)} if all_ >= TICKS else {}
 
 
 def _waited(opened, closed):
-    """Returns the share of the time in which a process's threads were runnable but waited for a CPU. None: unknown, for
-    example because a thread ended and its times are missing.
+    """Returns the time that a process's threads waited for a CPU, as a share of the time in which they were runnable.
+    None: unknown, for example because a thread ended and its times are missing.
     """
     if not opened or not closed:
         return None
@@ -107,7 +107,7 @@ def changes(opened, closed, hz):
 
 
 def others_share(run):
-    """Returns the share of all CPU time that other processes than the load's used; None: unknown."""
+    """Returns the share of all CPU time that processes other than the load's used; None: unknown."""
     raw = run["noise"]
     others = raw["busy_s"] or 0.0
     for path in OWN[:2] if receives_elsewhere(run["load"]) else OWN:

@@ -12,7 +12,7 @@ KEPT = {context.name for context in CONTEXTS if context.functions}
 
 
 class Stages:
-    """Finds the stage of a stack: that of the innermost function which begins a stage in the table of hooks."""
+    """Finds the stage of a stack. The innermost function at which a stage begins, by the table of hooks, decides."""
 
     def __init__(self, hooks):
         self.of = {**dict.fromkeys(LOCK, "lock"), **dict.fromkeys(RELEASE, "release")}
@@ -34,7 +34,7 @@ class Stages:
 
 
 def context_of(in_send, names, completing):
-    """Returns the name of a context. names, completing: sets of functions."""
+    """Returns the name of a stack's context. names: its functions, a set. completing: those that complete sends."""
     if in_send or names & SEND:
         return "softirq" if names & SOFTIRQ else "send"
     if not names:
@@ -46,7 +46,7 @@ def context_of(in_send, names, completing):
 
 
 def profile_block(run):
-    """Returns the block; None without --profile, or if nothing was measured."""
+    """Returns the block profile; None without --profile, or if nothing was measured."""
     raw = run.raw.get("profile")
     if not raw:
         return None
@@ -58,7 +58,7 @@ def profile_block(run):
         slot, functions = stack["slot"], [names[i] for i in stack["frames"]]
         syscall, zerocopy = (CALLS[(slot - 1) // 2].name, bool((slot - 1) & 1)) if slot else (None, None)
         if stack["role"] & (WAITED | PREEMPTED):
-            while functions and functions[0].startswith(MEASURING):  # the programs that saw the thread leave
+            while functions and functions[0].startswith(MEASURING):  # the programs that recorded the wait
                 functions.pop(0)
             why = "preempted" if stack["role"] & PREEMPTED else "lock_wait" if LOCK & set(functions) else "blocked"
             key = syscall, zerocopy, why, tuple(functions[::-1])

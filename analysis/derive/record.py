@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Makes a record of a raw line, block by block."""
+"""Turns a raw line into a record, block by block."""
 
 import re
 import struct
@@ -22,7 +22,7 @@ def started(run):
 
 
 def command_line(words):
-    """Returns a command line for a shell. words: the arguments, each ended by a zero; a command line stays as it is."""
+    """Returns a command line for a shell. words: arguments that end with NULs, or a command line, which stays."""
     if not words or "\0" not in words:
         return words
     _, *rest = words[:-1].split("\0")
@@ -126,14 +126,14 @@ def overhead(run):
 
 
 def host(raw):
-    """Returns the block host. A raw line that did not pass the front has fewer of its keys."""
+    """Returns the block host. If the raw line did not pass through the front, it lacks some of these keys: None."""
     return {key: raw["host"].get(key) for key in (
         "name", "kernel", "arch", "cpu", "nproc", "virtualized", "debug_kernel", "governor", "pmu",
         "settings", "devices")}
 
 
 def failure_of(raw):
-    """Returns a record of schema sendpath.failure/1, for a run of a load without a result."""
+    """Returns the record, of schema sendpath.failure/1, of a load's run that has no result."""
     return {"schema": FAILURE_SCHEMA, "tool": {"version": raw["version"]},
             "started": started(raw), "run": {**raw["run"], "command": command_line(raw["run"]["command"]), "steal_share": None},
             "host": raw["host"], "load": raw["load"], "complete": False, "outcome": raw["outcome"],

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Makes the block io_uring: requests to send, which are counted when they end. If the socket accepts a request in
-parts, each part is a send; a request that fails early makes no send.
+"""Makes the block io_uring. Its requests to send are counted when they end. If the socket accepts a request in parts,
+each part is a send; a request that fails early makes no send.
 """
 
 from analysis.tables.calls import URING_OPERATIONS

@@ -20,7 +20,7 @@ def error_name(error):
     if error == ERRNO_RESTART:
         return "ERESTARTSYS"
     if error == errno.EOPNOTSUPP:
-        return "EOPNOTSUPP"  # Python's name for it is ENOTSUP
+        return "EOPNOTSUPP"  # Python names this errno ENOTSUP
     return errno.errorcode.get(error, "other") if error else "other"
 
 
@@ -30,7 +30,7 @@ def difference(whole, part):
 
 
 def sum_of(name, counts):
-    """Returns a sum of analysis/tables/sums.py."""
+    """Returns the sum that analysis/tables/sums.py defines by this name."""
     return difference(*(sum(counts[member] for member in part) for part in _PARTS[name]))
 
 
@@ -71,7 +71,7 @@ class ZerocopySums:
 
 
 class Run:
-    """raw: a line of schema sendpath.raw/3, as json.loads returns it."""
+    """A run. raw: its line of schema sendpath.raw/3, as json.loads returns it."""
 
     def __init__(self, raw):
         self.raw = raw
@@ -109,8 +109,8 @@ class Run:
 
     @functools.cached_property
     def msg_zerocopy(self):
-        """Sums of sends with MSG_ZEROCOPY. A send whose completion was counted was accepted, even if the window closed
-        before its return was seen.
+        """The sums of sends with MSG_ZEROCOPY. They include sends whose completion was counted although the window
+        closed before their return was seen.
         """
         sums = ZerocopySums([c for c in self.calls if c.zerocopy and c.slot != URING_SLOT])
         sums.requests += min(difference(self.totals["completions"], sums.accepted), self.in_progress)
@@ -122,12 +122,12 @@ class Run:
 
     @functools.cached_property
     def paths(self):
-        """The values of group_paths by the text of their key, which is the key of a group."""
+        """The values of the map group_paths, by the text of their keys. A group has the same key."""
         return {str(key): found for key, found in self.maps.get("group_paths", [])}
 
     @property
     def in_progress(self):
-        """Sends whose start was seen, but not their return."""
+        """The number of sends whose start was seen and whose return was not."""
         return self.totals["unreturned"] + self.maps.get("in_sends", 0)
 
     @property
@@ -146,7 +146,7 @@ class Run:
 
     @property
     def blind(self):
-        """Why copies without a flag are not seen; None: they are seen."""
+        """The reason why copies without a flag are not seen; None: they are seen."""
         if not self.hooked("skb copy"):
             return self.hooks["skb copy"]["reason"]
         if self.hooks["skb copy"]["by_path"]:

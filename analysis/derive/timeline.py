@@ -11,7 +11,7 @@ from analysis.tables.timeline import EVENTS, SENDER, SOFTIRQ
 
 from . import groups
 
-# The fields that write_events() of user/trace/timeline.c writes. missed: the CPU's lost events so far.
+# The fields that write_events() of user/trace/timeline.c writes. missed: the number of the CPU's lost events so far.
 Event = namedtuple("Event", "time kind sock cpu tid id of bytes extra missed")
 KINDS = {event.name: event for event in EVENTS}
 BEGINS = {event.name for event in EVENTS if event.ends}
@@ -19,21 +19,21 @@ ENDS = {event.ends for event in EVENTS if event.ends}
 SOFTIRQS = "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"
 OF_IDS = {"copied", "completed", "notified", "read"}
 OF_PLACE = {"queued", "handed", "received"}
-UNKNOWN = 0xFFFFFFFF  # of a completion by io_uring: whether the data were copied
-IDS_MOST = 1 << 16  # in a range
-TURN = 1 << 32  # ids and positions in a connection's bytes wrap around
+UNKNOWN = 0xFFFFFFFF  # Event.extra of a completion by io_uring that does not report whether the data were copied
+IDS_MOST = 1 << 16  # the most ids in the range of a completion
+TURN = 1 << 32  # ids and positions in a connection's bytes wrap around at this number
 
-# A part of a send, in a lane. took: ns; None: an event without duration.
+# A part of a send, in a lane. took: its duration in ns; None: an event without duration.
 Part = namedtuple("Part", ("lane", "what", "at", "took", "cpu", "tid", "bytes"))
 
 
 def beyond(place, base):
-    """Returns the distance of place from base, below 0 if it is before base."""
+    """Returns the distance of place from base; it is negative if place is before base."""
     return (place - base + TURN // 2) % TURN - TURN // 2
 
 
 class Send:
-    """A send and its events, first its begin and end."""
+    """A send: the events of its beginning and its return, and all its events."""
 
     def __init__(self, begin):
         self.begin, self.end, self.events = begin, None, [begin]
@@ -55,13 +55,13 @@ class Send:
         return next((event for event in self.events if event.kind == kind), None)
 
     def after(self, kind):
-        """Returns the ns from the send's beginning to the first event of a kind; None: it was not seen."""
+        """Returns the ns from the send's beginning to the first event of a kind; None: no such event was seen."""
         found = self.first(kind)
         return found and found.time - self.begin.time
 
     def lasted(self, until):
-        """Returns ns from its beginning to its completion, of a zero-copy send, else to its return. until: the time
-        up to which one that has not completed has lasted.
+        """Returns the ns from the send's beginning to its completion; without zero-copy, to its return. until: the end
+        of a zero-copy send that has not completed.
         """
         if not self.end.of:
             return self.call_ns
@@ -70,8 +70,8 @@ class Send:
 
     @property
     def copied(self):
-        """Whether it was copied. None: it did not complete, or it completed with others and only some
-        were copied, or io_uring does not report it.
+        """Whether the send was copied. None: it did not complete, or it completed together with other sends of which
+        only some were copied, or io_uring does not report copies.
         """
         done = self.first("completed")
         return None if done is None or 0 < done.extra < done.of or done.extra == UNKNOWN else done.extra > 0
@@ -93,7 +93,7 @@ class Timeline:
         least, last = self.raw["slower_than_ns"], self.events[-1].time if self.events else 0
         self.lasted = {id(send): send.lasted(last) for send in self.sends}
         self.sends = [send for send in self.sends if self.lasted[id(send)] > least][:self.raw["sends"]]
-        self.together = {}  # sends by the event that reports their completion
+        self.together = {}  # lists of sends, by the event that reports their completion
         for send in self.sends:
             self.together.setdefault(id(send.first("completed")), []).append(send)
         self.gaps = self._gaps()
@@ -114,7 +114,7 @@ class Timeline:
         return [send for send in found if send.end]
 
     def _connections(self):
-        """Returns (time of the first send, ports) of each connection by socket: the kernel reuses sockets' memory."""
+        """Returns {socket: [(time of the first send, ports) of each connection]}: the kernel reuses sockets' memory."""
         begun = {}
         for send in self.sends:
             of = begun.setdefault(send.begin.sock, [])
@@ -123,17 +123,17 @@ class Timeline:
         return begun
 
     def connection(self, event):
-        """Returns the event's socket, with the ports that it had at that time."""
+        """Returns the event's socket, and the ports that the socket had at the event's time."""
         of = self._begun.get(event.sock)
         return event.sock, of and of[max(bisect_right(of, (event.time, TURN)) - 1, 0)][1]
 
     @staticmethod
     def _copied_by(send, event):
-        """Returns whether data were copied within the send. The event has the id of the first send in the same ubuf."""
+        """Returns whether the event is a copy within the send. The event's id is of the first send in the same ubuf."""
         return event.kind == "copied" and event.sock == send.begin.sock
 
     def _give_out(self):
-        """Assigns the events outside of sends' threads, by sends' ids and positions in the connection's bytes."""
+        """Assigns events outside of the sending threads to sends, by ids and by positions in a connection's bytes."""
         ids, places, bases = {}, {}, {}
         for send in self.sends:
             if send.end.of:
@@ -148,7 +148,7 @@ class Timeline:
         for event in self.events:
             if event.kind in OF_IDS and id(event) not in given:
                 for number in range(min(event.of, IDS_MOST)):
-                    # The id of a notification of io_uring is used again: the last send before has it.
+                    # io_uring reuses the ids of notifications: the event belongs to the latest send before it.
                     for send in reversed(ids.get((self.connection(event), (event.id + number) % TURN), ())):
                         if event.time >= send.begin.time:
                             send.events.append(event)
@@ -171,7 +171,7 @@ class Timeline:
                 send.events.append(event)
 
     def _gaps(self):
-        """Returns (CPU, from, to, events) for lost events between two of a CPU; CPU None: lost after the last event."""
+        """Returns (CPU, from, to, number) of lost events between two events of a CPU; CPU None: after all events."""
         before, found = {}, []
         for event in self.events:
             last = before.get(event.cpu)
@@ -186,8 +186,8 @@ class Timeline:
         return found
 
     def causes_of(self, send):
-        """Returns the causes of its copies. Inferred ones count only if the kernel flagged the send. Sends in one ubuf
-        complete together, and the first one has the events of copies.
+        """Returns the causes of a send's copies. Inferred causes count only if the kernel flagged the send. Sends in
+        one ubuf complete together, and the first of them has the events of copies.
         """
         found, done = Counter(), send.first("completed")
         for event in (event for one in (self.together[id(done)] if done else [send]) for event in one.events):
@@ -238,7 +238,7 @@ class Timeline:
         return found
 
     def row(self, send):
-        """Returns a send as the record has it."""
+        """Returns a send in the form of the record."""
         return {"number": self.sends.index(send) + 1, "syscall": send.syscall, "zerocopy": send.zerocopy,
                 "bytes": send.begin.bytes, "returned": send.end.bytes, "call_ns": send.call_ns,
                 "completion_ns": send.after("completed"), "copied": send.copied, "causes": self.causes_of(send),
@@ -250,7 +250,7 @@ class Timeline:
 
 
 def timeline_block(run):
-    """Returns the block: numbers of all sends, and all events of the median and the slowest send."""
+    """Returns the block timeline: numbers of all sends, and all events of the median and the slowest send."""
     made = Timeline(run)
     by_time = sorted(made.sends, key=lambda send: made.lasted[id(send)])
     return {"slower_than_ns": made.raw["slower_than_ns"], "sends": len(made.sends), "events": len(made.events),

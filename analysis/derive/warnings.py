@@ -23,7 +23,7 @@ def machine(run):
 
 
 def unsent(run):
-    """Yields a warning if an open loop did not begin all messages: latencies do not include the others."""
+    """Yields a warning if an open loop did not begin all messages: latencies do not include the missing messages."""
     rate = value_at(run.app, ("rate",)) or {}
     if rate.get("unsent"):
         yield "rate_not_kept", (f"--rate: of {rate['due']} messages that were due, {rate['unsent']} "
@@ -31,7 +31,7 @@ def unsent(run):
 
 
 def paced(record):
-    """Yields a warning about pacing: bbr and its later versions pace, others only below a qdisc that paces."""
+    """Yields a warning about pacing: bbr and its later versions pace; other algorithms, only if the qdisc paces."""
     name = value_at(record, ("tcp", "sending", "congestion")) or ""
     usual = value_at(record, ("host", "settings", "tcp_congestion_control")) or ""
     if name.startswith("bbr"):
@@ -52,7 +52,7 @@ def estimated(record):
 
 
 def unseen(run):
-    """Yields a warning about sends that no hook sees. A load whose sends are not seen fails instead."""
+    """Yields a warning about an observed program's sends that no hook sees. A load with such sends fails instead."""
     send = run.hooks["send"]
     if run.observed and send.get("unseen"):
         yield "sends_unseen", (f"sends by {send['unseen']} are not seen: this kernel has no hook "
@@ -60,7 +60,7 @@ def unseen(run):
 
 
 def was_of_use(run, hook):
-    """Returns whether sends were seen for which the hook is used."""
+    """Returns whether the run had sends of the kind that the hook sees."""
     if not hook["zerocopy_only"]:
         return True
     return (run.uring if hook["name"] == "io_uring completion" else run.msg_zerocopy).requests > 0

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Makes the block zerocopy. The unit is a send id:
+"""Makes the block zerocopy. It counts send ids:
 
 requests = completions + ignored + refused + outstanding
-copied = flagged + unflagged, if the latter is known
+copied = flagged + unflagged, if unflagged is known
 
 zerocopy.io_uring counts sends by io_uring's zero-copy operations separately, because they have no send
-id. The same equations hold.
+id. The same equations hold for them.
 """
 
 import errno
@@ -30,7 +30,7 @@ COMPLETED = ("completions", "completions_before", "outstanding", "copied", "flag
 
 
 def refusal_of(error):
-    """Returns the cause of an errno, except for the two limits, which share one."""
+    """Returns the cause of an errno. The errno alone does not show which of the two limits was reached."""
     return next(refusal.name for refusal in REFUSALS[2:]
                 if refusal.error is None or getattr(errno, refusal.error) == error)
 
@@ -51,7 +51,7 @@ def requests(sums, why):
 
 
 def segments(run, key, index):
-    """Returns the parts of the sends. index: SHAPES_MSG_ZEROCOPY or SHAPES_URING of bpf/abi.h."""
+    """Returns counts of the parts of the sends. index: SHAPES_MSG_ZEROCOPY or SHAPES_URING of bpf/abi.h."""
     shapes = run.maps.get("send_shapes")
     if shapes is None:  # an older raw line
         return None
@@ -65,8 +65,8 @@ def segments(run, key, index):
 
 
 def waits(run, index, span):
-    """Returns how the sends followed each other; None if their completions are not seen, or in a raw line that was
-    kept before. index: SHAPES_MSG_ZEROCOPY or SHAPES_URING of bpf/abi.h.
+    """Returns how the sends followed each other; None if their completions are not seen, or the raw line is an older
+    one. index: SHAPES_MSG_ZEROCOPY or SHAPES_URING of bpf/abi.h.
     """
     sums = run.maps.get("send_waits")
     if sums is None:
@@ -82,14 +82,14 @@ def waits(run, index, span):
 
 
 def plain_beside(run):
-    """Returns the plain sends while zero-copy sends were in flight; None if completions are not seen."""
+    """Returns the number of plain sends while zero-copy sends were in flight; None if completions are not seen."""
     if "plain_beside" not in run.totals or not run.hooked("completion"):
         return None
     return run.totals["plain_beside"]
 
 
 def uring(run, causes):
-    """Returns zerocopy.io_uring; None without such sends."""
+    """Returns zerocopy.io_uring; None if there were no sends by io_uring's zero-copy operations."""
     totals, sums = run.totals, run.uring
     if not sums.requests:
         return None
@@ -112,7 +112,7 @@ def uring(run, causes):
 
 def copied_bytes(run, copied, known):
     """Returns the bytes of copied sends; None: unknown. Only a hook at the zero-copy request sees the bytes of each
-    send. Without it they are known only if all or no sends were copied.
+    send. Without this hook, the bytes are known only if all or no sends were copied.
     """
     sums, totals = run.msg_zerocopy, run.totals
     if not run.hooks["completion"]["by_queue"] and not totals["unsized_completions"]:
@@ -123,7 +123,7 @@ def copied_bytes(run, copied, known):
 
 
 def unexplained(run):
-    """Returns the sends that no hook saw copied, and whose data no hook saw leave the machine; None: unknown."""
+    """Returns the number of sends whose data no hook saw copied or leaving the machine; None: unknown."""
     leaves = run.hooked("device exit")
     if leaves and run.hooked("skb copy") and not run.totals["lost_cause_bits"]:
         return run.totals["unexplained"]
@@ -160,7 +160,7 @@ def counter(run, index):
 
 
 def move(causes, key, member, to):
-    """Moves sends that were not delivered on this machine to the cause `to`; also skbs if no sends remain."""
+    """Moves the sends that a cause counts as `member` to the cause `to`, and also its skbs if it has no other sends."""
     cause = causes[key]
     if not cause[member]:
         return
@@ -175,7 +175,7 @@ def move(causes, key, member, to):
 
 def all_causes(run):
     """Returns the device's name and the counts by (cause, netns, ifindex, stack). Two CPUs may have claimed a counter
-    each for the same key at the same time; these are added.
+    each for the same key at the same time; the counts of both are added.
     """
     causes = {}
     for index, info in sorted(run.maps.get("cause_infos", []), key=lambda row: row[0]):
@@ -189,7 +189,7 @@ def all_causes(run):
 
 
 def stack(run, cause, number):
-    """Returns the functions of a stack, from the copying one on; None if the cause is known."""
+    """Returns the functions of a stack, beginning with the one that copied; None if the cause is known."""
     if cause:
         return None
     names = run["stacks"].get(str(number), [])
@@ -210,7 +210,7 @@ def cause_row(run, key, found):
 
 
 def cause_rows(run, causes, row_of):
-    """Returns the rows of causes; None: no hook sees copies. Only for a run whose completions are seen."""
+    """Returns the rows of causes; None: no hook sees copies. Called only if a hook sees the completions of the run."""
     if not run.hooked("skb copy", "zerocopy.causes"):
         return None
     other = {"device": None, **counter(run, FULL_COUNTER)}
@@ -221,7 +221,7 @@ def cause_rows(run, causes, row_of):
 
 
 def skb_copies(run, causes):
-    """Returns the numbers of copied skbs and bytes. They are null if copies are inferred from the packets' path."""
+    """Returns the numbers of copied skbs and bytes. Both are null if copies are inferred from the packets' path."""
     hook = run.hooks["skb copy"]
     if not run.hooked("skb copy") or hook["by_path"]:
         return {key: run.known("zerocopy", key, None, hook["reason"])
@@ -270,7 +270,7 @@ def pinned(run):
 
 
 def queues(run):
-    """Returns the number of sockets with completed sends, and of those whose error queue was never read."""
+    """Returns how many sockets have completed sends, and how many of these have an error queue that was never read."""
     existing = run.maps.get("open_queues")
     if not existing:  # an older raw line
         return None, None
@@ -282,7 +282,7 @@ def queues(run):
 
 
 def notifications(run):
-    """Returns zerocopy.notifications. The completion hook counts ranges of sends; the error queue's, reads."""
+    """Returns zerocopy.notifications. The completion hook counts ranges of sends; the error queue hook counts reads."""
     totals, counted = run.totals, run.hooked("completion")
     read = run.hooked("error queue", "zerocopy.notifications.read")
 
@@ -311,7 +311,7 @@ def error_queue(run):
 
 
 def limits(run):
-    """Returns the limits that refused sends, and the amounts that these sends needed."""
+    """Returns the limits for which sends were refused, and the amounts that these sends needed."""
     met = run.maps.get("refusal_limits") or {}
     return {"memlock": {"pages": met["pages"], "pages_locked": met["pages_locked"],
                         "pages_limit": met["pages_limit"]} if met.get("pages") else None,
@@ -319,7 +319,7 @@ def limits(run):
 
 
 def reported_copied(run):
-    """Returns the sends that the error queue reported to the application as copied; None: unknown."""
+    """Returns the number of sends that the error queue reported to the application as copied; None: unknown."""
     reason = "the load generator ended without a result"
     if run.observed:
         value = run.totals["errqueue_copied"] if run.hooked("error queue") else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Lists the figures in the order of the page. The first one is beside the answers."""
+"""Lists the figures in the order of the page. The first figure is placed beside the answers."""
 
 from analysis.figures import functions, hosts, kernel_time, over, ratio, timeline
 

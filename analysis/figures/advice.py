@@ -16,7 +16,7 @@ NAMES = {name: f"{name} ({call})" for name, call in CALLS.items()}
 
 
 def copied_text(advice: Advice) -> str:
-    """Returns the share of the path's zero-copy sends that were copied. Each figure about them includes it."""
+    """Returns, in words, the copied share of the path's zero-copy sends. Each figure about zero-copy includes it."""
     if advice.path is None or advice.path.copied is None:
         return "zero-copy sends: it is not known how many were copied"
     return f"zero-copy sends: {words.percent(advice.path.copied)} copied"

@@ -12,7 +12,7 @@ from analysis import hosts
 from analysis.details import Details
 from analysis.figures import cells
 
-# Pixels across: of a page, of the place beside the answers, of a telephone.
+# The widths in pixels of a page, of the place beside the answers, and of a telephone.
 WIDE, BESIDE, NARROW = 1300, 600, 350
 
 
@@ -27,7 +27,7 @@ class Data:
     details: Details = field(default_factory=Details)
     streamed: hosts.Fleet | None = None
 
-    # Computed once, because most figures and answers need one of these.
+    # These two are computed once, because most figures and answers need one of them.
     @cached_property
     def sending(self) -> pl.DataFrame:
         return cells.sending(self.runs)
@@ -52,7 +52,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class NotDrawn:
-    """A figure that these data are not enough for, and the reason."""
+    """The title of a figure for which the data are not enough, and the reason."""
     title: str
     reason: str
 

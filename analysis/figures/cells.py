@@ -10,14 +10,14 @@ from analysis.summary import inflight_follows_size, per_configuration
 
 # The settings that must be equal for two runs to be compared, in addition to those on a figure's axes.
 SETTINGS = {one.column: one.say for one in (*MACHINE, *LOAD, FIELD_SIZE) if not one.axis}
-# Those of them that a picture shows below its title.
+# The SETTINGS that a picture shows below its title.
 SAID = ("host", "kernel", "workload", "link", "address_family", "fields")
 
 
 def with_setting(runs: pl.DataFrame, beside: tuple[str, ...] = ()) -> pl.DataFrame:
-    """Returns the runs with a column setting: those of SETTINGS that vary, except those in beside, as text; "" if
-    none varies."""
-    # The number of fields or the size of a field distinguishes messages that are divided differently.
+    """Returns the runs with a column setting: the values of the SETTINGS that vary, without those in beside, as text;
+    "" if none varies."""
+    # The number and the size of fields determine each other. The one with fewer values distinguishes messages.
     divides = max("field_size_bytes", "fields", key=lambda name: runs[name].n_unique())
     skipped = {divides, *beside, *(["inflight"] if inflight_follows_size(runs) else [])}
     varying = [name for name in SETTINGS if name not in skipped and runs[name].n_unique() > 1]
@@ -31,7 +31,7 @@ def with_setting(runs: pl.DataFrame, beside: tuple[str, ...] = ()) -> pl.DataFra
 
 
 def shared_setting(runs: pl.DataFrame) -> str:
-    """Returns those of SETTINGS that all these runs have in common, as text for below a title."""
+    """Returns the settings of SAID that all these runs have in common, as text below a title."""
     if runs.is_empty():
         return ""
     first = runs.row(0, named=True)
@@ -45,14 +45,14 @@ def complete(runs: pl.DataFrame) -> pl.DataFrame:
 
 
 def sending(runs: pl.DataFrame) -> pl.DataFrame:
-    """Returns the complete runs that sent messages of a size by a variant, with their setting."""
+    """Returns the complete runs that sent messages of a known size by a variant, with the column setting."""
     return with_setting(complete(runs).filter(
         pl.col("variant").is_not_null() & pl.col("message_bytes").is_not_null()
         & pl.col("threads").is_not_null()))
 
 
 def serving(runs: pl.DataFrame) -> pl.DataFrame:
-    """Returns the complete runs that answered many connections, with their setting."""
+    """Returns the complete runs of server models, which answer many connections, with the column setting."""
     return with_setting(complete(runs).filter(
         (pl.col("workload") == "procinfo") & pl.col("server_model").is_not_null()
         & pl.col("connections").is_not_null()))
@@ -72,8 +72,8 @@ def spread(values: list[int], most: int) -> list[int]:
 
 
 def cells(runs: pl.DataFrame, keys: list[str], metric: str, scale: float = 1.0) -> pl.DataFrame:
-    """Returns a row per configuration: keys, n, median, low and high of metric x scale, level of the interval, and
-    said: median and interval as text.
+    """Returns a row per configuration: keys, n, the median, low and high of metric x scale, the level of the interval,
+    and said: the median and the interval as text.
 
     Leaves out runs whose metric is null. low, high and level are null without an interval.
     """

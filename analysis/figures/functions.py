@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Draws flame graphs: kernel functions of sends, as wide as their share of the samples; and the differences
-between two variants. speedscope, which reads the file of --folded, has neither these nor the colours of stages.
+"""Draws flame graphs: kernel functions of sends, as wide as their share of the samples. Also draws how two
+variants or result sets differ, which speedscope does not (it reads the file of --folded).
 """
 
 import collections
@@ -20,15 +20,15 @@ TITLE = "Kernel functions of sends"
 COMPARED = "Kernel functions of sends, compared"
 ROW, ASIDE = 16, 60
 SMALL = 0.002  # functions with a smaller share of the samples are left out
-LETTERS = "#111111"  # also on a dark page, where the rectangles stay light
-# Colours of time off the CPU: those of the stages are too pale for flame graphs.
+LETTERS = "#111111"  # the same on a dark page, because the rectangles are light there, too
+# Colours of time off the CPU: the colours of its stages are too pale for flame graphs.
 OFF = {"blocked": "#5e81c8", "lock_wait": "#3f4f9e", "preempted": "#8fd0e8"}
 SEVERAL, SEVERAL_COLOR = "several stages", "#ececec"
 KEYS = ["setting", "threads", "message_bytes"]
 
 
 class Node:
-    """A function with one chain of callers: its samples, in all and by stage, and its callees."""
+    """A function with one chain of callers: the number of its samples, the same by stage, and its callees."""
 
     def __init__(self):
         self.samples, self.stages, self.callees = 0, collections.Counter(), {}
@@ -42,13 +42,13 @@ class Node:
 
     @property
     def stage(self):
-        """The stage in words, if it has more than 90 % of the samples."""
+        """The stage that has more than 90 % of the samples, in words; SEVERAL if none has."""
         (name, samples), *_ = self.stages.most_common(1)
         return stages.words(name) if samples > 0.9 * self.samples else SEVERAL
 
     @property
     def off(self):
-        """The samples that represent time off the CPU."""
+        """The number of samples that represent time off the CPU."""
         return sum(self.stages[stage] for stage in OFF)
 
     def rows(self, whole, begin=0.0, depth=0, path=()):
@@ -65,7 +65,7 @@ class Node:
 
 
 def below(functions: list[str], first: str | None) -> list[str]:
-    """Returns the stack from a function on, if it has it: variants differ in the callers of tcp_sendmsg."""
+    """Returns the stack from `first` on; all of it without `first`. Variants differ in the callers of tcp_sendmsg."""
     return functions[functions.index(first):] if first in functions else functions
 
 
@@ -87,7 +87,6 @@ def trees(data: Data, first: str | None = None) -> tuple[pl.DataFrame, dict[str,
                   if found[name].samples >= SAMPLES_LEAST}
 
 
-# The search field below all graphs.
 SEARCH = alt.param(name="search", value="", bind=alt.binding(input="search", name="function: "))
 
 
@@ -108,7 +107,7 @@ def flames(rows: list[dict], title: str, number: int, color: alt.Color, tooltips
                                                                                            scale=up),
         y2="top:Q", tooltip=tooltips,
         color=alt.condition(found, alt.value("#ff00ff"), color)).add_params(pick)
-    # Each text has the letters that fit into the visible part of its rectangle.
+    # Each rectangle shows as many letters of the function's name as fit into its visible part.
     seen = f"(min(datum.end, {high}) - max(datum.begin, {low}))"
     texts = base.transform_calculate(left=f"max(datum.begin, {low})", middle="datum.depth + 0.5").transform_filter(
         f"{seen} / ({high} - {low}) > 0.03").mark_text(

@@ -10,23 +10,23 @@ from analysis.figures.base import Data, Drawn, Figure, NotDrawn
 
 TITLE = "Hosts beside one another"
 MOST_HOSTS = 24
-# Light on paper and on a dark page, so that dark words are readable on it.
+# Tiles are light on paper and on a dark page, so that dark words on them are readable.
 LIGHT, DEEP, WORDS, EDGE = "#eef6fb", style.SKY.color, "#111111", style.ORANGE.color
 PANELS = {metric: f"{said} ({'%' if metric == hosts.COPIED else 'ratio'})" for metric, said in hosts.WORDS.items()}
 CELL = 34
 
 
 def shown(names: list[str], outliers: set[str]) -> list[str]:
-    """Returns the hosts of the picture. If there are too many, outliers are preferred."""
+    """Returns the hosts in the picture. If there are too many hosts, outliers are preferred."""
     return sorted(sorted(names, key=lambda name: name not in outliers)[:MOST_HOSTS])
 
 
 def _tiles(found: pl.DataFrame, panel: str) -> pl.DataFrame:
-    """Returns a row per field: sender, receiver, runs, said (its text), deep (its shade, 0 to 1), and apart: whether
-    its sender is an outlier."""
+    """Returns a row per tile: sender, receiver, runs, said (the tile's text), deep (the tile's shade, 0 to 1), and
+    apart: whether the sender is an outlier."""
     value = pl.col(panel)
     share = panel == hosts.COPIED
-    # The deepest shade is a share of 100 %, or a ratio of 2 or 1/2 and beyond.
+    # The deepest shade shows a share of 100 %, or a ratio of at least 2 or at most 1/2.
     deep = value if share else value.log(2).abs().clip(0, 1)
     return found.filter(value.is_not_null()).select(
         pl.col("host").alias("sender"), "receiver", "runs", "apart", deep.alias("deep"),

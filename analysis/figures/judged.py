@@ -20,8 +20,8 @@ MARGIN = f"{100 * judge.MARGIN:g} %"
 
 @dataclass(frozen=True)
 class Kind:
-    """A comparison of a grid: the names of `over`, by `metric`, which is `what` in words. say: words a place on the
-    axis, whose unit is `unit`."""
+    """What is compared in a kind of grid: the names of `over`, by `metric`, which is `what` in words. say: returns a
+    value of the axis in words. unit: the axis' unit."""
     name: str
     over: over.Over
     metric: str
@@ -30,11 +30,11 @@ class Kind:
     unit: str
 
     def x(self, cell: dict[str, object]) -> float:
-        """Returns the place of a configuration on the axis."""
+        """Returns the value of a configuration on the axis."""
         return cell[self.over.x] / cell.get("field_size_bytes", 1)
 
     def about(self, value: float) -> str:
-        """Returns a place between tried ones with two digits, such as 9.8K."""
+        """Returns a value between measured values of the axis as text with two digits, such as 9.8K."""
         if self.name != "sizes":
             return f"{value:.2g}"
         unit = 1 << 20 if value >= 1 << 20 else 1024 if value >= 1024 else 1

@@ -19,8 +19,8 @@ KEYS = ["setting", "threads", "message_bytes", "variant"]
 
 
 def times(runs: pl.DataFrame, data: Data) -> pl.DataFrame:
-    """Returns run_id, stage, ns and bytes: the means of each run. Reading completions, which happens outside of sends,
-    is a stage of its own if it was measured.
+    """Returns run_id, stage, ns and bytes: the means of each run. If reading completions was measured, which happens
+    outside of sends, it is a stage of its own.
     """
     divided = stages.per_send(data.details.stages.join(runs.select("run_id"), on="run_id", how="semi"))
     queue = runs.filter(pl.col("error_queue_ns_per_send").is_not_null()).select(
@@ -30,7 +30,7 @@ def times(runs: pl.DataFrame, data: Data) -> pl.DataFrame:
 
 
 def _without_small(found: pl.DataFrame) -> pl.DataFrame:
-    """Joins the stages that are small in every bar."""
+    """Adds up the stages that are small in every bar, as one stage."""
     share = found.select("stage", pl.col("median") / pl.col("median").sum().over(KEYS))
     large = share.group_by("stage").agg(pl.col("median").max()).filter(pl.col("median") >= SMALL)["stage"]
     small = found.filter(~pl.col("stage").is_in(large.implode()))
@@ -42,7 +42,7 @@ def _without_small(found: pl.DataFrame) -> pl.DataFrame:
 
 
 def _order(names: list[str]) -> list[str]:
-    """Returns the stages in the order of a send, from below; other names come last."""
+    """Returns the stages in the order of a send, in which bars stack them upwards; unknown names come last."""
     known = [stage.name for stage in stages.STAGES]
     known.insert(known.index("blocked"), OTHER)
     return sorted(names, key=lambda s: (known.index(s) if s in known else len(known), s))
@@ -57,7 +57,7 @@ def _word(name: str) -> str:
 
 
 def _stacked(found: pl.DataFrame) -> pl.DataFrame:
-    """Adds where each stage's part of its bar begins and ends, and its letter if that fits into it."""
+    """Adds where each stage's part of a bar begins and ends, and the stage's letter if the part has room for it."""
     found = found.sort("rank").with_columns(pl.col("median").cum_sum().over(KEYS).alias("top")).with_columns(
         (pl.col("top") - pl.col("median")).alias("bottom"))
     highest = found.group_by("panel").agg(pl.col("top").max().alias("highest"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Words that figures and the report share. Each name of zero-copy sends includes the share that was copied."""
+"""Words that figures and the report share. Each label of zero-copy sends includes the share that was copied."""
 
 import polars as pl
 
@@ -12,15 +12,15 @@ _COPIED = ((pl.col("zc_requests").fill_null(0) > 0).any().alias("asked"),
 
 
 def copied_label(runs: pl.DataFrame) -> str:
-    """Returns the share of these runs' zero-copy sends that was copied, in words; "" if none was, or without any.
+    """Returns, in words, the copied share of these runs' zero-copy sends; "" if none was copied, or there are none.
 
-    It is the range of the measured rates of the runs.
+    The share is the range of the runs' measured rates.
     """
     return _label(*runs.select(_COPIED).row(0))
 
 
 def copied_by(runs: pl.DataFrame, keys: list[str]) -> dict[tuple, str]:
-    """Returns the words of copied_label() for each group of runs, by its values of keys."""
+    """Returns copied_label() of each group of runs with equal values of keys, by these values."""
     return {tuple(row[:-3]): _label(*row[-3:]) for row in runs.group_by(keys).agg(_COPIED).iter_rows()}
 
 
@@ -43,7 +43,7 @@ def variants(runs: pl.DataFrame, column: str = "variant") -> dict[str, str]:
 
 
 def intervals(cells: pl.DataFrame) -> str:
-    """Returns the caption of these configurations' bars: their confidence level and repeats."""
+    """Returns the caption for the bars of these configurations: the confidence level and the number of repeats."""
     bars = cells.filter(pl.col("level").is_not_null())
     few = cells["n"].min()
     if bars.is_empty():

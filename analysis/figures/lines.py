@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Draws the kind of chart that most figures have: medians over an axis, a line per name, in panels."""
+"""Draws the chart of most figures: medians over an axis, with a line per name, in panels."""
 
 import math
 import re
@@ -20,8 +20,8 @@ APART = 0.055
 
 def in_panels(layers: alt.LayerChart, data: pl.DataFrame, panels: list[str], width: int,
               least: int = PANEL) -> alt.TopLevelMixin:
-    """Draws the layers, which it changes, for each panel of data's column panel, in this order, as wide as possible."""
-    # The most columns of readable width, in rows of about the same length.
+    """Draws the layers for each of these panels (data's column panel), as wide as possible. Changes the layers."""
+    # As many columns as have a readable width, in rows of about the same length.
     columns = max(1, min(len(panels), width // least))
     columns = math.ceil(len(panels) / math.ceil(len(panels) / columns))
     layers.width = (width - AXIS) // columns - (columns > 1) * 22
@@ -43,9 +43,9 @@ def draw_lines(cells: pl.DataFrame, names: dict[str, str], legend: str, x_axis: 
          level: float | None = None) -> alt.TopLevelMixin:
     """Draws lines through the medians, points, and bars for the intervals.
 
-    cells: columns x, name, panel and those of cells(), and perhaps dip: whether to mark one. names: the label of each
-    name. panels: their titles in order. width: of a row of panels. apart: the distance between names at the same x, in
-    powers of two. level: the place of a horizontal line, or None.
+    cells: the columns x, name, panel and those of cells(), and perhaps dip: whether to mark a dip. names: the label of
+    each name. panels: the panels' titles in order. width: the width of a row of panels. apart: the distance between
+    names at the same x, in powers of two. level: the value at which to draw a horizontal line, or None.
     """
     places = {name: 2 ** (apart * (i - (len(names) - 1) / 2)) for i, name in enumerate(names)}
     cells = cells.with_columns(
@@ -65,7 +65,7 @@ def draw_lines(cells: pl.DataFrame, names: dict[str, str], legend: str, x_axis: 
     line = base.mark_line(strokeWidth=1.6).encode(y=y_axis(), color=by["color"], strokeDash=by["strokeDash"])
     bars = base.transform_filter("isValid(datum.low)").mark_errorbar(
         ticks={"width": 5}, rule={"strokeWidth": 1.4}).encode(
-        # The default tooltip would have the ends of the bar, and x with its offset.
+        # The default tooltip would show the ends of the bar, and x with its offset.
         y=y_axis("low"), y2="high:Q", color=by["color"], tooltip=tooltip)
     points = base.mark_point(size=46, filled=True, opacity=1).encode(
         y=y_axis(), color=by["color"], shape=by["shape"], tooltip=tooltip)
@@ -102,9 +102,9 @@ def _panel_titles(runs: pl.DataFrame) -> dict[str, str]:
 
 def panels_of(cells: pl.DataFrame, texts: list[pl.Expr], by: list[str],
               runs: pl.DataFrame) -> tuple[pl.DataFrame, list[str], tuple[str, ...]]:
-    """Returns the cells with a column panel, the panels in the order of the columns `by`, and notes.
+    """Returns the cells with a column panel, the panels in the order of the columns `by`, and notes for the reader.
 
-    texts: expressions whose non-empty values make a panel's title. runs: the runs of the cells.
+    texts: expressions whose non-empty values are joined to a panel's title. runs: the runs of the cells.
     """
     title = pl.concat_str([pl.when(text == "").then(None).otherwise(text) for text in texts],
                           separator=", ", ignore_nulls=True).alias("panel")

@@ -20,7 +20,7 @@ FEWEST_RECORDS = 3
 
 @dataclass(frozen=True)
 class Metric:
-    """A column of the table, the title of its axis with the unit, and the unit's factor."""
+    """A column of the table, the title of its axis with the unit, and the factor that converts to this unit."""
     column: str
     title: str
     scale: float = 1.0
@@ -76,16 +76,16 @@ def with_cpu_per_answer(runs: pl.DataFrame) -> pl.DataFrame:
 
 
 def of_one_source(runs: pl.DataFrame) -> pl.DataFrame:
-    """Returns the runs with counted memory traffic only, or with estimates if all of it is estimated."""
+    """Returns the runs without their estimates of memory traffic, unless they have nothing but estimates."""
     estimated = pl.col("memory_is_estimate").fill_null(False)
     counted = runs.filter(pl.col(MEMORY).is_not_null() & ~estimated).height
     return runs.with_columns(pl.when(~estimated).then(MEMORY).alias(MEMORY)) if counted else runs
 
 
 def of_records(data: Data) -> pl.DataFrame:
-    """Returns the runs whose messages have several numbers of records of one size.
+    """Returns the runs of sweeps over the number of records, in messages of records of one size.
 
-    Adds the columns record, its size in words, and sent_by, the variant with its copied share.
+    Adds the columns record, which is a record's size in words, and sent_by, the variant with its copied share.
     """
     runs = data.sending.filter(pl.col("field_size_bytes").is_not_null()).filter(pl.col("fields").n_unique().over(
         "field_size_bytes", "variant", "threads", "workload", "link") >= FEWEST_RECORDS)
@@ -122,7 +122,7 @@ RECORDS = Over("fields", lambda counts: style.linear_axis(counts, "records of a 
 
 
 def _dips(over: Over, found: pl.DataFrame, runs: pl.DataFrame, metric: str) -> pl.Series:
-    """Returns for each row of found whether throughput dips there."""
+    """Returns for each row of found whether throughput has a dip there."""
     bottoms = set()
     for course in sweeps.courses(runs, metric, "fields", counters=()) if over is RECORDS else ():
         mine = runs.filter(pl.all_horizontal([
@@ -134,7 +134,7 @@ def _dips(over: Over, found: pl.DataFrame, runs: pl.DataFrame, metric: str) -> p
 
 def _panels_chart(over: Over, found: pl.DataFrame, named: dict[str, str], metric: Metric,
            runs: pl.DataFrame, width: int) -> tuple[alt.TopLevelMixin, tuple[str, ...]]:
-    # The column of the axis stays, because panels may be sorted by it.
+    # The column over.x is kept beside its copy x, because panels may be sorted by it.
     found = found.with_columns(pl.col(over.x).alias("x"), pl.col(over.name).alias("name"))
     if metric.column == "throughput_bps":
         found = found.with_columns(_dips(over, found, runs, metric.column))
@@ -147,7 +147,7 @@ def _panels_chart(over: Over, found: pl.DataFrame, named: dict[str, str], metric
 
 def draw_over(data: Data, over: Over, title: str, metrics: list[Metric], why_not: str,
               width: int, told: tuple[str, ...] = ()) -> Drawn | NotDrawn:
-    """Draws the measured ones of some metrics; if there are none, why_not is the reason."""
+    """Draws the metrics that were measured. why_not: the reason that NotDrawn has if none was measured."""
     runs = over.runs(data)
     measured = {m: cells(runs, over.keys, m.column, m.scale) for m in metrics}
     measured = {m: found for m, found in measured.items() if not found.is_empty()}

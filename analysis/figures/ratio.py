@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Draws comparisons as ratios to the first way: over the axis with a line at 1, and as a map of verdicts."""
+"""Draws comparisons as ratios to the first variant or server model: over the axis, and as a map of verdicts."""
 
 import altair as alt
 import polars as pl
@@ -12,12 +12,12 @@ from analysis.figures.base import BESIDE, NARROW, Data, Drawn, Figure, NotDrawn
 from analysis.figures.cells import shared_setting
 from analysis.figures.judged import Kind
 
-# Light on paper and on a dark page, so that dark words are readable. Signs repeat what colours show.
+# The colours are light on any page, so that dark words on them are readable. SIGNS show the same as the colours.
 COLORS = {judge.BETTER: "#88ccee", judge.WORSE: "#e69f00", judge.SAME: "#44aa99",
           judge.INCONCLUSIVE: "#aaaaaa"}
 SIGNS = {judge.BETTER: "▲", judge.WORSE: "▼", judge.SAME: "=", judge.INCONCLUSIVE: ""}
 WORDS = "#111111"
-LEAST = 30  # the least pixels for a ratio
+LEAST = 30  # the least width of a ratio in pixels
 JUDGED = alt.Tooltip("said:N", title="ratio"), alt.Tooltip("verdict:N"), alt.Tooltip("n:Q", title="pairs")
 NO_PAIRS = "no runs of two variants or server models in one repeat"
 
@@ -113,7 +113,7 @@ def draw_heat(kind: Kind, data: Data, width: int) -> Drawn | NotDrawn:
             lambda one: f"{words.number(one['median'])}{SIGNS[one['verdict']]}", return_dtype=pl.String).alias("text"))
     panels = [named[name] for name in named if name in set(points["name"])]
     along = cells.sort("x")["at"].unique(maintain_order=True).to_list()
-    # A row that does not fit becomes a column.
+    # If a row does not fit the width, it becomes a column.
     room = (width - 130) // max(1, min(len(panels), width // (LEAST * len(along) + 60) or 1))
     turned = width == NARROW and room // len(along) < LEAST + 6
     x, y = (("row", rows_), ("at", along)) if turned else (("at", along), ("row", rows_))

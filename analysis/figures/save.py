@@ -15,11 +15,11 @@ import vl_convert
 from analysis.figures import style
 
 LIBRARY = pathlib.Path(sys.prefix) / "vega.js"
-# The picture has this many pixels for each one of the chart, to be sharp in print.
+# A PNG has this many pixels, in each direction, for each pixel of the chart, to be sharp in print.
 PNG_SCALE = 2.0
 
 
-# Characters that XML lacks: vl-convert ends the program if a text has one.
+# XML does not allow these characters: vl-convert ends the program if a text has one of them.
 _NO_TEXT = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -32,10 +32,10 @@ def _texts_cleaned(value: object) -> object:
 
 
 def spec(chart: alt.TopLevelMixin) -> dict:
-    """Returns the chart as Vega-Lite, without the address of the schema. It is not checked, which would take as long as
-    drawing: tests check each figure against the schema.
+    """Returns the chart as Vega-Lite, without the address of the schema. The chart is not checked against the schema,
+    which would take as long as drawing; tests check each figure.
     """
-    # The description includes the data, without altair's limit of rows.
+    # The result includes the data; this lifts altair's limit on their rows.
     with alt.data_transformers.enable("default", max_rows=None):
         described = chart.to_dict(validate=False)
     described.pop("$schema", None)
@@ -54,8 +54,8 @@ def _bundle() -> str:
 
 @functools.lru_cache(maxsize=1)
 def library() -> str:
-    """Returns the JavaScript that draws, as one script; it cannot end its element early. Making it takes longer than
-    the rest of a page, so the environment has it in a file, which python3 -m analysis.figures.save makes.
+    """Returns the JavaScript that draws, as one script; no text in it ends the script element. Bundling it takes longer
+    than the rest of a page, so python3 -m analysis.figures.save writes it to a file of the environment.
     """
     try:
         return LIBRARY.read_text(encoding="utf-8")
@@ -71,12 +71,12 @@ def svg(described: dict) -> bytes:
     return vl_convert.vegalite_to_svg(described).encode()
 
 
-# The page may run only its own scripts, and send no requests.
+# The policy allows a page to run its own scripts, and forbids requests.
 POLICY = ("default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; "
           "style-src 'unsafe-inline'; img-src data: blob:")
-# Options of vegaEmbed. Without a mode it would guess from a description without a schema, and take charts
-# below each other (concat) for Vega. Links below a picture save it; none opens an editor on the network.
-# vegaEmbed's own style would cover the title by a menu.
+# Options of vegaEmbed. The charts have no schema, so without a mode vegaEmbed would take charts below each
+# other (concat) for Vega. Links below a picture save it; none opens an editor on the network. vegaEmbed's own
+# style would cover the title with a menu.
 EMBED = {"mode": "vega-lite", "renderer": "svg", "defaultStyle": False,
          "actions": {"export": True, "source": False, "compiled": False, "editor": False}}
 

@@ -2,7 +2,7 @@
 """Styles figures: each name has one colour, one shape and one dash in every figure.
 
 No name depends on colour alone. The colours also differ in lightness, for grey print and colour-blind
-readers; tests/analysis/test_palette.py measures it.
+readers; tests/analysis/test_palette.py measures the differences.
 
 Figures are drawn for white paper. A dark page replaces the colours of the drawn SVG (dark_css).
 """
@@ -51,19 +51,19 @@ PALETTE = {
 BLUE, ORANGE, WINE, GREEN, PINK, BLACK, SKY, OLIVE, VIOLET, GREY = PALETTE.values()
 
 LOOKS = {row.name: PALETTE[row.look] for row in (*VARIANTS, *SERVER_MODELS)} | {
-    "reading completions": ORANGE,  # a part of a bar
+    "reading completions": ORANGE,  # a part of the bars of kernel_time.py
 }
-# Light and dark colours alternate, for stacked bars.
+# Light and dark colours alternate, so that neighbours in stacked bars differ.
 _OTHERS = (SKY, VIOLET, PINK, BLACK, OLIVE, GREY)
 
-# Replacements of colours on a dark page; the others are visible on both.
+# Replacements of colours on a dark page; all other colours are visible on both pages.
 DARK = {PAPER: "#1b1b1b", INK: "#e4e4e4", ASIDE: "#bdbdbd", GRID: "#3c3c3c", FRAME: "#5c5c5c",
         BLUE.color: "#2a86c8", WINE.color: "#ffd2c8", BLACK.color: "#f5f5f5",
         VIOLET.color: "#a79bf5"}
 
 
 def dark_css() -> str:
-    """Returns rules that make drawn SVG dark. The background of a live figure is a style, not an attribute."""
+    """Returns rules that make drawn SVG dark. A live figure's background is set by a style, not by an attribute."""
     rules = [f"svg.marks {{ background-color: {DARK[PAPER]} !important; }}"]
     rules += [f'svg.marks [{paint}="{color}"] {{ {paint}: {dark}; }}'
               for color, dark in DARK.items() for paint in ("fill", "stroke")]
@@ -71,7 +71,7 @@ def dark_css() -> str:
 
 
 def looks_of(names: list[str]) -> list[Look]:
-    """Returns the look of each name; names without their own get spare ones."""
+    """Returns the Look of each name. Names that LOOKS lacks get one of _OTHERS."""
     spare = itertools.cycle(_OTHERS)
     return [LOOKS[name] if name in LOOKS else next(spare) for name in names]
 
@@ -112,7 +112,7 @@ MOST_TICKS = 8
 
 
 def _ticks(values: list[int]) -> list[int]:
-    """Returns the values, or if these are many, the powers of two in their range."""
+    """Returns the values, or if there are more than MOST_TICKS, the powers of two in their range."""
     ordered = sorted(set(values))
     if len(ordered) <= MOST_TICKS:
         return ordered
@@ -138,7 +138,6 @@ def count_axis(counts: list[int], title: str) -> alt.X:
 
 
 def linear_axis(counts: list[int], title: str) -> alt.X:
-    """Returns a linear axis of counts."""
     return alt.X("x:Q", title=title, axis=alt.Axis(grid=False, format="d", tickMinStep=1),
                  scale=alt.Scale(domain=[min(counts) - 0.5, max(counts) + 0.5], nice=False))
 
@@ -147,7 +146,7 @@ LOG_ABOVE = 20
 
 
 def _log_ticks(low: float, high: float) -> list[float]:
-    """Returns 1, 2, 5, 10 and so on between the ends; only powers of ten if these would be many."""
+    """Returns 1, 2, 5, 10 and so on between the ends; only powers of ten if the ends are far apart."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     steps = (1, 2, 5) if high / low < 1e3 else (1,)
     return [float(f"{step}e{power}") for power in powers for step in steps
@@ -165,7 +164,7 @@ def value_axis(title: str, low: float, high: float, field: str = "median") -> al
                  axis=alt.Axis(format=",.6~g"))
 
 
-# Readers without these fonts may have wider ones, which must not be cut off at the right.
+# The reader may not have these fonts. Text in wider ones must not be cut off at the right.
 _PADDING = {"left": 4, "top": 4, "right": 16, "bottom": 4}
 
 

@@ -12,17 +12,17 @@ from analysis.tables.timeline import LANES
 
 TITLE = "The life of a send"
 LANE, ASIDE = 46, 110
-INSET = 0.11  # of a lane: an inner bar is lower by this share at both sides
+INSET = 0.11  # a bar inside another one is smaller, at the top and the bottom, by this share of the lane's height
 DEEPEST = 3
 POINTS = "#d1495b"  # visible on light and dark pages, and on bars
 OTHERS = {"softirq NET_RX": "softirq", "softirq NET_TX": "softirq", "waiting for a CPU": "preempted"}
 SEND = "#ececec"
 SHAPES = list(dict.fromkeys(look.shape for look in style.LOOKS.values()))
-MOST = 3  # runs
+MOST = 3  # the figure shows the sends of this many runs
 
 
 def _color(name: str) -> str:
-    """Returns the colour of an event with a duration: that of its stage, or of sends."""
+    """Returns the colour of an event with a duration: the colour of its stage, of interrupts, or of sends."""
     of = {stage.name: stage.color for stage in stages.STAGES}
     by_words = {stages.words(stage.name): stage.color for stage in stages.STAGES}
     softirq = of["interrupt"] if name.startswith("softirq") else SEND
@@ -30,7 +30,7 @@ def _color(name: str) -> str:
 
 
 def _scales(events: pl.DataFrame) -> tuple[alt.Color, alt.Shape]:
-    """Returns the scales of colours and shapes, for all panels."""
+    """Returns the scales of colours and shapes, which all panels share."""
     took, met = (events.filter(pl.col("took_ns").is_null() == moment)["what"].unique(maintain_order=True).to_list()
                  for moment in (False, True))
     return (alt.Color("what:N", title="what took time", sort=took, scale=alt.Scale(
@@ -40,7 +40,7 @@ def _scales(events: pl.DataFrame) -> tuple[alt.Color, alt.Shape]:
 
 
 def _placed(events: pl.DataFrame) -> pl.DataFrame:
-    """Returns the events with their times in microseconds, and with their heights, by how deeply they are nested."""
+    """Returns the events with their times in microseconds, and with the heights that show how they are nested."""
     rows, open_ends = [], {}
     for row in events.sort("at_ns", maintain_order=True).iter_rows(named=True):
         ends = [end for end in open_ends.get(row["lane"], ()) if end > row["at_ns"]]
@@ -77,7 +77,7 @@ def _lanes(events: pl.DataFrame, title: str, color: alt.Color, shape: alt.Shape,
 
 def draw_timeline(data: Data, width: int) -> Drawn | NotDrawn:
     events = data.details.timelines.join(data.runs.select("run_id", "variant"), on="run_id", maintain_order="left")
-    # Sends differ in the number of sends of their notification.
+    # Drop the number of sends of a notification, so that all notifications are one kind of event.
     events = events.with_columns(pl.col("what").str.replace(", of .* sends$", ""))
     if events.is_empty():
         return NotDrawn(TITLE, "no run has the events of single sends: analyze timeline takes them")

@@ -11,18 +11,18 @@ from analysis.text.spread import total
 
 BY_NAME = {cause.name: cause for cause in CAUSES}
 UNCLASSIFIED = CAUSES[0]
-# Replaces unclassified for copies that were counted without a stack.
+# Replaces UNCLASSIFIED for copies that were counted without a stack.
 UNSEEN = Cause(
     "", "unclassified", "a copy that was not seen being made",
     "No stack says what copied the data. The device, where one is named, is the last that was seen to "
     "be handed the sender's own pages.",
     "Measure by fentry or kprobes (analyze doctor says what they need), with kernel.kptr_restrict=0: "
     "then the stack says.")
-# The two interfaces by which a program requests zero-copy, and the block of a record that each has.
+# The two interfaces by which a program requests zero-copy, and the block of the record for each.
 MSG_ZEROCOPY, IO_URING = "msg_zerocopy", "io_uring"
 BLOCKS = {MSG_ZEROCOPY: "zerocopy", IO_URING: "zerocopy/io_uring"}
 FEW_FLAGS = 0.001
-# Protocols whose sends are counted, but not analysed: as in keys of a record, and for people.
+# Protocols whose sends are counted, but not analysed: {name in keys of the record: name for people}.
 PROTOCOLS = {"mptcp": "MPTCP", "udp": "UDP", "unix": "Unix sockets"}
 
 
@@ -37,7 +37,7 @@ class Row:
 
     @property
     def words(self):
-        """The Cause for texts, which depends on whether an unclassified copy has a stack."""
+        """The Cause to print. For an unclassified copy, it depends on whether the copy has a stack."""
         return UNSEEN if self.cause is UNCLASSIFIED and not self.stack else self.cause
 
 
@@ -49,37 +49,37 @@ def device(all_rows, row):
 
 
 class Results(NamedTuple):
-    """The results of requests by io_uring's zero-copy operations. refused: (cause, errno, requests). attempts: these
-    and the successful ones.
+    """The results of requests. refused: (cause, errno, requests) of each cause. attempts: the refused and the
+    successful requests.
     """
     refused: tuple
     attempts: float
 
 
 class Facts:
-    """Numbers of sends by one interface. None: unknown."""
+    """Facts about the sends by one interface, mostly their numbers. None: unknown."""
 
     interface = MSG_ZEROCOPY
     requests = ignored = empty = 0.0  # empty: the ignored sends without data
-    refused = ()  # (cause, errno, sends)
-    results = None  # Results: of io_uring
+    refused = ()  # (cause, errno, sends) of each cause
+    results = None  # the Results of io_uring's requests
     limits = {}  # numbers of zerocopy.limits, by the name of the refusal
     completions = outstanding = copied = unflagged = 0.0
-    unexplained = 0.0  # completed without a flag, but no hook saw their data leave the machine
-    reported = None  # as copied, to the program
+    unexplained = 0.0  # sends that completed without a flag, but whose data no hook saw leave the machine
+    reported = None  # sends that were reported to the program as copied
     causes = ()  # Rows, most sends first
     # Sends whose notifications an observed program has read, or not read, in its error queue. None for a load.
     queue_reported = queue_unread = None
-    # Sockets with completed sends, and those of them whose error queue was never read. None: they are not counted.
+    # Sockets with completed sends, and how many of them have an error queue that was never read. None: not counted.
     sockets = sockets_unread = None
-    ended = False  # a command was observed, and has ended since
+    ended = False  # a command was observed, and it has ended
     lost = 0.0  # sends that were not followed
     lost_else = 0.0  # calls that were not counted, and flags that were not seen
     unseen_flags = 0.0  # copied sends without a cause
-    skipped_looks = 0.0  # runs of the programs that see copies that the kernel skipped
-    lost_copies = 0.0  # copies that were seen, but without room for their cause
+    skipped_looks = 0.0  # runs that the kernel skipped, of the programs that see copies
+    lost_copies = 0.0  # copies that were seen, but for whose cause there was no room
     shaped = headed = header_bytes = 0.0  # sends whose segments were read, and sums of zerocopy.segments
-    intervals = interval_ns = 0.0  # of zerocopy.waits
+    intervals = interval_ns = 0.0  # sums of zerocopy.waits
     awaited = {}  # reason of zerocopy.waits: (sends, ns)
     others = 0.0  # sends by protocols that are not analysed
 
@@ -93,15 +93,14 @@ class Facts:
 
     @property
     def refusals(self):
-        """Returns the Results: refused sends as in `refused`, and the attempts that include them. The results of
-        io_uring's requests are the only source if they are known. They include the errors of tcp_sendmsg, and the
-        requests that io_uring refused without calling it.
+        """Returns the Results of sends, or only of io_uring's requests if these are known: they already include the
+        errors of tcp_sendmsg, and also the requests that io_uring refused without calling tcp_sendmsg.
         """
         return self.results or Results(self.refused, self.attempts)
 
     @property
     def is_used(self):
-        """Whether TCP received zero-copy sends by this interface, or a request was refused."""
+        """Whether TCP received zero-copy sends by this interface, or the interface refused a request."""
         return self.requests > 0 or any(sends > 0 for _, _, sends in self.refusals.refused)
 
     @property
@@ -111,8 +110,8 @@ class Facts:
 
 
 def summed(records, path, otherwise=None):
-    """Returns the sum of a number over the repeats. If one of them lacks it: None, or with `otherwise` the sum of
-    the others.
+    """Returns the sum of a number over the repeats. If a repeat lacks the number, returns None; with `otherwise`,
+    leaves this repeat out and adds `otherwise` to the sum.
     """
     found = [number(record, path) for record in records]
     if otherwise is not None:
@@ -121,7 +120,7 @@ def summed(records, path, otherwise=None):
 
 
 def causes(records, block="zerocopy"):
-    """Returns the Rows of these records, the one of most sends first."""
+    """Returns the Rows of these records. The row with most sends is the first."""
     found = {}
     for record in records:
         for met in rows(record, f"{block}/causes"):
@@ -148,7 +147,7 @@ def refused(records, block):
 
 
 def results(records):
-    """Returns the Results of these records; None if one of them lacks these."""
+    """Returns the Results of io_uring's zero-copy requests; None if a record lacks the block io_uring."""
     if any(at(record, "io_uring") is None for record in records):
         return None
     found = [row for record in records for row in rows(record, "io_uring")
@@ -179,14 +178,14 @@ def limits(records):
 
 
 def skipped_looks(records):
-    """Returns how many runs of the programs that see copies the kernel skipped; None if it does not count them."""
+    """Returns how many runs the kernel skipped of the programs that see copies; None: the kernel counts no skips."""
     missed = [number(hook, "missed") for record in records for hook in rows(record, "plan/hooks")
               if string(hook, "name").startswith("skb ") and string(hook, "status") == "attached"]
     return None if None in missed else sum(missed)
 
 
 def lost_flags(records):
-    """Returns the completions whose flag was not seen; 0 if they are fewer than one in a thousand."""
+    """Returns the number of completions whose flag was not seen; 0 if it is below FEW_FLAGS of all completions."""
     lost = summed(records, "lost/flags", 0.0)
     return lost if lost >= FEW_FLAGS * summed(records, "zerocopy/completions", 0.0) else 0.0
 
@@ -222,13 +221,13 @@ def _of_interface(records, interface):
 
 
 def of_records(records):
-    """Returns the Facts of each interface by which zero-copy was requested. records: of one configuration."""
+    """Returns the Facts of each interface by which zero-copy was requested. records: records of one configuration."""
     found = [_of_interface(records, interface) for interface in BLOCKS]
     return [facts for facts in found if facts.is_used]
 
 
 class Process(NamedTuple):
-    """Zero-copy sends of a process, by both interfaces. pid: 0 if it is in another PID namespace."""
+    """Zero-copy sends of a process, by both interfaces. pid: 0 if the process is in another PID namespace."""
     comm: str
     pid: int
     requests: int
@@ -239,7 +238,7 @@ class Process(NamedTuple):
 
 
 def processes(record):
-    """Returns the Processes of a record of all processes with groups by process; else nothing."""
+    """Returns the Processes of a record with --all and --by process; [] for other records."""
     if string(record, "observed/by") != "all" or "process" not in rows(record, "by/dimensions"):
         return []
     found = {}
@@ -251,10 +250,10 @@ def processes(record):
 
 
 class Others(NamedTuple):
-    """Sends without MSG_ZEROCOPY, and sends by protocols that are not analysed. sends, bytes: by such a protocol."""
+    """Sends by protocols that are not analysed, and for comparison all TCP sends. sends, bytes: sums by protocol."""
     sends: dict
     bytes: dict
-    zerocopy: float  # such sends with a zero-copy request
+    zerocopy: float  # sends by these protocols with a zero-copy request
     tcp_sends: float
     tcp_bytes: float
     unused: float = 0.0  # TCP sends without MSG_ZEROCOPY on sockets with SO_ZEROCOPY
@@ -267,6 +266,6 @@ def others(records):
     calls = [call for record in records for call in rows(record, "calls")]
     return Others(sends, sent, summed(records, "observed/others/zerocopy_requests", 0.0),
                   total(value(call, "sends") for call in calls), total(value(call, "bytes") for call in calls),
-                  # With --all, the sends of one process would lead to a finding about all processes.
+                  # With --all, the sends of a single process would cause a finding about all processes.
                   total(value(record, "observed/so_zerocopy_unused") for record in records
                         if string(record, "observed/by") != "all"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Makes findings. Each rule is a pure function from the Facts of one interface to the findings of some codes."""
+"""Derives findings from facts. A rule is a pure function that yields findings from the Facts of one interface."""
 
 from typing import NamedTuple, Optional
 
@@ -15,7 +15,7 @@ from .facts import IO_URING, MSG_ZEROCOPY
 NO_VERDICT = {"copies_unknown", "lost", "pending"}
 _REFUSED = set(REFUSAL_BY_NAME) - NOT_REFUSED
 _RANK = {name: rank for rank, name in enumerate(SEVERITIES)}
-PROCESSES_MAX = 10  # that a finding lists
+PROCESSES_MAX = 10  # a finding lists at most this many processes
 # The remedy if no setting prevents the copies.
 WITHOUT = {MSG_ZEROCOPY: "Send without MSG_ZEROCOPY on this path.",
            IO_URING: "Send by IORING_OP_SEND (SENDMSG for SENDMSG_ZC) on this path."}
@@ -31,8 +31,9 @@ LOOK_AT_RECEIVER = ("Keep several sends in flight, and find out why the receiver
 
 
 class Finding(NamedTuple):
-    """A finding about `count` of `total` sends (queue_never_read: sockets, if they are counted). evidence: numbers by
-    name; None: unknown. removable: a setting or a change of the program ends it; None: unknown, or nothing to end.
+    """A finding about `count` of `total` sends (queue_never_read: sockets, if sockets are counted). evidence: numbers
+    by name; None: unknown. removable: whether a setting or a change of the program ends the problem; None: unknown, or
+    the finding is no problem.
     """
     code: str
     severity: str
@@ -45,7 +46,7 @@ class Finding(NamedTuple):
     evidence: dict = {}
     removable: Optional[bool] = None
     remedy: Optional[str] = None
-    processes: tuple = ()  # with --all and --by process: of each, comm, pid, count and total; worst first
+    processes: tuple = ()  # with --all and --by process: comm, pid, count and total of each process, worst first
 
 
 def _found(code, f, count, total, remedy=None, severity=None, **more):
@@ -59,7 +60,8 @@ def _found(code, f, count, total, remedy=None, severity=None, **more):
 
 
 def _refusals(f):
-    """Yields refusals, except by a full send buffer: that is normal without blocking, and io_uring sends again."""
+    """Yields findings about refused sends, except the causes of NOT_REFUSED. A full send buffer, for example, is normal
+    without blocking, and io_uring retries such a send."""
     for cause, errno, sends in sorted(f.refusals.refused, key=lambda row: -row[2]):
         if cause in _REFUSED and sends > 0:
             met = f.limits.get(cause, {})
@@ -81,7 +83,7 @@ def _is_pending(f):
 
 
 def _never_read(f, refused):
-    """Returns (count, total, evidence) of sockets whose error queue was never read; if these are unknown, of sends."""
+    """Returns (count, total, evidence) of sockets whose error queue was never read; of sends if sockets are unknown."""
     never = not f.queue_reported and (refused or f.completions >= UNREAD_SENDS)
     if f.sockets is None:
         return f.completions if never else 0, f.completions, {}
@@ -91,8 +93,8 @@ def _never_read(f, refused):
 
 
 def _queue(f):
-    """Yields findings about unread error queues. A program may wait while sends are pending, unless optmem refuses
-    sends."""
+    """Yields findings about unread error queues. While sends are pending, a program may rightly not have read its error
+    queue yet, unless sends were refused because of optmem."""
     refused = any(cause == "optmem" for cause, _, _ in f.refused)
     if f.queue_reported is None or not f.completions or (_is_pending(f) and not refused):
         return
@@ -117,14 +119,14 @@ def _no_verdict(f):
 
 
 def is_all_seen(f):
-    """Returns whether copies of the other sends would have been seen."""
+    """Returns whether every copy was seen, so that all other sends were not copied."""
     return (f.unflagged is not None and f.skipped_looks == 0 and f.lost_copies <= 0 and
             f.unseen_flags <= LOST_SHARE * f.completions)
 
 
 def _ordered(f):
-    """Returns the causes, and whether the first one copies every send and cannot be removed. Such a cause is the first,
-    because removing another one would change nothing.
+    """Returns the causes, and whether the first cause copies every send and cannot be removed. Such a cause is returned
+    first, because removing any other cause would change nothing.
     """
     final = [row for row in f.causes if row.sends >= f.copied - f.unseen_flags and row.cause.final]
     return [*final[:1], *(row for row in f.causes if row not in final[:1])], bool(final)
@@ -211,7 +213,7 @@ def _other_protocols(others):
 
 
 def _never_passed(all_facts, others):
-    """Yields a finding if no send passes MSG_ZEROCOPY. A program that passes it to some may send small data without."""
+    """Yields a finding if no send passes MSG_ZEROCOPY. If some sends pass it, the others may be too small for it."""
     if others.unused > 0 and not all_facts:
         yield _found("flag_never_passed", facts.Facts(), others.tcp_sends, others.tcp_sends,
                      evidence={"large_sends": round(others.unused)})
@@ -222,7 +224,7 @@ def by_severity(findings):
 
 
 def of_facts(all_facts, others=None):
-    """Returns the findings, worst first. others: facts.Others."""
+    """Returns the findings, worst first. all_facts: Facts of each interface. others: facts.Others."""
     found = [finding for f in all_facts for rule in RULES for finding in rule(f)]
     if others:
         found += [*_never_passed(all_facts, others), *_other_protocols(others)]
@@ -248,7 +250,8 @@ def copied_share(findings, all_facts):
 
 
 def _by_process(finding, processes):
-    """Returns the finding with its processes. A process has sums of all causes, so only one finding has them."""
+    """Returns the finding with its processes. Their counts are over all causes, so only one finding of a kind has them.
+    """
     part, whole = next((members for kind, members in (
         ("copied_", ("copied", "completions")), ("refused_", ("refused", "requests")),
         ("ignored", ("ignored", "requests"))) if finding.code.startswith(kind)), (None, None))

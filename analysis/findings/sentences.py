@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Words findings in sentences, which begin with a small letter and end without a point."""
+"""Turns findings into sentences. A sentence begins with a small letter and has no full stop."""
 
 from analysis import words
 from analysis.tables.causes import REFUSAL_BY_NAME
@@ -12,7 +12,7 @@ _REFUSALS = {f"refused_{name}": refusal for name, refusal in REFUSAL_BY_NAME.ite
 
 
 def _sends(finding, count):
-    """Returns, for example, "3 zero-copy sends"; "3 completed zero-copy sends" if others did not complete."""
+    """Returns, for example, "3 zero-copy sends"; "3 completed zero-copy sends" if other sends did not complete."""
     which = "completed " if finding.evidence.get("requests", 0) > finding.total else ""
     if finding.interface == IO_URING:
         return f"{words.counted(count, which + 'send')} by SEND_ZC"
@@ -49,18 +49,18 @@ def is_copied(finding):
 
 
 def _of_all(found):
-    """Returns the findings whose cause copied every copied send."""
+    """Returns the findings of causes that each copied every copied send."""
     return [one for one in found if one.code != "copied_unknown" and
             one.count >= one.evidence["copied"] - one.evidence["unseen_flags"]]
 
 
 def is_final(found):
-    """Returns whether a cause that no setting removes copied every copied send. found: copies by one interface."""
+    """Returns whether a cause that no setting removes copied every copied send. found: as in _copied_sentence()."""
     return any(one.removable is False for one in _of_all(found))
 
 
 def _copied_sentence(found):
-    """Returns the sentence for all findings of copies by one interface."""
+    """Returns one sentence. found: all findings about copied sends of one interface."""
     first, *others = found
     copied = first._replace(count=first.evidence["copied"])
     text = f"{_share(copied)} copied"
@@ -150,7 +150,7 @@ def _small_sends(finding):
 
 
 def other_bytes(finding):
-    """Returns the bytes by other protocols of a finding `other_protocol`."""
+    """Returns how many bytes were sent by other protocols. finding: one with the code other_protocol."""
     return sum(finding.evidence.get(f"{name}_bytes", 0) for name in PROTOCOLS)
 
 
@@ -191,7 +191,7 @@ _OF = {
 
 
 def sentence(found):
-    """Returns the sentence for one finding, or for all findings of copies by one interface."""
+    """Returns one sentence. found: a list of one finding, or of all findings about copied sends of one interface."""
     first = found[0]
     if is_copied(first):
         return _copied_sentence(found)
@@ -242,8 +242,8 @@ def _processes(finding):
 
 
 def paragraphs(findings, brief=False):
-    """Returns a pair (what is wrong, what to do) for each finding. Findings of copies by one interface share a pair.
-    brief: leave out numbers and caveats. Configurations with the same findings then have the same texts.
+    """Returns a pair (what is wrong, what to do) for each finding. All findings about copied sends of one interface
+    share a pair. brief: leaves out numbers and caveats, so that equal findings of configurations have equal texts.
     """
     said, copied = [], {}
     for finding in findings:
@@ -263,7 +263,7 @@ def paragraphs(findings, brief=False):
 
 
 def remedy(found):
-    """Returns what to do about one finding, or about all copies by one interface, in a sentence or two."""
+    """Returns what to do, in a sentence or two. found: as in sentence()."""
     if is_copied(found[0]) and found[0].code != "copied_unknown":
         final = [one for one in _of_all(found) if one.removable is False]
         some = [one for one in found[:CAUSES_MAX] if one.removable is not False]

@@ -22,8 +22,8 @@ class Channel:
         self.poll.register(fd, select.POLLIN)
 
     def _line(self, tick):
-        """Returns the next line. Until it arrives, calls tick every TICK_MS, and when another descriptor of poll is
-        ready. Raises Gone at the end of the lines.
+        """Returns the next line. Until it arrives, calls tick every TICK_MS, and whenever another descriptor in
+        self.poll is ready. Raises Gone if there are no more lines.
         """
         parts = [self.unread]
         while b"\n" not in parts[-1]:
@@ -40,7 +40,7 @@ class Channel:
         return line
 
     def receive(self, tick=lambda: None):
-        """Returns the next object. Raises ValueError for a line that is not one, Gone after the engine's end."""
+        """Returns the next object. Raises ValueError for a line that is no object, and Gone if the engine has ended."""
         message = json.loads(self._line(tick).decode("utf-8", "surrogateescape"))
         if not isinstance(message, dict):
             raise ValueError("not an object")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Prints what can be measured on a machine, and what is missing, for analyze doctor. facts: the engine's line, to which
-this adds what needs no privilege.
+"""Prints what can be measured on a machine, and what is missing, for analyze doctor. facts: the engine's line, with
+members added that can be read without privilege.
 """
 
 import os
@@ -53,7 +53,7 @@ def _hook(hook):
 
 
 def _stages(hooks):
-    """Returns one line for all stages, because missing hooks nearly always share one reason."""
+    """Returns one line for the hooks of all stages, because missing hooks nearly always have the same reason."""
     there = [hook for hook in hooks if hook["mechanism"]]
     reason = next((hook["reason"] for hook in hooks if not hook["mechanism"] and hook["reason"]), "")
     return f"{len(there)} of their {len(hooks)} hooks" + (f"; of the others: {reason}" if reason else "")

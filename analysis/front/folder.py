@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Reads and writes the folder of a sweep: its plan, and the records of its runs, one on each line."""
+"""Reads and writes the folder of a sweep: the sweep's plan, and a file of the runs' records, one on each line."""
 
 import contextlib
 import errno
@@ -17,7 +17,7 @@ from analysis.front.plan import SEED_MAX
 from analysis.text.record import at, safe_text
 
 PLAN = "plan.json"
-# Each row has a path in a record, its type, and whether it is required. Unmeasured values are absent or null.
+# Each row has a path in a record, the value's type, and whether it is required. Unmeasured values are absent or null.
 _SOUND = (
     ("schema", str, True), ("tool", dict, True), ("host", dict, True), ("load", dict, True),
     ("run", dict, True), ("run/cell", str, True), ("run/repeat", int, True), ("error", str, False),
@@ -25,7 +25,7 @@ _SOUND = (
     ("lost", dict, False), ("memory", dict, False), ("noise", dict, False), ("tcp", dict, False),
     ("unmeasured", list, False), ("serving", dict, False), ("zerocopy", dict, False))
 _TYPES = {str: "string", dict: "object", int: "int", list: "array"}
-# Errors name the keys of a plan by these words. The seed must be equal only if --order-seed was given.
+# These keys of two plans must be equal, order_seed only if --order-seed was given. Errors name them by these words.
 _SAME = (("schema", "schema"), ("version", "version of this program"), ("grid", "--grid"),
          ("shards", "N of --shard I/N"), ("order_seed", "--order-seed"))
 
@@ -38,7 +38,7 @@ def _finite(text):
 
 
 def sound_record(line):
-    """Returns the record of a line. Raises ValueError, with its defect, unless a sweep can have written it."""
+    """Returns the record of a line. Raises ValueError with the defect of a line that no sweep can have written."""
     try:
         record = (json.loads(line, parse_float=_finite, parse_constant=_finite) if line.endswith(b"\n")
                   else None)
@@ -60,7 +60,7 @@ def _text(value):
 
 
 def difference(older, newer, order_given):
-    """Returns how two plans differ, in words; None if the newer one plans the same runs, or more repeats."""
+    """Returns how two plans differ, in words; None if the newer plan has the same runs, or more repeats of them."""
     for key, name in _SAME:
         if (order_given or key != "order_seed") and older.get(key) != newer.get(key):
             return f"its {name} is {_text(older.get(key))[:63]}, not {_text(newer.get(key))[:63]}"
@@ -78,7 +78,7 @@ def difference(older, newer, order_given):
 
 
 def _open_regular(name, flags, folder=None):
-    """Returns a descriptor of a regular file. Raises OSError for a symbolic link, and at once for a FIFO."""
+    """Returns a descriptor of a regular file. Raises OSError for others, such as a symbolic link or FIFO."""
     try:
         fd = os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666, dir_fd=folder)
     except OSError as error:
@@ -110,8 +110,8 @@ class Folder:
             raise Fault(f"--out {self.path}: cannot {what}: {why(error)}{more}") from None
 
     def open(self, plan, order_given, shard, shards):
-        """Opens the folder, or makes it, and writes the plan if it has none. Returns the seed of the plan that the
-        folder then has.
+        """Opens the folder, or makes it, and writes the plan if the folder has none. Returns the seed of the folder's
+        plan.
         """
         with self._trying_to("make the folder"), contextlib.suppress(FileExistsError):
             os.mkdir(self.path)
@@ -127,7 +127,7 @@ class Folder:
         return int(older["order_seed"])
 
     def _settle_plan(self, plan, order_given, shard):
-        """Returns the folder's plan, which is the given one if there was none."""
+        """Returns the folder's plan. If the folder has none, writes the given plan."""
         try:
             with self._trying_to(f"read or write {PLAN}"):
                 older = self._read_plan()
@@ -160,8 +160,8 @@ class Folder:
         return plan
 
     def _write_plan(self, plan):
-        """Writes the plan, unless another shard has: several may begin at once on several machines, and the first
-        to link its file into place succeeds. Returns False for the others.
+        """Writes the plan, unless another shard has written it: then returns False. Shards may begin at the same time
+        on several machines; the first that links its file into place succeeds.
         """
         name = f".plan-{os.getpid()}-{int(time.time()):x}"
         fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666, dir_fd=self.fd)
@@ -191,8 +191,8 @@ class Folder:
             os.fsync(self.fd)
 
     def records(self):
-        """Yields the records of the file, oldest first. Moves a half-written last line, at which a sweep ended, to
-        another file. Leaves any other invalid line as it is.
+        """Yields the records of the file, oldest first. Moves a half-written last line, which a killed sweep may have
+        left, to another file. Leaves any other invalid line as it is.
         """
         begin = 0
         with open(self.runs, "rb", closefd=False) as file:
@@ -209,7 +209,7 @@ class Folder:
                 begin += len(line)
 
     def _put_aside(self, begin, line):
-        """Moves line, which the file has from begin to its end, to a file beside it."""
+        """Moves the file's last line to another file in the folder. begin: the line's offset in bytes."""
         name = f"{self.name}.half"
         try:
             fd = _open_regular(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
@@ -225,13 +225,13 @@ class Folder:
         self.complain(f"{self.name} ended in half a record: put aside as {name}, its run is made again")
 
     def write_comparisons(self, found):
-        """Replaces the file of the comparisons, beside the runs."""
+        """Replaces the file of the comparisons in the folder."""
         name = os.path.basename(self.name).replace("runs", "comparisons").removesuffix("l")
         self._replace(name, {"schema": "sendpath.comparisons/1", "comparisons": found})
 
     def _replace(self, name, value):
-        """Writes a file of JSON. An old one stays until the new one is complete."""
-        from analysis.files import replace  # imported late: no other command needs it
+        """Writes a file of JSON. An older file of this name stays until the new one is complete."""
+        from analysis.files import replace  # imported late, because only this method needs it
         with self._trying_to(f"write {name}"):
             replace(f"{self.path}/{name}", lambda file: file.write(json_line(value)))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Describes the machine of the runs by what needs no privilege. The engine reads the rest."""
+"""Describes the machine of the runs, as far as no privilege is needed. The engine reads the rest."""
 
 import array
 import fcntl
@@ -76,13 +76,13 @@ def devices():
 
 
 def _number(device, what):
-    """Returns a number of a device; None if sysfs has none or -1, as for the speed of a device that is down."""
+    """Returns a number of a device; None if sysfs has none, or -1, which is the speed of a device that is down."""
     text = first_line(f"/sys/class/net/{device}/{what}") or ""
     return int(text) if text.isdigit() else None
 
 
 def _hardware():
-    """Returns the devices with hardware, because virtual ones come and go with containers, by the hundred."""
+    """Returns only the devices with hardware, because containers may create and remove hundreds of virtual devices."""
     try:
         found = devices()
     except OSError:
@@ -96,7 +96,7 @@ def _hardware():
 @functools.lru_cache(maxsize=None)
 def _processor():
     """Returns the CPU's model, and whether the machine is virtual. On x86, cpuinfo has the model and the flag
-    "hypervisor"; on arm64, neither. An emulator's firmware names its maker on every architecture.
+    "hypervisor"; on arm64, cpuinfo has neither. On every architecture, an emulator's firmware names its maker.
     """
     info = dict(reversed([line.partition(":")[::2] for line in _lines("/proc/cpuinfo") or ()]))
     info = {key.strip(): value.strip() for key, value in info.items()}
@@ -109,13 +109,13 @@ def _processor():
 
 @functools.lru_cache(maxsize=None)
 def _is_debug():
-    """Returns whether this is a debug kernel: by its configuration file, or by lockdep, which most of them have."""
+    """Returns whether this is a debug kernel: by its configuration file, or lockdep, which most debug kernels have."""
     config = _lines(f"/boot/config-{os.uname().release}") or ()
     return not _DEBUG.isdisjoint(config) or os.path.exists("/proc/lockdep")
 
 
 def describe():
-    """Returns the members of a raw line's host that the engine does not send."""
+    """Returns the members of a raw line's object host that the engine does not send."""
     model, virtual = _processor()
     settings = {name: first_line(path) for name, path in _SETTINGS.items()}
     return {"cpu": model, "virtualized": virtual, "debug_kernel": _is_debug(),

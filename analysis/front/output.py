@@ -21,7 +21,7 @@ _WHY = {
 
 
 def why(error):
-    """Returns the meaning of an OSError of opening or writing an output."""
+    """Returns, in words, why an output could not be opened or written. error: an OSError."""
     return _WHY.get(error.errno) or os.strerror(error.errno)
 
 
@@ -33,7 +33,7 @@ def _is_kernels(path):
 
 def _open(path, flags):
     """Opens a file to append to. Follows no symbolic link that a user may have made, and waits for no FIFO's reader."""
-    if path == "/dev/stdout":  # open() would give it its own offset
+    if path == "/dev/stdout":  # a descriptor from open() would have an offset of its own
         return os.dup(1)
     links = 0 if _is_kernels(path) else os.O_NOFOLLOW
     fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC | links | flags, 0o666)
@@ -51,8 +51,8 @@ def write_all(fd, data):
 
 
 def append(fd, data, durable=False):
-    """Appends data. If that fails, restores a regular file and raises OSError. durable: returns when the data are on
-    the disk.
+    """Appends data. If that fails, truncates a regular file to its old length and raises OSError. durable: whether to
+    wait until the data are on the disk.
     """
     before = os.fstat(fd)
     try:
@@ -66,10 +66,10 @@ def append(fd, data, durable=False):
 
 
 class LineFile:
-    """A file ("-": standard output) to which lines are appended, by one write each."""
+    """A file ("-": standard output) to which lines are appended, each by one write."""
 
     def __init__(self, path):
-        """Opens a file that exists; the first line makes a new one. Raises OSError if it cannot be written."""
+        """Opens the file if it exists; otherwise add() makes it. Raises OSError if it cannot be written."""
         self.path = path
         self.fd = 1 if path == "-" else None
         if self.fd is None:
@@ -87,7 +87,7 @@ class LineFile:
                           errno.ENOTDIR if os.path.exists(folder) else errno.ENOENT, "")
 
     def add(self, line):
-        """Appends a line. If that fails, restores the file and raises OSError."""
+        """Appends a line. If that fails, restores the old file, or removes a new one, and raises OSError."""
         fresh = self.fd is None
         if fresh:
             self.fd = _open(self.path, os.O_CREAT)
@@ -101,12 +101,12 @@ class LineFile:
             raise
 
     def replace(self, data):
-        """Replaces the contents of a regular file by data; they stay until the data are complete, if its folder can be
-        written. Appends the data to any other file, such as standard output. Raises OSError.
+        """Replaces the contents of a regular file by data. The old contents stay until the new ones are complete, if
+        the file's folder is writable. Appends the data to any other file, such as standard output. Raises OSError.
         """
         mine = self.fd is not None and self.path != "-" and not _is_kernels(self.path)
         if mine and stat.S_ISREG(os.fstat(self.fd).st_mode):
-            from analysis.files import replace  # imported late: most runs do not need it
+            from analysis.files import replace  # imported late, because most runs do not need it
             with contextlib.suppress(PermissionError):
                 replace(self.path, lambda file: file.write(data))
                 return
@@ -119,7 +119,7 @@ class LineFile:
             return
         try:
             fd = os.open(f"/proc/self/fd/{self.fd}", os.O_RDONLY | os.O_CLOEXEC)
-        except OSError:  # the file may only be written
+        except OSError:  # we may write to the file, but not read it
             return
         try:
             last = os.pread(fd, 1, before.st_size - 1)
@@ -151,24 +151,24 @@ class Stream:
         return os.isatty(self.fd) and "NO_COLOR" not in os.environ
 
     def height(self):
-        """Returns the lines of a terminal; infinity for anything else, which does not scroll."""
+        """Returns the number of lines of a terminal; infinity for a file or pipe, from which nothing scrolls away."""
         return terminal_size(self.fd).lines if os.isatty(self.fd) else math.inf
 
     def takes_text(self):
-        """Returns False while the reader, such as a pager, does not read."""
+        """Returns whether a write would not wait for the reader, such as a pager."""
         poll = select.poll()
         poll.register(self.fd, select.POLLOUT)
         return bool(poll.poll(0))
 
     def write(self, text):
-        """Writes text. check() reports a failure."""
+        """Writes text. Raises nothing: check() reports a failure later."""
         try:
             write_all(self.fd, text.encode("utf-8", "surrogateescape"))
         except OSError:
             self.failed = True
 
     def check(self, complain):
-        """Returns whether standard output accepted all text; complains otherwise."""
+        """Returns whether standard output accepted all text. Complains if it did not."""
         if self.failed and self.fd == 1:
             complain("cannot write the report to standard output (disk full, or pipe closed)")
             return False
@@ -176,8 +176,8 @@ class Stream:
 
 
 def say(text):
-    """Writes text on standard error; loses it if that fails. sys.stderr would keep the text, fail again at exit, and
-    change the exit status.
+    """Writes text on standard error; drops the text if that fails. After a failure, sys.stderr would keep the text,
+    fail again at exit, and change the exit status.
     """
     with contextlib.suppress(OSError):
         write_all(2, text.encode("utf-8", "surrogateescape"))
@@ -189,6 +189,6 @@ def complain(program, text):
 
 
 def let_signals_end():
-    """Lets signals end the program again: no window is open, and a slow reader may hold the program up."""
+    """Lets signals end the program again. Called when no window is open, because a slow reader may delay the end."""
     for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT:
         signal.signal(number, signal.SIG_DFL)

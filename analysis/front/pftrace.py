@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Writes Perfetto's trace file by the messages of its Python package. The environment of the report has that, so
-trace.py starts this file there.
+"""Writes Perfetto's trace file with the messages of Perfetto's Python package. Only the environment of the report has
+this package, so trace.py starts this file in that environment.
 """
 
 import json
@@ -45,8 +45,8 @@ def _file_of(messages, tracks, steps):
 
 
 def main():
-    """Converts an object of JSON from standard input, whose members are _file_of's arguments, to standard output.
-    Returns the exit status: 3 without Perfetto's package.
+    """Writes the trace file to standard output. Standard input is a JSON object whose members are the arguments tracks
+    and steps of _file_of(). Returns the exit status: 3 without Perfetto's package.
     """
     try:
         from perfetto.protos.perfetto.trace import perfetto_trace_pb2

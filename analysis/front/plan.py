@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Plans which runs a sweep makes, and in which order: each block has every configuration once, in a random order that
-follows from the seed, so that drift affects all equally.
+"""Plans which runs a sweep makes, and in which order. Each block has every configuration once, in a random order that
+follows from the seed, so that drift affects all configurations equally.
 """
 
 from analysis.faults import USAGE, Fault
@@ -10,7 +10,7 @@ SHARDS_MAX = 10000
 BUDGET_MAX = 10_000_000
 SEED_MAX = (1 << 32) - 1
 _MASK = (1 << 64) - 1
-_STEP = 0x9e3779b97f4a7c15  # of splitmix64
+_STEP = 0x9e3779b97f4a7c15  # splitmix64 adds this to its state for each number
 
 
 def _mix(x):
@@ -21,7 +21,7 @@ def _mix(x):
 
 
 def _draw(state, bound):
-    """Returns the next state, and a uniform number below bound: draws again above the last multiple of bound."""
+    """Returns the next state, and a random number below bound. To be uniform, skips numbers above its last multiple."""
     rest = (1 << 64) % bound
     while True:
         state = state + _STEP & _MASK
@@ -41,14 +41,14 @@ def order(count, seed, block):
 
 
 def is_mine(cell, shard, shards):
-    """Returns whether a configuration belongs to a shard (from 1). Neither groups nor repeats are divided, because
-    runs that are compared must be of one machine.
+    """Returns whether a configuration belongs to a shard (from 1). A group with all its repeats belongs to one shard,
+    because runs that are compared must be made on one machine.
     """
     return cell["group"] % shards == shard - 1
 
 
 def without_twins(cells):
-    """Returns pairs of a number and a configuration, the first of each name."""
+    """Returns pairs of a number and a configuration: of those with the same name, only the first."""
     seen = {}
     for number, cell in enumerate(cells):
         seen.setdefault(cell["cell"], (number, cell))
@@ -63,7 +63,7 @@ def _number(text, most):
 
 
 def shard_of(text):
-    """Returns I and N of --shard I/N, 1 and 1 for None. Raises Fault."""
+    """Returns I and N of --shard I/N; 1 and 1 if text is None. Raises Fault."""
     try:
         shard, shards = (_number(part, SHARDS_MAX) for part in (text or "1/1").split("/"))
         if 0 < shard <= shards:
@@ -74,7 +74,7 @@ def shard_of(text):
 
 
 def budget_of(text):
-    """Returns the seconds of --budget, None if it was not given. Raises Fault."""
+    """Returns the seconds of --budget; None if the option was not given. Raises Fault."""
     try:
         seconds = None if text is None else duration(text)
         if seconds is None or 0 <= seconds <= BUDGET_MAX:
@@ -85,7 +85,7 @@ def budget_of(text):
 
 
 def seed_of(text):
-    """Returns the number of --order-seed, None if it was not given. Raises Fault."""
+    """Returns the number of --order-seed; None if the option was not given. Raises Fault."""
     try:
         return None if text is None else _number(text, SEED_MAX)
     except ValueError:

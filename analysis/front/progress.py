@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Prints the progress of runs on standard error: a bar on a terminal, else a line for each run of a sweep."""
+"""Prints the progress of runs on standard error: a bar on a terminal; otherwise, in a sweep, a line for each run."""
 
 import os
 import time
@@ -19,8 +19,8 @@ def duration_text(seconds):
 
 
 class Progress:
-    """The progress of runs (0: unknown number). before: runs done earlier. guess_s: the time of a run, until one was
-    timed. bar: whether nothing else writes to the terminal. lines: whether runs have lines without a terminal.
+    """The progress of runs. runs: their number; 0: unknown. before: how many were done earlier. guess_s: the assumed
+    time of a run until one was timed. bar: whether a terminal shows a bar. lines: whether runs have lines otherwise.
     """
 
     def __init__(self, runs, configurations, before, guess_s, bar, lines):
@@ -49,7 +49,7 @@ class Progress:
             full = self.done * _BAR // self.runs
             text = (f"[{'#' * full}{'.' * (_BAR - full)}] {self.done}/{self.runs} of "
                     f"{counted(self.configurations, 'configuration')}, {self._left(running)} left: {text}")
-        # A line that wraps could not be erased.
+        # A line that wraps could not be erased, so it is cut at the width of the terminal.
         say(f"\r{text[:terminal_size(2).columns - 1]}\033[K")
 
     def clear(self):
@@ -59,7 +59,7 @@ class Progress:
         self.shown = False
 
     def end(self, timed, word):
-        """Ends a run. timed: whether its duration is used to estimate that of later runs. word: its outcome."""
+        """Ends a run. timed: whether its duration counts in the estimate for later runs. word: the run's outcome."""
         seconds = time.monotonic() - self.begun
         self.clear()
         self.done += 1

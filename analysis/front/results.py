@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Makes records and reports of runs. Its imports take long, so runs.py imports it after it has requested the first run,
-while the engine loads its programs.
+"""Makes records and reports of runs. Importing this module takes long, so runs.py does it after it has requested the
+first run, while the engine loads its programs.
 """
 
 from analysis.derive.record import record_of
@@ -18,13 +18,12 @@ __all__ = ["Cells", "DETAILS", "Live", "REPORT", "SUMMARY", "completed", "folded
 
 
 def timeline_of(raw):
-    """Returns the Timeline of a raw line."""
     return Timeline(Run(raw))
 
 
 def print_report(cells, extent, stream, more=""):
-    """Writes the report of Cells, and more below it. Repeats its answer at the end if the first one scrolls off the
-    terminal.
+    """Writes the report of Cells, and the text `more` below it. Repeats the answer at the end if the answer in the
+    report scrolls off the terminal.
     """
     text = lay_out(report(cells, extent) + more, stream.colour())
     answer = lay_out(report(cells, ANSWER), stream.colour()).rstrip("\n")

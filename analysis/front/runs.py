@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Requests the runs of a command line from the engine, one by one, and reports them. A grid reports its records when
-all runs are over; sweep.py keeps each in a folder.
+all runs have ended; a sweep (sweep.py) also keeps each record in a folder.
 """
 
 import collections
@@ -13,7 +13,7 @@ from analysis.front.plan import order, without_twins
 from analysis.front.progress import Progress
 from analysis.words import counted
 
-GUESS_S = 0.5  # that a run takes beside its window
+GUESS_S = 0.5  # the assumed time that a run takes in addition to its window
 
 
 def random_seed():
@@ -24,7 +24,7 @@ def _codes(names):
     """Returns the codes and severities of --fail-on. Raises Fault."""
     if names is None:
         return set()
-    from analysis.tables.findings import BY_CODE, SEVERITIES  # imported late: most runs do not need it
+    from analysis.tables.findings import BY_CODE, SEVERITIES  # imported late, because most runs do not need it
     found = set(names.split(","))
     for name in found:
         if name not in BY_CODE and name not in SEVERITIES:
@@ -47,9 +47,9 @@ class Runs:
     def __init__(self, channel, begin, complain):
         self.channel, self.begin, self.complain = channel, begin, complain
         self.cells, self.options = begin["cells"], begin["options"]
-        self.live = None  # None until the first run was requested
-        self.kept = None  # Cells of the records, None until then
-        self.seed = None  # of the order of runs; None: it is that of the options
+        self.live = None  # a Live; None until the first run was requested
+        self.kept = None  # the Cells of the records; None until the first run was requested
+        self.seed = None  # the seed of the order of runs; None: the order does not depend on a seed
         self.progress = None
         self.status = 0
 
@@ -61,12 +61,12 @@ class Runs:
 
     @property
     def _results(self):
-        from analysis.front import results  # imported late, see there
+        from analysis.front import results  # imported late; results.py has the reason
         return results
 
     def _run(self, number, repeat, label, live_label, last):
-        """Requests a run from the engine and returns its raw line or failure. last: no other run follows. Raises
-        Interrupted.
+        """Requests a run from the engine. Returns the run's raw line, or its failure. last: whether no other run
+        follows. Raises Interrupted.
         """
         self.progress.begin(label)
         self.channel.send({"run": number, "repeat": repeat, "last": last, "seed": self.seed})
@@ -88,8 +88,9 @@ class Runs:
 
 
 class Grid(Runs):
-    """Runs with interleaved repeats: A B C A B C. If their number is the one that decides comparisons, blocks after the
-    first have a random order, and disturbed runs are made again at the end, at most half as many as were planned.
+    """Runs with interleaved repeats: A B C A B C. If the number of repeats is the default that is enough to decide
+    comparisons, all blocks except the first have a random order, and disturbed runs are made again at the end, at most
+    half as many as were planned.
     """
 
     def __init__(self, channel, begin, complain):
@@ -98,7 +99,7 @@ class Grid(Runs):
         if begin["decides"]:
             self.seed = random_seed()
         numbers = [number for number, _ in without_twins(self.cells)]
-        # (configuration, repeat) in order. The first block is in the given order, because reports list cells by it.
+        # (configuration, repeat) in order. The first block has the order of the command line, which reports have, too.
         self.planned = collections.deque(
             (numbers[place], repeat) for repeat in range(1, self.options["repeat"] + 1) for place in
             (range(len(numbers)) if self.seed is None or repeat == 1 else
@@ -107,10 +108,10 @@ class Grid(Runs):
         self.spare = self.runs // 2 if begin["decides"] else 0
         self.skipped = set()
         self.unmade = None  # why a run has no record
-        self.held = None  # the latest record of several configurations: the last one has the comparisons
+        self.held = None  # the newest record, if it is not yet written: the last record gets the comparisons
         self.fail_on = _codes(self.options["fail_on"])
-        self.files = {}  # by the option that names them
-        self.trace = self.tracks = None  # of --out
+        self.files = {}  # LineFiles by the option that names them
+        self.trace = self.tracks = None  # the module trace and its Tracks; None without --out
         self.text = Stream("stderr" if begin["command_runs"] else "stdout")
         if "-" in (self.options["json"], self.options["folded"]):
             self.text = None
@@ -153,14 +154,14 @@ class Grid(Runs):
         return self.status
 
     def _make(self, number, repeat):
-        """Makes one run. Returns False if no others are to follow."""
+        """Makes one run. Returns whether the next run is to be made."""
         label = self.cells[number]["label"]
         if self.options["repeat"] > 1:
             label += f" #{repeat}"
         raw = self._run(number, repeat, label, label if self.runs > 1 else "", not self.planned and not self.spare)
         outcome = raw.get("outcome")
         if outcome == "skipped":
-            # A load that this system cannot run is reported once.
+            # A load that this system cannot run is reported only once, not for each repeat.
             if number not in self.skipped:
                 self.complain(f"skipped: {raw['error']}")
             self.skipped.add(number)
@@ -174,7 +175,7 @@ class Grid(Runs):
         return self._conclude(raw, number, repeat)
 
     def _conclude(self, raw, number, repeat):
-        """Reports what was measured, even by an interrupted or failed run. Returns False if no others are to follow."""
+        """Reports what was measured, even by an interrupted or failed run. Returns whether to make the next run."""
         if raw["error"]:
             self.complain(raw["error"])
             self.unmade = self.unmade if raw["window"] else raw["error"]
@@ -195,7 +196,7 @@ class Grid(Runs):
         return written and (self.begin["observes"] or status not in (USAGE, SYSTEM))
 
     def _report(self, record, again):
-        """Adds a record to the report and the file. again: the run to plan if it was disturbed, or None."""
+        """Adds a record to the report and the file. again: (configuration, repeat) to plan if it was disturbed."""
         self.reported += 1
         self.kept.add(record)
         if self.spare and again and is_disturbed(record):

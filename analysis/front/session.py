@@ -10,7 +10,7 @@ from analysis.front.runs import Grid
 
 
 def _advise(channel, words, complain):
-    from analysis.advise.advise import advise  # imported late: the others need none of its modules
+    from analysis.advise.advise import advise  # imported late, because other commands need none of its modules
     return printed(lambda: advise(channel, words, complain), complain)
 
 
@@ -33,8 +33,8 @@ def _top(channel, begin, complain):
 
 
 def serve(program, fd):
-    """Serves the engine at the other end of the socket fd until it ends. Returns the exit status. program: the
-    name with which messages begin.
+    """Serves the engine, at the other end of the socket fd, until the engine ends. Returns the exit status. program:
+    the name with which messages begin.
     """
     complain = functools.partial(output.complain, program)
     channel = Channel(fd)

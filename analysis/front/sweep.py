@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Makes the runs of a sweep. Each is kept in a folder, and a run that the folder has is not made again."""
+"""Makes the runs of a sweep. A folder keeps each run's record. A run that the folder has is not made again."""
 
 import time
 
@@ -14,7 +14,7 @@ from analysis.front.runs import GUESS_S, Interrupted, Runs, is_disturbed, random
 from analysis.tables.schemas import FAILURE_SCHEMA, SCHEMA
 from analysis.words import counted
 
-AGAIN_MAX = 3  # times that a disturbed run is made again
+AGAIN_MAX = 3  # a disturbed run is made again at most this many times
 # These options change what is measured.
 _MEASURING = ("tier", "events", "call_counters", "by", "by_max", "stages", "packets", "sample", "profile",
               "memory", "cost")
@@ -22,7 +22,7 @@ _HEAD = ("schema", "version", "started_s", "started_ns", "run", "host", "load")
 
 
 class Sweep(Runs):
-    """Runs that each add a complete record to the folder, or none."""
+    """Runs that each add one record to the folder, or nothing if they are interrupted."""
 
     def __init__(self, channel, begin, complain):
         super().__init__(channel, begin, complain)
@@ -34,10 +34,10 @@ class Sweep(Runs):
         self.numbers = {cell["cell"]: place for place, (_, cell) in enumerate(self.cells)}
         self.mine = {place for place, (_, cell) in enumerate(self.cells)
                      if is_mine(cell, self.shard, self.shards)}
-        self.outcomes = {}  # (place, repeat) -> "measured", or failed, skipped and the error
+        self.outcomes = {}  # (place, repeat) -> (measured, failed or skipped; the error or "")
         self.disturbed = {}  # (place, repeat) -> how often a disturbed run was made again
         self.failed = set()  # (place, repeat) of runs that failed when this sweep made them again
-        self.deadline = float("inf")  # of runs beyond the plan
+        self.deadline = float("inf")  # after it, no runs beyond the plan are made
         self.kept = results.Cells()
         self.foreign = self.twice = self.elsewhere = 0
         self.folder = Folder(self.options["out"], complain)
@@ -53,7 +53,7 @@ class Sweep(Runs):
         return len(self.mine) * self.options["repeat"]
 
     def _runs(self):
-        """Returns the number of runs: those that are planned, and those that --decide made beyond them."""
+        """Returns the number of planned runs and of those that --decide made beyond the plan."""
         return self._planned() + sum(place in self.mine and repeat > self.options["repeat"]
                                      for place, repeat in self.outcomes)
 
@@ -61,8 +61,8 @@ class Sweep(Runs):
         return sum(place in self.mine and found[0] == outcome for (place, _), found in self.outcomes.items())
 
     def _note(self, record):
-        """Notes the outcome in a record of the folder. A failed or disturbed run may have been made again: then the
-        later record counts.
+        """Notes the outcome of a record of the folder. If a failed or disturbed run was made again, the later record
+        counts.
         """
         run = record["run"]
         key = self.numbers.get(run["cell"]), run["repeat"]
@@ -80,7 +80,7 @@ class Sweep(Runs):
             else:
                 self.disturbed.pop(key, None)
         elif key in self.disturbed:
-            self.outcomes[key] = ("measured", "")  # the earlier measurement counts
+            self.outcomes[key] = ("measured", "")  # the repetition failed, so the disturbed measurement counts
         else:
             self.outcomes[key] = ("skipped" if record.get("outcome") == "skipped" else "failed",
                                   record.get("error") or "")
@@ -142,7 +142,7 @@ class Sweep(Runs):
                 self._make(place, repeat)
 
     def _make_again(self):
-        """Makes again what was disturbed since this sweep began."""
+        """Makes runs again that were disturbed since this sweep began."""
         for time_ in range(AGAIN_MAX):
             again = [key for key, times in self.disturbed.items() if times <= time_ and key not in self.read]
             for key in again:
@@ -150,7 +150,7 @@ class Sweep(Runs):
                     self._make(*key)
 
     def _decide(self):
-        """Repeats inconclusive configurations, for each number of repeats at which judge may decide."""
+        """Repeats inconclusive configurations until the number of repeats is the next at which judge.py looks."""
         looks = judge.looks(self.options["repeat"])
         before, made, fails = 0, next(looks, 0), set()
         for look in looks:
@@ -158,25 +158,25 @@ class Sweep(Runs):
             places = self._inconclusive(fails)
             if not places or time.monotonic() >= self.deadline:
                 return
-            for repeat in range(1, look + 1):  # an earlier look may have left these out
+            for repeat in range(1, look + 1):  # from 1, because these places may lack repeats of an earlier look
                 self._make_block(places, repeat)
             self._make_again()
             before, made = made, look
 
     def _inconclusive(self, fails):
-        """Returns the places of configurations whose comparison is inconclusive, if neither of the two fails."""
+        """Returns the places of the configurations of inconclusive comparisons, unless one of the two is in fails."""
         self._sort()
         pairs = [{self.numbers[one[side]] for side in ("of", "against")} for one in self.kept.comparisons
                  if one["verdict"] == judge.INCONCLUSIVE]
         return set().union(*(pair for pair in pairs if not pair & fails)) & self.mine
 
     def _failing(self, repeats):
-        """Returns the places of configurations that were run in these repeats, and measured in none of them."""
+        """Returns the places of configurations that had runs in these repeats, none of which was measured."""
         made = [(place, outcome) for (place, repeat), (outcome, _) in self.outcomes.items() if repeat in repeats]
         return {place for place, _ in made} - {place for place, outcome in made if outcome == "measured"}
 
     def _sort(self):
-        """Orders the cells as they are planned."""
+        """Sorts the cells of the report in the order of the plan."""
         self.kept.sort([cell["cell"] for _, cell in self.cells])
 
     def _make(self, place, repeat):
@@ -202,7 +202,7 @@ class Sweep(Runs):
             if (place, repeat) in self.disturbed:
                 self.failed.add((place, repeat))
         elif not any(found[0] == "skipped" for key, found in self.outcomes.items() if key[0] == place):
-            self.complain(f"skipped: {error}")  # once for all repeats
+            self.complain(f"skipped: {error}")  # printed once for all repeats
         outcome = "skipped" if skipped else "failed"
         self.progress.end(False, outcome)
         self._keep(results.record_of({**{key: raw[key] for key in _HEAD}, "outcome": outcome, "error": error}))
@@ -212,7 +212,7 @@ class Sweep(Runs):
         self._note(record)
 
     def finish(self):
-        """Prints the report of the folder, whichever sweep made its runs. Returns the exit status."""
+        """Prints the report of all runs in the folder, also of earlier sweeps. Returns the exit status."""
         if not self.progress:  # the folder could not be opened and read
             return self.status
         out = Stream("stdout")
@@ -224,7 +224,7 @@ class Sweep(Runs):
             missing.append(f"{failed:,} of {counted(runs, 'run')} failed; --retry repeats them")
         self.kept.unfinished = "; ".join(missing)
         self._sort()
-        if len(self.kept) and not self.status:  # a folder that refused a record refuses more
+        if len(self.kept) and not self.status:  # if writing a record failed, this would fail, too
             self._keep_comparisons()
         results.print_report(self.kept, results.SUMMARY, out, self._failures() + (
             f"{measured:,} of {counted(runs, 'run')} measured, {failed} failed, {skipped} skipped; order seed "
@@ -235,7 +235,7 @@ class Sweep(Runs):
         return self.status or status
 
     def _what_is_open(self):
-        """Returns the counts of verdicts, and a line with the remedy for each kind of open run."""
+        """Returns the counts of verdicts, and for each kind of unfinished run a line with its remedy."""
         text, found = "", [one["verdict"] for one in self.kept.comparisons]
         if found:
             counts = ", ".join(f"{found.count(verdict)} {verdict}" for verdict in judge.SIGNS)

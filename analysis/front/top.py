@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Shows a table of sending processes for each interval, for analyze top; on a terminal in one place, with keys."""
+"""Shows a table of sending processes for each interval, for analyze top. On a terminal, each replaces the last one."""
 
 import contextlib
 import os
@@ -20,7 +20,7 @@ _PROCESS, _CGROUP = 1, 8  # enum group_by
 
 
 def _is_shown_on_terminal():
-    """Returns whether standard output is a terminal that obeys escape sequences, and this job is in its foreground."""
+    """Returns whether standard output is a terminal that obeys escape sequences, and this is the foreground job."""
     try:
         return os.environ.get("TERM", "dumb") not in ("", "dumb") and os.tcgetpgrp(1) == os.getpgrp()
     except OSError:
@@ -28,7 +28,7 @@ def _is_shown_on_terminal():
 
 
 class Terminal:
-    """Standard output while a table is on it. A signal takes the table away at once, because the second one kills
+    """A terminal while it shows a table. The first signal already removes the table, because a second signal would kill
     this process.
     """
 
@@ -38,7 +38,7 @@ class Terminal:
         self.inside = False
 
     def __enter__(self):
-        with contextlib.suppress(OSError, termios.error):  # without a controlling terminal there are no keys
+        with contextlib.suppress(OSError, termios.error):  # without a controlling terminal, no keys are read
             self.keys = os.open("/dev/tty", os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
             self.before = termios.tcgetattr(self.keys)
         self.inside = True
@@ -47,7 +47,7 @@ class Terminal:
         if self.before:
             mode = termios.tcgetattr(self.keys)
             mode[3] &= ~(termios.ICANON | termios.ECHO)
-            mode[6][termios.VSUSP] = b"\0"  # a stopped job would leave the table behind
+            mode[6][termios.VSUSP] = b"\0"  # disables ^Z: a stopped job would leave the table on the screen
             termios.tcsetattr(self.keys, termios.TCSANOW, mode)
         self.stream.write(_ENTER)
         return self
@@ -61,14 +61,14 @@ class Terminal:
             return
         self.inside = False
         self.stream.write(_LEAVE)
-        with contextlib.suppress(termios.error):  # the terminal has gone
+        with contextlib.suppress(termios.error):  # the terminal may be closed
             if self.before:
                 termios.tcflush(self.keys, termios.TCIFLUSH)
                 termios.tcsetattr(self.keys, termios.TCSANOW, self.before)
         let_signals_end()
 
     def typed(self):
-        """Returns the keys since the last call; q if the terminal has gone."""
+        """Returns the keys that were typed since the previous call; q if the terminal is closed."""
         try:
             return os.read(self.keys, 64).decode("latin-1") or "q" if self.inside and self.before else ""
         except BlockingIOError:
@@ -77,7 +77,7 @@ class Terminal:
             return "q"
 
     def draw(self, lines):
-        """Draws lines, as many as the terminal has."""
+        """Draws the whole screen. lines: as many as the terminal has."""
         style = STYLES[0][1] if self.stream.colour() else ""
         lines = [f"{style}{line[1:]}{PLAIN if style else ''}" if line.startswith(BOLD) else line for line in lines]
         if self.inside:
@@ -87,7 +87,7 @@ class Terminal:
 class Top:
     """The run of top. begin: the engine's first line."""
 
-    progress = None  # session's other commands have one
+    progress = None  # a member that session.py uses, and the other commands set
 
     def __init__(self, channel, begin, complain):
         self.channel, self.complain = channel, complain
@@ -96,8 +96,8 @@ class Top:
         self.groups = Groups(self.view.processes, self.view.cgroups)
         self.stream = Stream("stdout")
         self.terminal = Terminal(self.stream) if _is_shown_on_terminal() else None
-        self.latest = self.table = None  # the newest, and the one that is shown
-        self.shown = None  # what was drawn last: table, view and the terminal's size
+        self.latest = self.table = None  # the newest table, and the table that is shown
+        self.shown = None  # the table, view and terminal size of the latest drawing
         self.stopped = False
 
     def make(self):
@@ -118,7 +118,7 @@ class Top:
         return 0
 
     def _show(self):
-        """Shows tables. Returns the engine's line about the run, which has ended."""
+        """Shows tables until the run has ended. Returns the engine's line about the run."""
         while True:
             if self.terminal:
                 self._draw()
@@ -134,8 +134,8 @@ class Top:
                     self.table = self.latest
 
     def _print(self, last):
-        """Prints what was counted since the last table, unless the reader of the pipe is busy: then the next table
-        includes it.
+        """Prints a table of the counts since the previous table. Prints none if the reader of the pipe is busy: the
+        next table then includes these counts.
         """
         if not last and not self.stream.takes_text():
             return
@@ -167,8 +167,8 @@ class Top:
             self._stop()
 
     def _draw(self):
-        """Draws the table if it, its view or the size of the terminal changed, and the terminal takes text."""
-        with contextlib.suppress(OSError):  # the terminal has gone
+        """Draws the table if the table, the view or the size of the terminal changed, and writing would not wait."""
+        with contextlib.suppress(OSError):  # the terminal may be closed
             shown = self.table, self.view, os.get_terminal_size(1)
             if shown != self.shown and self.stream.takes_text():
                 self.terminal.draw(screen(self.table, self.view, *shown[2]))

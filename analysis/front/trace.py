@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Makes the file of a timeline: tracks of threads, CPUs and sockets, and arrows from a send to its completion.
 
-.json is Trace Event JSON, .pftrace is Perfetto's format.
+A file that ends in .json is Trace Event JSON; one that ends in .pftrace has Perfetto's format.
 """
 
 import collections
@@ -20,12 +20,12 @@ _PYTHON = os.path.join(_ANALYSIS, ".venv/bin/python")
 OF_CPU = {"queued", "handed", "copied"}
 OF_SOCKET = {"completed", "notified", "read"}
 
-# track: (group, number). end: None if it takes no time. starts, ends: numbers of sends whose arrow starts or ends here.
+# track: (group, number). end: None for a moment. starts, ends: numbers of sends whose arrow starts or ends here.
 Slice = collections.namedtuple("Slice", "track name begin end values starts ends", defaults=((), ()))
 
 
 def _convert(tracks, steps):
-    """Returns the bytes of Perfetto's file, see pftrace.py. Raises Fault if its package is not installed."""
+    """Returns the bytes of Perfetto's file: see pftrace.py. Raises Fault if Perfetto's package is not installed."""
     try:
         done = subprocess.run([_PYTHON, "-I", "-B", _ANALYSIS, "pftrace"], stdout=subprocess.PIPE,
                               input=json.dumps({"tracks": tracks, "steps": steps}).encode("ascii"), check=False)
@@ -38,13 +38,13 @@ def _convert(tracks, steps):
 
 
 def check(path):
-    """Raises Fault if a file of this name cannot be made."""
+    """Raises Fault if a file of this path's format cannot be made here."""
     if path.endswith(".pftrace"):
         _convert([], [])
 
 
 class Tracks:
-    """The slices of several timelines, each by itself in order, and the names of tracks."""
+    """The slices of several timelines, and the names of their tracks."""
 
     def __init__(self):
         self.names, self.slices, self.sends = {}, [], 0
@@ -83,7 +83,7 @@ class Tracks:
         self.names.setdefault((THREADS, tid), f"{safe_text(timeline.threads.get(tid, '?'))} {tid}")
 
     def _add_send(self, timeline, send, number, label):
-        """Adds the slices of a send: on its thread, and on the CPUs that this had."""
+        """Adds the slices of a send: on its thread's track, and on the tracks of the CPUs that the thread ran on."""
         track = THREADS, send.begin.tid
         self._add_thread(timeline, send.begin.tid)
         values = {"variant": label, "bytes": send.begin.bytes, "returned": send.end.bytes,
@@ -104,7 +104,7 @@ class Tracks:
                 since, cpu = event.time, event.cpu
 
     def ordered(self):
-        """Returns (time, is a beginning, slice) in order. A slice ends before the one that contains it, or with it."""
+        """Returns (time, is a beginning, slice) in order. An inner slice ends no later than its outer slice."""
         found = []
         by_track = collections.defaultdict(list)
         for one in self.slices:
@@ -151,5 +151,5 @@ def as_pftrace(tracks):
 
 
 def made(path, tracks):
-    """Returns the bytes of a file of this name."""
+    """Returns the bytes of the file, in the format that the path's ending names."""
     return (as_pftrace if path.endswith(".pftrace") else as_json)(tracks)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Makes a section of the report of an answer of analyze advise."""
+"""Turns a result of analyze advise into a section of the report."""
 
 from analysis import words
 from analysis.advice import LEVEL, Advice, Path, Read
@@ -76,7 +76,7 @@ def answer(read: Read) -> Answer:
     advice = read.advice
     details = [_rests_on(advice), *(_limits(advice.path) if advice.path else []),
                *(f"Not shown: {one}" for one in _not_shown(advice))]
-    # Only the deciding metric: better is below 1 for CPU time, and above 1 for throughput.
+    # Only ratios of the deciding metric: better is below 1 for CPU time, but above 1 for throughput.
     metric = next((a.metric for one in METRICS for a in advice.answers for r in a.ratios
                    if a.metric == one and r.verdict in (BETTER, WORSE)), next(iter(METRICS)))
     known = sorted((r for a in advice.answers if a.metric == metric for r in a.ratios), key=lambda r: r.effect)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Defines an answer, a row of the report's first table. Its plain texts are escaped when HTML or Markdown is
-written."""
+"""Defines an answer, which is a row of the report's first table. Answers have plain texts, which write.py escapes for
+HTML or Markdown."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table of texts. The first columns name the row."""
+    """A table of texts. The first columns of a row name it."""
     caption: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -21,9 +21,9 @@ class Table:
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer. verdict: one of judge.py; "": the answer is no verdict; None: these data have no answer. number: with
-    its interval. why: the cause, by counters of these data. next: a command that would show more, or where to run it.
-    caveats: reasons for doubt. details: further sentences.
+    """An answer to a question. number: the decisive number with its interval. why: the cause, by counters of these
+    data. next: a command that would show more, or a place to run it. verdict: a verdict of judge.py; "": the answer is
+    no verdict; None: these data have no answer. caveats: reasons for doubt. details: more sentences.
     """
     question: str
     answer: str

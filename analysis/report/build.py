@@ -23,7 +23,7 @@ MARKS = "abcdefghijklmnopqrstuvwxyz"
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawn figure. specs, svgs: as Vega-Lite and as SVG, for a wide and a narrow page."""
+    """A drawn figure. specs: Vega-Lite for a wide and for a narrow page. svgs: the same as SVG."""
     name: str
     number: int
     title: str
@@ -35,7 +35,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Row:
-    """An answer with the marks of its caveats, and its next step, "as above" if an earlier row has it."""
+    """An answer, the marks of its caveats, and its next step, or "as above" if an earlier row has the same step."""
     answer: Answer
     marks: str
     next: str
@@ -44,8 +44,8 @@ class Row:
 @dataclass(frozen=True)
 class Report:
     """A report. asked: what was run. lost: a line about dropped events; "": none. rows: the answers. open: questions
-    that these data do not answer, and how to answer these. caveats: (mark, words). first: the picture beside the answers.
-    folded: stages as folded stacks."""
+    that these data do not answer, and how to answer them. caveats: (mark, words). first: the picture beside the
+    answers. folded: stages as folded stacks."""
     title: str
     asked: tuple[str, ...]
     lost: str
@@ -86,7 +86,7 @@ def _pictures(figures: Sequence[Figure], data: Data, show: Callable[[str], None]
 
 
 def _rows(answers: list[Answer], every: tuple[str, ...]) -> tuple[tuple[Row, ...], tuple[tuple[str, str], ...]]:
-    """Returns the answers with their marks, and the words of each mark."""
+    """Returns the Rows, and pairs of a mark and its caveat. every: caveats that all answers have."""
     marks: dict[str, str] = {}
     rows, steps = [], set()
     for answer in answers:
@@ -97,7 +97,7 @@ def _rows(answers: list[Answer], every: tuple[str, ...]) -> tuple[tuple[Row, ...
 
 
 def _commands(runs: pl.DataFrame, sources: list[str]) -> tuple[str, ...]:
-    """Returns the command lines of the runs, from the records, and that of the report."""
+    """Returns the command lines of the runs, as in the records, and the command line of the report."""
     made = runs["command"].drop_nulls().unique(maintain_order=True).to_list()
     left = [f"# and {len(made) - COMMANDS} more"] if len(made) > COMMANDS else []
     return (*(f"sudo ./{command}" for command in made[:COMMANDS]), *left,
@@ -106,8 +106,9 @@ def _commands(runs: pl.DataFrame, sources: list[str]) -> tuple[str, ...]:
 
 def build(data: Data, title: str | None, problems: list[str], sources: list[str],
           advices: Sequence[Read] = (), draws: bool = True, show: Callable[[str], None] = lambda text: None) -> Report:
-    """Builds the report. data: at least one run, unless there are advices. title: None: the compared ways. problems: a
-    line for each file with unusable lines. draws: false: without figures. show: called with the present step."""
+    """Builds the report. data: at least one run, unless there are advices. title: None: it names the compared variants
+    or server models. problems: a line for each file with unusable lines. draws: whether to draw figures. show: called
+    with the name of each step."""
     figures = [advice_figure.figure(f"advice-{n}", read.advice) for n, read in enumerate(advices, 1)]
     answers = [advised.answer(read) for read in advices]
     none = data.runs.is_empty() and not data.streamed

@@ -17,9 +17,9 @@ MACHINE = {"host": "host", "cpu_model": "processor", "arch": "machine type", "cp
            "virtual": "virtual machine", "kernel": "Linux", "debug_kernel": "debug kernel",
            "governor": "frequency governor", "pmu": "hardware counters", "tier": "sends timed by"}
 SETTINGS_MOST = 8
-# Warnings with a number in each run: the column of the number, and the words, by code.
+# Warnings that have a number in each run. By code: the column of the number, and the words.
 FOLDED = {code: (path[-1], said) for path, per, _, _, code, said in LIMITS if not per}
-# The option or machine that measures a missing value, by the beginning of its key.
+# The option or machine that measures a missing value, by the beginning of the value's key.
 WAYS = (("calls.stages", "--stages"), ("calls.counters", "--call-counters EVENTS"), ("tcp.skb", "--packets"),
         ("tcp.frags", "--packets"), ("overhead", "--cost"),
         ("memory", "--memory, where docs/memory.md lists the machine"),
@@ -72,7 +72,7 @@ def _over(runs: pl.DataFrame) -> str:
 
 
 def title(data: Data) -> str:
-    """Returns the title: the compared ways."""
+    """Returns the title: the compared variants or server models."""
     said = []
     if data.sending.height:
         names = [in_words(one) for one in in_order(data.sending["variant"].unique().to_list())][::-1]
@@ -88,7 +88,7 @@ def title(data: Data) -> str:
 
 
 def asked(runs: pl.DataFrame) -> list[str]:
-    """Returns the numbers of runs and repeats, and their duration, time and machine, in words."""
+    """Returns, in words, the numbers of runs and repeats, and the duration, time and machine of the runs."""
     whole = runs.filter(pl.col("complete").fill_null(True))
     cells = whole.group_by("cell", "host", "kernel", "link").len()["len"]
     said = [f"{words.counted(runs.height, 'run')} of {words.counted(len(cells), 'configuration')}"]
@@ -122,12 +122,12 @@ def of_many(data: Data) -> list[str]:
 
 
 def _warned(code: str) -> pl.Expr:
-    """Returns an expression: whether a run's record has a warning of this code."""
+    """Returns a polars expression: whether a run's record has a warning of this code."""
     return pl.col("warnings").fill_null("").str.split(";").list.contains(code)
 
 
 def caveats(runs: pl.DataFrame) -> tuple[str, ...]:
-    """Returns the limits of all answers: dropped events, pacing, and messages that were due at a rate."""
+    """Returns what limits all answers: dropped events, pacing, and messages that were sent at a fixed rate."""
     every = words.counted(runs.height, "run")
     lossy = runs.filter(pl.any_horizontal([pl.col(name).fill_null(0) > 0 for name in LOST])).height
     said = [f"{words.whole(lossy)} of {every} had dropped events (above)"] if lossy else []
@@ -141,7 +141,7 @@ def caveats(runs: pl.DataFrame) -> tuple[str, ...]:
 
 
 def lost(totals: pl.DataFrame) -> str:
-    """Returns the numbers of lost events and of their runs, in words; "": none. totals: of hosts.Fleet."""
+    """Returns, in words, the numbers of lost events and of the runs that have any; "": none. totals: see Fleet."""
     total, parts = totals.row(0, named=True), []
     for column, (one, several, follows) in LOST.items():
         if total[f"{column}_runs"]:
@@ -159,7 +159,7 @@ def hooks(data: Data) -> Table:
 
 
 def warnings(data: Data) -> Table:
-    """Returns a table with a row per kind of warning, the range of its numbers, and the number of runs."""
+    """Returns a table with a row per kind of warning: text, range of numbers, and number of runs."""
     codes = data.runs.select(pl.col("warnings").drop_nulls().str.split(";").list.unique()).explode("warnings").filter(
         pl.col("warnings") != "")["warnings"].value_counts(sort=True)
     known, rows = data.details.warnings, []
@@ -178,7 +178,7 @@ def warnings(data: Data) -> Table:
 
 
 def unmeasured(data: Data) -> Table:
-    """Returns a table with a row per reason, the keys of the record, and what would measure these."""
+    """Returns a table with a row per reason: the unmeasured keys, the reason, and what would measure them."""
     found: dict[tuple[str, str], list] = {}
     for row in data.details.unmeasured.sort("key").iter_rows(named=True):
         way = next((way for begin, way in WAYS if (row["key"] or "").startswith(begin)), "")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Writes the report as HTML and Markdown, and escapes all texts, because those of records are not trusted."""
+"""Writes the report as HTML and Markdown. Escapes all texts, because texts of records are not trusted."""
 
 import base64
 import pathlib
@@ -18,7 +18,7 @@ from analysis.words import starting
 
 _PAGES = pathlib.Path(__file__).parent
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|!~&$])")
-# At the beginning of a line, these make a list or a heading.
+# At the beginning of a line, these characters would begin a list or a heading.
 _BEGINNING = re.compile(r"^(\d*)([-+=.)])(?=\s|$)")
 
 
@@ -35,14 +35,14 @@ def _code(value: str) -> str:
 
 
 def _data_uri(drawn: bytes) -> str:
-    """Returns the picture with the colours of a dark page, for browsers that prefer these."""
+    """Returns the picture as a data URI, with the colours of a dark page for browsers that prefer a dark page."""
     root, rest = drawn.decode().split(">", 1)
     both = f"{root}><style>{style.dark_css()}</style>{rest}"
     return "data:image/svg+xml;base64," + base64.b64encode(both.encode()).decode()
 
 
 def command(said: str) -> jinja2.utils.markupsafe.Markup:
-    """Returns the next step as HTML: words, and a command whose words are not broken."""
+    """Returns the next step as HTML: its words, and the command in it, whose words are not broken across lines."""
     markup = jinja2.utils.markupsafe.Markup
     begin, found, rest = said.partition("sudo ")
     if not found:
@@ -60,7 +60,7 @@ def _environment(**options) -> jinja2.Environment:
 
 
 def html(report: Report) -> str:
-    """Returns the report as HTML, complete in one file: a browser fetches nothing for it."""
+    """Returns the report as one HTML file for which a browser fetches nothing else."""
     environment = _environment(autoescape=True, finalize=lambda value: clean(value) if isinstance(
         value, str) and not hasattr(value, "__html__") else value)
     specs = {picture.name: picture.specs for picture in report.all_pictures}
@@ -80,7 +80,7 @@ def markdown(report: Report) -> str:
 
 
 class _Plain(str):
-    """Text that is not escaped in Markdown: lines of a fence, and names of our own files."""
+    """Text that is not escaped in Markdown: lines of a fenced block, and names of our own files."""
 
 
 def _put(path: pathlib.Path, content: bytes) -> None:
@@ -91,7 +91,7 @@ def write(report: Report, folder: pathlib.Path, formats: list[str]) -> list[path
     """Writes report.html, report.md, figures/NAME.FORMAT and, if sends were divided, stages.folded into a folder.
     Returns the pages. Raises Fault.
 
-    formats: of FORMATS; SVG is always written, for the Markdown.
+    formats: keys of FORMATS. SVG is always written, because the Markdown shows it.
     """
     figures = folder / "figures"
     try:

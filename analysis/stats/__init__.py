@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Pure statistics: arrays in, small dataclasses out. docs/statistics.md has the reasons for these methods."""
+"""Pure statistics: functions from arrays to small dataclasses. docs/statistics.md has the reasons for the methods."""

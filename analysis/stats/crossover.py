@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Finds the sizes at which one way overtakes another: all crossings, each with its direction.
 
-A crossing is asserted between two tried sizes if one way is worse at one and better at the other (see
-judge.py), and neither in between. Its place is found by linear interpolation of the pairs on logarithmic
-axes. Its interval has every size at which the interval of the ratio includes 1, so it has the same level.
+There is a crossing between two tried sizes if one way is worse at one size and better at the other (see judge.py), and
+no size in between has such a verdict. The crossing's place is found by linear interpolation of the pairs on logarithmic
+axes. Its interval has every size at which the interval of the ratio includes 1, so both have the same level.
 """
 
 import dataclasses
@@ -18,9 +18,9 @@ STEPS = 64
 
 @dataclasses.dataclass(frozen=True)
 class Crossing:
-    """a overtakes b (direction +1) or falls behind it (-1) as sizes grow: at about `size`, within low..high at the
-    level, between the tried sizes `before` and `after`. level None: too few blocks have all these sizes, and low and
-    high are before and after."""
+    """a overtakes b (direction +1) or falls behind b (-1) as sizes grow: at about `size`, in the interval low..high
+    with the confidence level `level`, between the tried sizes `before` and `after`. level None: too few blocks have all
+    these sizes, so low and high are before and after."""
     direction: int
     size: float
     low: float
@@ -43,7 +43,7 @@ def find_crossings(sizes, logs, judged=None) -> list[Crossing]:
 
 
 def _locate(sizes, logs, first, last, direction):
-    """Returns the crossing between columns first and last, by complete blocks only."""
+    """Returns the crossing between the columns first and last. Uses only blocks that have all sizes in between."""
     part = logs[:, first:last + 1]
     part = part[~np.isnan(part).any(axis=1)]
     ends = float(sizes[first]), float(sizes[last])
@@ -65,7 +65,7 @@ def _locate(sizes, logs, first, last, direction):
 
 
 def _zero(grid, rising):
-    """Returns where a curve that begins below 0 and ends above it is above 0 for good; linear between grid points."""
+    """Returns from where on a curve, which begins below 0 and is linear between grid points, stays above 0."""
     below = np.flatnonzero(rising <= 0)
     if not len(below) or below[-1] + 1 >= len(grid):
         return grid[np.argmin(np.abs(rising))]

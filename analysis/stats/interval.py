@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Computes intervals of a median.
 
-The binomial distribution gives the chance that the true median is between two ordered values, whatever
-their distribution is. The ends are interpolated between ordered values so that the interval has the
-requested level (Hettmansperger and Sheather 1986). Plain and BCa bootstrap intervals of 5 to 20 values
-have levels of 87 to 94 % if 95 % are requested: tests/analysis/test_interval.py measures all three.
+The binomial distribution gives the chance that the true median is between two of the ordered values, whatever
+the distribution of the values is. The ends of the interval are interpolated between ordered values, so that it
+has the requested level (Hettmansperger and Sheather 1986). Plain and BCa bootstrap intervals of 5 to 20 values
+have levels of 87 to 94 % if 95 % are requested: tests/analysis/test_interval.py measures all three methods.
 """
 
 import dataclasses
@@ -19,7 +19,7 @@ FEWEST = 5
 
 @dataclasses.dataclass(frozen=True)
 class Estimate:
-    """A value of n observations; low and high are None without an interval.
+    """A value estimated from n observations, with an interval from low to high; None: there is no interval.
 
     level: the confidence level of the interval, which is below LEVEL if there are few observations.
     """
@@ -36,10 +36,10 @@ class Estimate:
 
 @functools.cache
 def ranks(n: int) -> tuple[int, float, float]:
-    """Returns the ends of the interval of a median of n values, as k, weight, and its level.
+    """Returns k and weight, which give the ends of the interval of a median of n values, and the interval's level.
 
-    The lower end is (1 - weight) x the k-th smallest value + weight x the next; the upper end is the same from
-    the largest. The widest interval, from the least to the largest value, has the level 1 - 2^(1-n): 93.75 % for 5.
+    The lower end is (1 - weight) x the k-th smallest value + weight x the next; the upper end is the same, counted from
+    the largest. The widest interval, from the least to the largest value, has the level 1 - 2^(1-n): 93.75 % for n = 5.
     """
     def reached(k):
         return 1 - 2 * float(scipy.special.bdtr(k - 1, n, 0.5))
@@ -52,7 +52,7 @@ def ranks(n: int) -> tuple[int, float, float]:
 
 
 def median(values) -> Estimate:
-    """Returns the median of one or more values (any unit), with an interval from five on."""
+    """Returns the median of one or more values (any unit), with an interval if there are at least five."""
     ordered, n = np.sort(np.asarray(values, dtype=float)), len(values)
     middle = float((ordered[(n - 1) // 2] + ordered[n // 2]) / 2)
     if n < FEWEST:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Flags outliers among the repeats of a configuration, and among hosts. They are never removed."""
+"""Flags outliers among the repeats of a configuration, and among hosts. Outliers are never removed."""
 
 import numpy as np
 import scipy.special
@@ -10,11 +10,11 @@ FEWEST = 5
 
 
 def flags(rows) -> np.ndarray:
-    """Returns which values of each row (any unit) are outliers, on a logarithmic scale if all are positive. A row of
-    fewer than five has none.
+    """Returns which values of each row (any unit) are outliers, on a logarithmic scale if all values are positive. A
+    row of fewer than five values has none.
 
-    Each value is compared with the mean and the spread of the others by the t-distribution (the externally
-    studentised residual), at ALPHA divided by their number, because the most extreme one is tested.
+    Each value is compared with the mean and the spread of the other values by the t-distribution (the externally
+    studentised residual). The error level is ALPHA divided by the number of values, because each of them is tested.
     """
     rows = np.asarray(rows, dtype=float)
     n = rows.shape[-1]
@@ -23,7 +23,7 @@ def flags(rows) -> np.ndarray:
     positive = (rows > 0).all(axis=-1, keepdims=True)
     rows = np.where(positive, np.log(np.where(positive, rows, 1)), rows)
     mean, squares = rows.mean(axis=-1, keepdims=True), rows.var(axis=-1, keepdims=True) * n
-    # The distance from the mean of the others, and the variance of the others.
+    # The distance from the mean of the other values, and the variance of the other values.
     off = (rows - mean) * n / (n - 1)
     left = np.maximum(squares - off * (rows - mean), 0) / (n - 2)
     # Differences that rounding can explain make no outlier.
@@ -32,10 +32,10 @@ def flags(rows) -> np.ndarray:
     return np.abs(off) > critical * spread * np.sqrt(n / (n - 1))
 
 
-# Fewer hosts have no meaningful median.
+# The median of fewer hosts means little.
 FEWEST_HOSTS = 4
-# (n below, limit): among n equal hosts with normal noise, the largest distance from the median, in robust standard
-# deviations, exceeds the limit in less than 1 % of draws (tests/analysis/test_hosts.py).
+# (bound, limit): among n < bound equal hosts with normal noise, the largest distance from the median, in robust
+# standard deviations, exceeds the limit in less than 1 % of draws (tests/analysis/test_hosts.py).
 LIMITS = ((6, 20.0), (16, 10.0), (1 << 62, 6.0))
 NORMAL_MAD = 1.4826
 
@@ -47,8 +47,8 @@ def limit(n: int) -> float:
 
 def names_of(values: dict[str, float], least: float, as_ratios: bool = False) -> list[str]:
     """Returns the names whose value differs from the median by more than limit() robust standard deviations
-    (NORMAL_MAD times the median absolute deviation) and by more than `least`, for ratios a factor. A few outliers do
-    not move these medians, so they cannot hide each other.
+    (NORMAL_MAD times the median absolute deviation) and by more than `least`, which is a factor for ratios. A few
+    outliers hardly change these two medians, so they cannot hide each other.
     """
     if len(values) < FEWEST_HOSTS:
         return []

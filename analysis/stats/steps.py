@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Finds changes from one value of an axis to the next, in the same blocks: falls, rises, dips, and the
-counters that changed with them. judge.py decides; a series is one family. A correlation shows no cause.
+"""Finds changes from one value of an axis to the next, within blocks: falls, rises, dips, and the counters that
+changed at the same place. judge.py decides; a series is one family. A correlation shows no cause.
 """
 
 import dataclasses
@@ -14,7 +14,7 @@ from analysis.compare.judge import Judgment
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """The ratio of the value at `after` to that at `before`. direction: +1 up, -1 down, 0 neither is shown."""
+    """The ratio of the value at `after` to the value at `before`. direction: +1 up, -1 down, 0 neither is shown."""
     before: float
     after: float
     ratio: Judgment
@@ -26,7 +26,7 @@ class Step:
 
 @dataclasses.dataclass(frozen=True)
 class Dip:
-    """A value that is lower between two places of the axis than at both. depth: the ratio of bottom to before."""
+    """A place `bottom` with a lower value than at `before` and `after`. depth: the ratio of bottom to before."""
     before: float
     bottom: float
     after: float
@@ -35,8 +35,9 @@ class Dip:
 
 @dataclasses.dataclass(frozen=True)
 class Moved:
-    """A counter that changed between the same two values: by `ratio` per message, and in the same direction per second.
-    correlation: Spearman's, of its steps per message with those of the explained metric, over `steps` steps."""
+    """A counter that changed between two values of the axis: by `ratio` per message, and in the same direction per
+    second. correlation: Spearman's correlation of the counter's steps per message with the metric's steps. steps: the
+    number of these steps."""
     name: str
     ratio: Judgment
     correlation: float | None
@@ -44,7 +45,7 @@ class Moved:
 
 
 def step_sample(logs, i: int, j: int) -> judge.Sample:
-    """Returns the Sample of value at j / value at i, of each block that has both. logs: blocks x values of the axis."""
+    """Returns the Sample of the value at j / the value at i in each block that has both. logs: blocks x axis values."""
     logs = np.asarray(logs, dtype=float)
     found = logs[:, j] - logs[:, i]
     return judge.paired(found[~np.isnan(found)])
@@ -57,7 +58,7 @@ def along(axis, logs) -> list[Step]:
 
 
 def dips(axis, logs, steps: list[Step]) -> list[Dip]:
-    """Returns the falls that a rise follows before the axis ends; not slow bends."""
+    """Returns a Dip for each fall that is followed by a rise before the axis ends."""
     found, top = [], None
     for j, step in enumerate(steps):
         if step.direction < 0 and top is None:
@@ -72,8 +73,8 @@ def dips(axis, logs, steps: list[Step]) -> list[Dip]:
 
 
 def resolved(steps: list[Step]) -> tuple[float, float] | None:
-    """Returns the smallest dips, as shares, that the clearest and the least clear step would have shown; None if a step
-    has no interval."""
+    """Returns two shares: the smallest dip that the step with the narrowest interval would have shown, and the same for
+    the widest; None if a step has no interval."""
     found = [1 - 1 / (1 + step.ratio.resolved) for step in steps if step.ratio.resolved is not None]
     return (min(found), max(found)) if found and len(found) == len(steps) else None
 
@@ -81,9 +82,9 @@ def resolved(steps: list[Step]) -> tuple[float, float] | None:
 def moved_with(logs, counters: dict, i: int, j: int) -> list[Moved]:
     """Returns the counters that changed between columns i and j, the most correlated first.
 
-    logs: blocks x values of the axis, as are the two arrays of each counter, per message and per second. If
-    throughput rises, a counter with a constant rate falls per message, and one that belongs to messages rises per
-    second. A counter is returned only if both change in the same direction.
+    logs: blocks x values of the axis. counters: two such arrays for each counter, per message and per second. If
+    throughput rises, a counter with a constant rate falls per message, and a counter with a constant number per message
+    rises per second. A counter is therefore returned only if both change in the same direction.
     """
     judged = judge.judge([step_sample(rate, i, j) for rates in counters.values() for rate in rates])
     found = [Moved(name, both[0], *_correlation(logs, counters[name][0]))
@@ -93,10 +94,10 @@ def moved_with(logs, counters: dict, i: int, j: int) -> list[Moved]:
 
 
 def _correlation(logs, counter):
-    """Returns Spearman's correlation of the steps of medians, and their number; None: too few, or constant."""
+    """Returns Spearman's correlation of the steps of medians, and the number of steps. None: too few, or all equal."""
     steps = [np.diff(np.nanmedian(np.asarray(values, dtype=float), axis=0)) for values in (logs, counter)]
     a, b = (one[~np.isnan(steps[0]) & ~np.isnan(steps[1])] for one in steps)
     if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
         return None, len(a)
-    # Equal values have the mean of their ranks.
+    # rank() gives equal values the mean of their ranks.
     return float(np.corrcoef(*(pl.Series(values).rank() for values in (a, b)))[0, 1]), len(a)

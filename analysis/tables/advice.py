@@ -2,16 +2,16 @@
 """Facts about the JSON of analyze advise, and words that advise and report share."""
 
 SCHEMA = "sendpath.advise/3"
-LONGEST = 1 << 20  # bytes
-RECEIVER_LIMITS = 0.5  # the share of the time above which the receiver's window is a limit
-# The ways with which zero-copy is compared, and the metrics. CPU time, the first one, decides.
+LONGEST = 1 << 20  # the most bytes of a file of this schema
+RECEIVER_LIMITS = 0.5  # the receiver's window is reported as a limit above this share of the time
+# The variants with which zero-copy is compared, and the metrics. The first metric that shows a difference decides.
 CALLS = {"twocopy": "send()", "onecopy": "sendmsg()"}
 METRICS = {"cpu": "CPU time per byte", "throughput": "throughput"}
 
 
 def changes(answer, size, every=", "):
-    """Returns the sizes at which zero-copy is better, and worse. size: words a number of bytes. every: text after
-    better or worse if that holds at every size tried.
+    """Returns, in words, the sizes at which zero-copy is better, and worse. size: returns a number of bytes in words.
+    every: the text after "better" or "worse" if that holds at every size tried.
     """
     if not answer.ratios:
         return "not measured"
@@ -32,12 +32,12 @@ def changes(answer, size, every=", "):
 
 
 def budget(result):
-    """Returns the option that continues the search, with some seconds to examine the path again."""
+    """Returns the --budget that would probably decide the rest, with some seconds to examine the path again."""
     return f"--budget {round(result.elapsed_s + result.seconds_more + 5)}s"
 
 
 def limits(path, percent):
-    """Returns the limits of sends on a path, in words. percent: words a share."""
+    """Returns the limits of sends on a path, in words. percent: a function that returns a share in words."""
     said = [f"{name} {value:,} bytes" for name, value in (
         ("optmem_max", path.optmem_max), ("memlock", path.memlock_bytes)) if value is not None]
     if path.receiver_limited and path.receiver_limited > RECEIVER_LIMITS:

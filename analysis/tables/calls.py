@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The syscalls and io_uring's operations that send. analysis/tables/generate.py makes C of them."""
+"""The syscalls and io_uring's operations that send. analysis/tables/generate.py generates C from them."""
 
 from typing import NamedTuple
 
 
 class Call(NamedTuple):
-    symbol: str  # of C: CALL_...
+    symbol: str  # CALL_... in C
     name: str    # in the run record
-    once: bool   # one such syscall is always exactly one send
+    once: bool   # whether one such syscall is always exactly one send
 
 
-# Their order is their numbers in the kernel programs.
+# A call's place in this list is its number in the kernel programs.
 CALLS = (
     Call("OTHER", "other", False),
     Call("SENDTO", "sendto", True),
@@ -21,11 +21,11 @@ CALLS = (
     Call("SENDFILE", "sendfile", False),
     Call("SPLICE", "splice", False),
     Call("IO_URING", "io_uring", False),
-    # SEND_ZC and SENDMSG_ZC, whose completions io_uring reports, not an error queue.
+    # SEND_ZC and SENDMSG_ZC: io_uring reports their completions, instead of an error queue.
     Call("IO_URING_ZC", "io_uring", False),
 )
 
-# The operations of io_uring that send: symbols of C (URING_...), and names in the run record. The last two request
+# The operations of io_uring that send, by their names in the run record (in C: URING_...). The last two request
 # zero-copy.
 URING_OPERATIONS = ("SEND", "SENDMSG", "SEND_ZC", "SENDMSG_ZC")
 URING_ZEROCOPY = URING_OPERATIONS[2:]

@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The causes for which data of zero-copy sends are copied, or such sends are refused.
+"""The causes for which data of zero-copy sends are copied, or zero-copy sends are refused.
 
-analysis/tables/generate.py makes C of these; docs/causes.md has a row for each.
+analysis/tables/generate.py generates C from them; docs/causes.md has a row for each cause.
 """
 
 from typing import NamedTuple, Optional
 
 
 class Cause(NamedTuple):
-    symbol: str      # of C: CAUSE_...
+    symbol: str      # CAUSE_... in C
     name: str        # in the run record
     title: str       # for people
     meaning: str     # one sentence: what the kernel does
-    remedy: str      # one sentence: what helps, or that nothing does
-    final: bool = False  # no setting prevents it, because it depends on the destination
+    remedy: str      # one sentence: what helps, or that nothing helps
+    final: bool = False  # whether no setting prevents the copies, because they depend on the destination
 
 
-# Their order is their numbers in the kernel programs.
+# A cause's place in this list is its number in the kernel programs.
 CAUSES = (
     Cause("UNCLASSIFIED", "unclassified", "a caller that the table of causes lacks",
           "The kernel copied the data; the stack says where.",
@@ -101,22 +101,22 @@ CAUSES = (
 
 
 class Site(NamedTuple):
-    function: str              # the copier's caller, directly or indirectly
-    outer: Optional[str]       # a function that this was called from
-    copiers: str               # of bpf/abi.h: a set of COPIER_..., or SENT
-    device: str                # DEVICE_...
-    cause: str                 # the symbol
-    by_tap: bool = False       # there the kernel delivers to taps, before it routes the packet
+    function: str              # a function that calls the copier, directly or indirectly
+    outer: Optional[str]       # another function further out in the stack; None: any
+    copiers: str               # a set of COPIER_... of bpf/abi.h, such as SENT
+    device: str                # DEVICE_... of bpf/abi.h
+    cause: str                 # the symbol of the Cause
+    by_tap: bool = False       # whether the kernel delivers to taps at this site, before it routes the packet
 
 
 SENT = "COPIER_UBUFS | COPIER_PULL | COPIER_DUPLICATE"
 
-# The call sites that identify causes; if they nest, the innermost first.
+# The call sites that identify causes. If one can be inside another, the inner one is first.
 SITES = (
     Site("dev_queue_xmit_nit", None, "COPIER_UBUFS", "ANY", "PACKET_TAP"),
     Site("__skb_tstamp_tx", None, "COPIER_UBUFS", "ANY", "TIMESTAMP"),
     Site("tun_net_xmit", None, SENT, "ANY", "TUN"),
-    # Since "net: move skb_orphan_frags_rx() to the local delivery" only taps get packets there.
+    # Since "net: move skb_orphan_frags_rx() to the local delivery", only taps get packets at this site.
     Site("deliver_skb", "dev_queue_xmit_nit", "COPIER_UBUFS", "ANY", "PACKET_TAP"),
     Site("deliver_skb", None, "COPIER_UBUFS", "LOOPBACK", "LOOPBACK"),
     Site("deliver_skb", None, "COPIER_UBUFS", "ANY", "LOCAL_DELIVERY", by_tap=True),
@@ -139,7 +139,7 @@ SITES = (
     Site("skb_checksum_help", None, "COPIER_PULL", "ANY", "TUNNEL_CHECKSUM"),
     Site("skb_segment", None, "COPIER_PULL", "NO_CHECKSUM", "CHECKSUM"),
     Site("skb_segment", None, "COPIER_PULL", "ANY", "TUNNEL_CHECKSUM"),
-    # Hooked only for segments without scatter-gather.
+    # COPIER_SEGMENT is hooked only for segments without scatter-gather.
     Site("skb_segment", None, "COPIER_SEGMENT", "NO_SCATTER_GATHER", "NO_SCATTER_GATHER"),
     Site("skb_segment", None, "COPIER_SEGMENT", "ANY", "SEGMENTATION"),
     Site("validate_xmit_skb", None, "COPIER_PULL", "NO_SCATTER_GATHER", "NO_SCATTER_GATHER"),
@@ -150,23 +150,24 @@ SITES = (
 
 
 class UringRefusal(NamedTuple):
-    """A refusal of a request by SEND_ZC or SENDMSG_ZC, most of them by io_uring before the socket is called."""
-    error: str    # its errno
+    """How SEND_ZC and SENDMSG_ZC are refused for a cause, mostly by io_uring before it calls the socket."""
+    error: str    # the errno's name
     meaning: str
     remedy: str
 
 
 class Refusal(NamedTuple):
-    symbol: str   # of C: REFUSAL_...
+    symbol: str   # REFUSAL_... in C
     name: str     # in the run record
-    error: Optional[str]  # its errno; None: any other
+    error: Optional[str]  # the errno's name; None: any other errno
     meaning: str
     remedy: str
     uring: Optional[UringRefusal] = None  # None: io_uring's operations are not refused for this cause
 
 
 _NO_PAGES = "the data lie in memory that cannot be pinned, such as a device's, or that is not mapped"
-# The cause of an errno is its first row from ENOBUFS on; only the limits above need more than the errno.
+# The cause of an errno is its first row from the symbol ENOBUFS on. The rows above, OPTMEM and MEMLOCK, need more than
+# the errno.
 REFUSALS = (
     Refusal("OPTMEM", "optmem", "ENOBUFS",
             "the socket has as many notifications unread or pending as optmem allows",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""python3 -m analysis.tables.documents FOLDER: writes the parts of docs/ that are made of the tables into that folder:
-the JSON schema of run records, and the tables of pages and options of man pages, which are between two comments.
+"""python3 -m analysis.tables.documents FOLDER: writes the parts of docs/ that are generated from tables into FOLDER:
+the JSON schema of run records, the tables in pages, and the options in man pages, which are between two comments.
 """
 
 import json
@@ -16,7 +16,7 @@ from analysis.tables.metrics import FAMILIES
 
 
 def _json(value, indent=""):
-    """Returns JSON with line breaks only in values that do not fit a line."""
+    """Returns JSON, with line breaks only inside values that do not fit a line."""
     line = json.dumps(value)
     if len(indent + line) < 100 or not isinstance(value, (dict, list)):
         return line
@@ -54,7 +54,7 @@ def _table(head, rows):
 
 
 def table(path):
-    """Returns the table of a block's keys, with those of inner blocks; for a whole record without these."""
+    """Returns the table of a block's keys, including the keys of inner blocks; of a whole record, only its own keys."""
     whole = {"record": keys.RECORD, "failure": keys.FAILURE}.get(path)
     if whole:
         return _table(("key", "what it holds"), [f"| `{key.name}` | {key.meaning} |" for key in whole.keys])
@@ -73,7 +73,7 @@ def metrics():
         f"| {', '.join(f'`{label}`' for label in f.labels)} | {f.meaning} |" for f in FAMILIES])
 
 
-BAR = "\\|"  # in a table
+BAR = "\\|"  # | inside a Markdown table
 
 
 def _remedies(code):
@@ -119,7 +119,7 @@ def _option(o):
 
 
 def manual(text):
-    """Returns a man page with its options, which are between two comments that name their topic or table."""
+    """Returns a man page with its options, which are between two comments. The first comment names a topic or table."""
     def of(topic):
         return getattr(options, topic, None) or [o for o in options.OPTIONS if o.topic == topic]
 

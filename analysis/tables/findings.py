@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The codes of findings. analysis/findings/rules.py makes the findings; docs/findings.md has a table of these rows."""
+"""The codes of findings. analysis/findings/rules.py makes the findings; docs/findings.md has a table of the codes."""
 
 from typing import NamedTuple
 
@@ -10,40 +10,41 @@ SEVERITIES = {"failure": "sends failed", "no_effect": "a request for zero-copy h
               "cost": "sends were copied, or memory is held for too long",
               "information": "nothing that has to be changed",
               "caveat": "limits what another finding says"}
-SENDS = 100  # of fewer completions without a copy, others may be copied
+SENDS = 100  # if fewer sends completed, all without a copy, later ones may still be copied
 # Lost or pending sends could change the answer if they are more than this share of all.
 LOST_SHARE = 0.01
 PENDING_SHARE = 0.1
-# With fewer completed sends, a program that has not read its error queue may still do so. The kernel side applies
-# this to each socket.
+# With fewer completed sends, a program that has not read its error queue may still read it. The kernel programs apply
+# this number to each socket.
 UNREAD_SENDS = 50
 # The error queue is read too late if more than this share of the completed sends is unread.
 LATE_SHARE = 0.1
-# Error queues were never read if these are more than this share of the sockets: connections also break.
+# Error queues that were never read are a finding above this share of the sockets, because connections also break.
 UNREAD_SHARE = 0.01
-# Small parts before a larger one are headers if they have at most these bytes per send on average, and more than this
-# share of the sends has them. Fewer sends than these have no finding.
+# Small parts before a larger part are headers if they have at most HEADER_BYTES per send on average, and if more than
+# HEADED_SHARE of the sends has them. Fewer such sends than HEADED_SENDS are no finding.
 HEADER_BYTES = 1024
 HEADED_SHARE = 0.5
 HEADED_SENDS = 50
-# A program waits for completions if so many sends, this share of the sends, and of the time between them, were waits.
+# A program waits for completions if at least WAITS sends waited for one, if these are at least WAIT_SHARE of all sends,
+# and if the waits took more than WAIT_SHARE of the time between sends.
 WAITS = 5
 WAIT_SHARE = 0.2
-WAIT_REASONS = ("round_trip", "delayed_ack", "other")  # as enum wait_reason of bpf/abi.h
-# Sends by protocols that are not analysed are a finding if more than this share of the bytes is theirs.
+WAIT_REASONS = ("round_trip", "delayed_ack", "other")  # in the order of enum wait_reason in bpf/abi.h
+# Sends by protocols that are not analysed are a finding if they have more than this share of the bytes.
 OTHERS_SHARE = 0.05
-# A full send buffer and a broken connection are no findings: both also happen to plain sends.
+# A full send buffer and a broken connection are no findings, because both also happen to plain sends.
 NOT_REFUSED = {"send_buffer_full", "failed"}
 
 
 class Code(NamedTuple):
     name: str
     severity: str
-    meaning: str       # what it means, in a sentence
-    computed: str      # the keys of the record that it is computed from
+    meaning: str       # one or more sentences
+    computed: str      # the keys of the record from which the finding is computed
     remedy: str = ""   # "": there is none, or nothing to do
-    alert: str = ""    # of deploy/prometheus/sendpath.rules.yml, whose label `code` is the name
-    uring_remedy: str = ""  # for io_uring's own operations; "": the same
+    alert: str = ""    # the alert in deploy/prometheus/sendpath.rules.yml whose label `code` is the name
+    uring_remedy: str = ""  # the remedy for io_uring's own operations; "": the same remedy
 
 
 def _refused_codes():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Writes the tables to standard output as a C header: numbers for enums, rows for arrays."""
+"""Writes the tables to standard output as a C header, which has numbers for enums and rows for arrays."""
 
 import sys
 
@@ -40,7 +40,7 @@ def site(s):
 
 
 def total(s):
-    """Returns a macro for a sum, which takes a pointer to the struct of the members."""
+    """Returns the macro of a sum. The macro takes a pointer to the struct that has the sum's members."""
     plus, minus = (" + ".join(f"(x)->{member}" for member in part) for part in (s.plus, s.minus))
     return f"#define SUM_{s.name.upper()}(x) \\\n\twindow_counts__difference({plus}, {minus})\n"
 
@@ -72,14 +72,14 @@ MEMBER_TYPES = {"flag": "bool ", "text": "const char *", "number": "unsigned int
 
 
 def option_value(o):
-    """Returns the struct load_row by which options.c reads an option that has no code of its own."""
+    """Returns the struct load_row by which options.c reads an option. Only for options without code of their own."""
     kind, member, least, most = (*o.sets, "0", "0")[:4]
     return row(f".name = {text(o.name)}", f".type = {KINDS[kind]}", f".at = offsetof(struct options, {member})",
                f".key = {text(o.name.replace('-', '_'))}", f".low = {least}", f".high = {most}")
 
 
 def option_members():
-    """Returns the members of struct options that these options set."""
+    """Returns the members of struct options that options without code of their own set."""
     rows = (o.sets for o in OPTIONS if o.sets and "." not in o.sets[1])
     return "#define OPTION_MEMBERS " + " ".join(f"{MEMBER_TYPES[kind]}{member};" for kind, member, *_ in rows) + "\n"
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The keys of run records: what derive writes, in its order.
+"""The keys of run records, in the order in which analysis/derive writes them.
 
-analysis/tables/documents.py makes docs/run-record.schema.json and the tables of
-docs/run-record.md of it.
+analysis/tables/documents.py generates docs/run-record.schema.json and the tables of
+docs/run-record.md from them.
 """
 
 from . import protocol

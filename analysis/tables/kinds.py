@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The kinds of values of keys, as JSON schema and in words."""
+"""The kinds of values that keys have, as JSON schema and in words."""
 
 from typing import NamedTuple
 
 
 class Kind(NamedTuple):
-    words: str            # in docs/run-record.md
+    words: str            # the kind's name in docs/run-record.md
     schema: dict          # JSON schema, without the keys
     keys: tuple = ()      # the keys of a block, or of each block of a list
     listed: bool = False
-    shared: str = ""      # its name among the schema's $defs
+    shared: str = ""      # the kind's name among the schema's $defs; "": it is not there
 
     @property
     def plain(self):
-        """The type of a plain value, without null; "string" for names, "object" for a block."""
+        """The JSON type of a value other than null; "string" for an enum of names, "object" for a block."""
         named = self.schema.get("type", "string" if "enum" in self.schema else None)
         return named[0] if isinstance(named, list) else named
 
@@ -25,12 +25,12 @@ class Kind(NamedTuple):
 class Key(NamedTuple):
     name: str
     kind: Kind
-    meaning: str           # for people, no sentence; with its unit unless the name has it
-    required: bool = True  # False: some records, or those of older versions, lack it
+    meaning: str           # for people, not a sentence; with the unit unless the name has the unit
+    required: bool = True  # False: some records, perhaps only of older versions, lack the key
 
 
 def _plain(of, words, **rules):
-    """Returns the kind of a plain value. rules: further ones of the schema; None: no such rule."""
+    """Returns the kind of a plain value. of: its JSON type. rules: other rules of the schema; None: no such rule."""
     return Kind(words, {"type": of, **{name: rule for name, rule in rules.items() if rule is not None}})
 
 
@@ -60,7 +60,7 @@ def only(name):
 
 
 def block(*keys, **more):
-    """Returns the kind of a block. more: further rules of the schema."""
+    """Returns the kind of a block. more: other rules of the schema."""
     return Kind("block", {"type": "object", **more}, keys)
 
 
@@ -72,7 +72,7 @@ def list_of(kind, **more):
 
 
 def tuples_of(*kinds):
-    """Returns the kind of a list of lists, each with one value of every kind."""
+    """Returns the kind of a list of lists. Each inner list has one value of each of these kinds, in this order."""
     return Kind("list of lists", {"type": "array", "items": {
         "type": "array", "prefixItems": [schema_of(kind) for kind in kinds],
         "minItems": len(kinds), "maxItems": len(kinds)}})
@@ -86,13 +86,13 @@ SHARED = {}
 
 
 def shared(name, kind):
-    """Returns a kind that the schema has once, and to which the keys of this kind refer."""
+    """Returns the kind as a shared kind: the schema defines it once, by this name, and keys refer to the definition."""
     SHARED[name] = kind._replace(shared=name)
     return SHARED[name]
 
 
 def null(kind):
-    """Returns the kind with null: the value is not measured, or there is none."""
+    """Returns a kind that also allows null, for a value that was not measured or does not exist."""
     if kind.shared:
         return Kind(f"{kind.words} or null", {"anyOf": [{"type": "null"}, schema_of(kind)]})
     schema = dict(kind.schema)
@@ -117,7 +117,7 @@ def _with_keys(schema, keys):
 
 
 def whole_schema(kind):
-    """Returns the schema of a kind with its keys, not a reference."""
+    """Returns the schema of a kind with its keys, even if the kind is shared."""
     if not kind.keys:
         return kind.schema
     if kind.listed:

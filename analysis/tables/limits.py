@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The limits above which the figures of a run are doubtful, or the run must not be compared with others."""
+"""The limits above which the numbers of a run are doubtful, or the run must not be compared with other runs."""
 
 import math
 
-# The path of a share, or of two counts whose quotient is one; doubtful from, too much from; code and words.
+# The path of a share and None, or the paths of two counts whose quotient is the share; the shares above which a run is
+# doubtful, and must not be compared; the code and the words of the warning.
 LIMITS = (
     (("run", "steal_share"), None, 0.02, 0.1, "steal",
      "the hypervisor gave %.0f %% of the CPUs' time to others"),

@@ -1,36 +1,36 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The counters of the memory system: uncore events, by their names in sysfs or in the lists of perf.
 
-The names are from Linux's sources: arch/x86/events/intel/uncore_snbep.c and uncore_snb.c (uncore_imc,
+The names in sysfs are from Linux's sources: arch/x86/events/intel/uncore_snbep.c and uncore_snb.c (uncore_imc,
 uncore_iio_free_running), drivers/perf/arm-cmn.c and arm_dsu_pmu.c. perf's own names are from
 tools/perf/pmu-events/arch/x86: icelakex and sapphirerapids (io_miss_pcirdcur), skylakex (io_miss_rdcur),
 broadwellx (llc_misses), amdzen4 (umc_cas_cmd), amdzen1 to amdzen3 (dram_channel_data_controller).
-docs/memory.md lists the tests of these.
+docs/memory.md lists which of them were tested.
 """
 
 from typing import NamedTuple
 
-LINE = 64  # bytes that a memory controller moves at once
+LINE = 64  # the bytes that a memory controller moves at once
 
 # Quantity -> the kind of source that counts it.
 QUANTITIES = {
     "read": "memory",            # bytes read from memory
     "write": "memory",           # bytes written to memory
-    "read_and_write": "memory",  # bytes of either
+    "read_and_write": "memory",  # bytes read or written, in one count
     "io_read_misses": "io_misses",   # lines that devices read and the LLC lacked
     "io_write_misses": "io_misses",  # whole lines that devices wrote and the LLC lacked
     "io_own_misses": "io_misses",    # lines that the LLC read because devices wrote a part of them
     "io_in": "io_bytes",   # bytes that devices moved to this machine
-    "io_out": "io_bytes",  # bytes that they moved from it
+    "io_out": "io_bytes",  # bytes that devices moved from this machine
 }
 KINDS = tuple(dict.fromkeys(QUANTITIES.values()))
 
 
 class Event(NamedTuple):
     quantity: str
-    pmu: str       # the device's name without its number; None: a name of perf's own
+    pmu: str       # the PMU's name without its number; None: `name` is a name of perf's own
     name: str
-    size: int = 0  # bytes of one count; 0: the driver or perf scales it, and names the unit
+    size: int = 0  # bytes of one count; 0: the driver or perf scales the count, and names the unit
 
     @property
     def perf_name(self):
@@ -39,7 +39,7 @@ class Event(NamedTuple):
 
 
 class Source(NamedTuple):
-    """It exists if its first event does. The first existing source of a kind is used."""
+    """A source of counts. It exists if its first event exists. The first existing source of a kind is used."""
     name: str  # for people and for the record
     events: tuple
     estimate: bool = False
@@ -68,7 +68,7 @@ SOURCES = (
     Source("data fabric (amd_df)", tuple(
         Event("read_and_write", None, f"dram_channel_data_controller_{n}", LINE) for n in range(8))),
     Source("mesh's home nodes (arm_cmn)", (Event("read_and_write", "arm_cmn", "hnf_mc_reqs", LINE),)),
-    # An estimate: a cache behind the cluster may have the lines.
+    # This is an estimate, because a cache behind the cluster may have the lines.
     Source("L3 refills and write-backs (arm_dsu)", (
         Event("read", "arm_dsu", "l3d_cache_refill", LINE),
         Event("write", "arm_dsu", "l3d_cache_wb", LINE)), estimate=True),

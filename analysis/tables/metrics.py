@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The metric families of the exporter, in the order of the exposition.
 
-analysis/tables/generate.py makes C of them, analysis/tables/documents.py the table of docs/fleet.md.
+analysis/tables/generate.py generates C from them, and analysis/tables/documents.py the table of docs/fleet.md.
 """
 
 from typing import NamedTuple
 
 
 class Source(NamedTuple):
-    """The struct that has the values of families. write_NAME() in user/exporter/metrics.c writes the samples."""
+    """A source of the values of families. write_NAME() in user/exporter/metrics.c writes the samples."""
     labels: str       # separated by spaces
-    struct: str = ""  # of C, whose members are the families' values; "": the family has one value
-    needs: str = ""   # hooks, and NEEDS; separated by spaces
+    struct: str = ""  # the C struct whose members are the families' values; "": the family has one value
+    needs: str = ""   # hooks and names of NEEDS, separated by spaces
 
 
 SOURCES = {
@@ -26,7 +26,7 @@ SOURCES = {
     "single": Source("", "exporter"),
 }
 
-# The needs of families except hooks, and the reason why a family is not measured without them.
+# The needs of families besides hooks: for each, the reason why a family is not measured without it.
 NEEDS = {
     "NEED_PROCESSES": "--top 0 names no processes",
     "NEED_COST": "only with --cost, which slows the programs",
@@ -35,19 +35,19 @@ NEEDS = {
     "NEED_SKIPS": "calls are not counted here, because this kernel does not count programs that it skips",
 }
 
-# Why io_uring, or a process, may have no sample of copies.
+# The reason why the families of copies may have no sample for io_uring or for a process.
 NO_REPORT = ("No sample where copies of a send by io_uring are not known: its path does not copy every packet, and the "
              "program did not request a report of them (IORING_SEND_ZC_REPORT_USAGE).")
 
 
 class Family(NamedTuple):
-    name: str    # after "sendpath_", without "_total"
+    name: str    # without the prefix "sendpath_" and the suffix "_total"
     kind: str    # counter, gauge or histogram
-    source: str  # among SOURCES
-    member: str  # of its struct
+    source: str  # a key of SOURCES
+    member: str  # a member of the source's struct
     meaning: str      # one or more sentences: the metric's help
     unit: str = ""
-    needs: str = ""   # beside those of its source
+    needs: str = ""   # in addition to the needs of the source
 
     @property
     def labels(self):

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The options, except those of a load, and the named grids.
 
-analysis/tables/generate.py makes C of them, analysis/tables/documents.py the options of the man pages, with --NAME
-and NAME(1) in bold.
+analysis/tables/generate.py generates C from them, and analysis/tables/documents.py the options of the man pages, with
+--NAME and NAME(1) in bold.
 """
 
 import math
 from typing import NamedTuple
 
-# Topic of the help -> its heading.
+# Topic of the help -> the topic's heading.
 TOPICS = {
     "observed": "Programs to observe, instead of a load:",
     "sweep": "A sweep (analyze sweep):",
@@ -22,28 +22,28 @@ TOPICS = {
 
 class Option(NamedTuple):
     name: str         # OPT_NAME in C
-    argument: str     # its name; "": it has none; in brackets: it may be left out
+    argument: str     # the argument's name; "": there is none; in brackets: it may be left out
     topic: str
-    help: str         # a line for --help, the first sentence in the man page
-    page: str = ""    # further sentences of the man page
-    sets: tuple = ()  # flag, text, number or seconds; the member of struct options; the least value, for
-    #                   seconds in microseconds; the most of a number. (): user/options/ has code for it
+    help: str         # a line for --help, which is also the first sentence in the man page
+    page: str = ""    # more sentences for the man page
+    sets: tuple = ()  # "flag", "text", "number" or "seconds"; the member of struct options; the least value (of
+    #                   seconds in microseconds); the largest number. (): user/options/ has code for the option
 
 
 class CommandOption(NamedTuple):
     name: str
-    argument: str  # "": it has none
+    argument: str  # the argument's name; "": there is none
     help: str
 
 
 def add_options(parser, options, **more):
-    """Adds options to a parser or group of argparse. more: further arguments of add_argument() by option."""
+    """Adds options to a parser or group of argparse. more: {option: other arguments of add_argument()}."""
     for o in options:
         kind = {"metavar": o.argument} if o.argument else {"action": "store_true"}
         parser.add_argument(f"--{o.name}", help=o.help, **kind, **more.get(o.name, {}))
 
 
-# The options of advise: for the path (options of a load), for the program, and those that only the front reads.
+# The options of advise: for the path (options of a load), for the program, and options that only the front reads.
 ADVISE_PATH = (
     CommandOption("peer", "HOST:PORT", "the receiver is loadgen serve there"),
     CommandOption("key", "FILE", "file with the key of that receiver"),
@@ -100,8 +100,8 @@ def _records(field, sizes):
             "working-set=256M", "pick=random")
 
 
-# The parts of each grid: options of a load, which make configurations by themselves. Options on the command line
-# override them. The man page lists them below --grid.
+# The parts of each grid. A part has options of a load, and its configurations are all combinations of their values.
+# Options on the command line override them. The man page lists the grids below --grid.
 GRIDS = {
     "copies": (("variant=all", "size=256,1K,4K,16K", "threads=1,2,4,8"),),
     "sizes": (("variant=all", "size=1K,4K,16K,64K,256K,1M", "threads=1,2,4,8"),),
@@ -110,9 +110,9 @@ GRIDS = {
     "records": (_records("128", range(128, 4097, 128)),
                 _records("1K", [f"{n}K" for n in range(1, 33)])),
 }
-# Keys of --sort, each a column of top: their first letters are those of the columns.
+# Keys of --sort, each for a column of top. The first letter of a key selects the column in top.
 SORTS = ("sends", "gbit", "us", "zero-copy", "copied", "refused")
-ALL_VARIANTS = 3  # the variants of --variant all
+ALL_VARIANTS = 3  # the number of variants of --variant all
 
 
 def _configurations(grid):

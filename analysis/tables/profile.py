@@ -7,7 +7,7 @@ from typing import NamedTuple
 class Context(NamedTuple):
     name: str        # in the run record
     words: str       # for people
-    functions: bool  # are the functions of its stacks kept?
+    functions: bool  # whether the record has the functions of the context's stacks
     in_send: bool = False
 
 
@@ -22,18 +22,18 @@ CONTEXTS = (
     Context("program", "the programs themselves", False),
 )
 
-SAMPLES_LEAST = 100  # the fewest samples in sends for a list of functions
+SAMPLES_LEAST = 100  # with fewer samples in sends, functions are not listed
 
-# Bits of a stack's role: the thread left its CPU because it waited, or for another thread.
+# Bits of a stack's role: the thread left its CPU because it waited, or because another thread got the CPU.
 WAITED, PREEMPTED = 0x100, 0x200
 
-# Functions by their names in kallsyms from 5.10 on. Functions with hooks are in the table of hooks.
+# The functions have these names in kallsyms of Linux 5.10 and later. Functions with hooks are in the table of hooks.
 SEND = {"tcp_sendmsg"}
 SOFTIRQ = {"__do_softirq", "handle_softirqs"}
 NETWORK_SOFTIRQ = {"net_rx_action", "net_tx_action"}
 LOCK = {"lock_sock_nested", "__lock_sock"}
 RELEASE = {"release_sock"}
-# Beginnings of the names of BPF programs, and of the functions that call these.
+# Prefixes of the names of BPF programs, and of the kernel functions that call BPF programs.
 MEASURING = "bpf_prog_", "bpf_trace_run", "bpf_trampoline_", "__bpf_prog_"
 ERROR_QUEUE = {"inet_recv_error", "ip_recv_error", "ipv6_recv_error", "sock_recv_errqueue"}
 RECEIVE = {"tcp_recvmsg", "tcp_recvmsg_locked"}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Counters of the protocol, in /proc/net/snmp (Tcp) and /proc/net/netstat (TcpExt).
 
-analysis/tables/generate.py makes C of them; the run record's block tcp has them in this order.
+analysis/tables/generate.py generates C from them; the run record's block tcp has them in this order.
 """
 
 from typing import NamedTuple
@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 class Counter(NamedTuple):
     key: str      # in the run record
-    group: str    # in the file
-    name: str     # the kernel's
+    group: str    # the prefix of the counter's line in the file
+    name: str     # the kernel's name for it
     meaning: str  # for people
 
 
-# Retransmissions first, then what a listener refused.
+# Retransmissions are first; then counters of connections that a listener refused.
 COUNTERS = (
     Counter("retransmits", "Tcp", "RetransSegs", "retransmitted segments"),
     Counter("syn_retransmits", "TcpExt", "TCPSynRetrans", "retransmitted SYNs and SYN-ACKs"),

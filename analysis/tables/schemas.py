@@ -2,4 +2,4 @@
 """The names of the formats of records."""
 
 SCHEMA = "sendpath.run/3"
-FAILURE_SCHEMA = "sendpath.failure/1"  # of a planned run that failed or was skipped
+FAILURE_SCHEMA = "sendpath.failure/1"  # the record of a planned run that failed or was skipped

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The stages of a send, into which --stages divides its time.
 
-analysis/tables/generate.py makes C of them. A stage has a number in the kernel programs: see NUMBERS.
+analysis/tables/generate.py generates C from them. A stage has a number in the kernel programs: see NUMBERS.
 """
 
 from typing import NamedTuple, Optional
@@ -9,15 +9,15 @@ from typing import NamedTuple, Optional
 
 class Stage(NamedTuple):
     name: str            # in the run record; STAGE_NAME in C
-    letter: str          # in bars; " " off the CPU
+    letter: str          # in bars; " " for stages off the CPU
     words: str           # for people
-    hook: Optional[str]  # the hook that sees it, by its name in the run record; None: none is needed
-    zerocopy: bool       # only zero-copy sends have it
+    hook: Optional[str]  # the hook that sees the stage, by its name in the run record; None: no hook is needed
+    zerocopy: bool       # whether only zero-copy sends have this stage
     color: str           # in figures
     on_cpu: bool = True
 
 
-# In the order of a send: on the CPU first, unaccounted last of these.
+# Stages on the CPU, in the order of a send and with "unaccounted" as the last, and then stages off the CPU.
 STAGES = (
     Stage("entry", "E", "syscall entry", "entry of sendto", False, "#c7c7c7"),
     Stage("lock", "L", "taking the socket lock", "user copy", False, "#7f7f7f"),
@@ -40,6 +40,6 @@ STAGES = (
     Stage("preempted", " ", "waiting for a CPU", "switch", False, "#f0f0f0", False),
 )
 OF_NAME = {stage.name: stage for stage in STAGES}
-# The stages by their numbers: those on the CPU first.
+# The stages in the order of their numbers: "unaccounted", the other stages on the CPU, the stages off the CPU.
 NUMBERS = ("unaccounted", *(s.name for s in STAGES if s.on_cpu and s.name != "unaccounted"),
            *(s.name for s in STAGES if not s.on_cpu))

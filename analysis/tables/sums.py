@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Sums and differences of the kernel programs' counts.
 
-analysis/tables/generate.py makes C of them for the exporter; analysis/derive computes them for records. A negative
-one becomes 0, because counts are not read at the same time.
+analysis/tables/generate.py generates C from them for the exporter; analysis/derive computes them for records. A
+negative difference becomes 0, because counts are not read at the same time.
 """
 
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 class Sum(NamedTuple):
     name: str
-    plus: tuple        # members of struct totals, or of struct pinned
+    plus: tuple        # plus, minus: members of struct totals, or of struct pinned
     minus: tuple
 
 

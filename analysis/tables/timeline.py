@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The events of a timeline, and the lane of each. analysis/tables/generate.py makes C of them: EVENT_NAME."""
+"""The events of a timeline, and the lane of each. analysis/tables/generate.py generates C from them: EVENT_NAME."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ class Event(NamedTuple):
     name: str      # in the run record
     lane: str
     words: str     # for people
-    ends: str = ""  # the name of the event that ends it; "": it has no duration
+    ends: str = ""  # the name of the event that ends this event; "": it has no duration
 
 
 EVENTS = (

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The send variants and server models, in the order of lists. The others are compared with the first one."""
+"""The send variants and server models, in the order of lists. The first in a list is the reference of comparisons."""
 
 import collections
 
-# name: on the command line and in the record. words: in sentences. look: in figures/style.py.
+# name: on the command line and in the record. words: the name in sentences. look: a key of PALETTE in figures/style.py.
 Variant = collections.namedtuple("Variant", "name words look")
 
 VARIANTS = (
@@ -28,11 +28,11 @@ BY_NAME = {row.name: row for row in (*VARIANTS, *SERVER_MODELS)}
 
 
 def in_words(name):
-    """Returns the name of a variant or server model in sentences: "zero-copy"."""
+    """Returns the name of a variant or server model in sentences, such as "zero-copy"."""
     return BY_NAME[name].words if name in BY_NAME else str(name)
 
 
 def in_order(names):
-    """Returns distinct names as they are listed; unknown ones follow by letter."""
+    """Returns the distinct names in the order of the lists; unknown names follow in alphabetical order."""
     places = list(BY_NAME)
     return sorted(set(names), key=lambda name: (places.index(name) if name in BY_NAME else len(places), name))

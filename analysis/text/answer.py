@@ -16,7 +16,7 @@ DECIDED = BETTER, WORSE
 
 
 def name(cell):
-    """Returns a cell's variant or server model, as sentences name it."""
+    """Returns the name of a cell's variant or server model in sentences."""
     return in_words(cell.way)
 
 
@@ -25,13 +25,13 @@ def interval(found):
 
 
 def imperative(text):
-    """Returns a remedy for after "Do: ": its first letter is small, except in an acronym."""
+    """Returns a remedy in the form that follows "Do: ": its first letter is small, except in an acronym."""
     return text[0].lower() + text[1:] if text[1:2].islower() else text
 
 
 def compared(subject, other, speed, cpu, what="throughput", brief=False):
-    """Returns a sentence on one comparison, without its end; "" if it is inconclusive. It mentions the CPU cost only if
-    that decides otherwise. what: the metric of speed in words. brief: the previous sentence names other.
+    """Returns a sentence on one comparison, without a full stop; "" if speed is inconclusive. It mentions the CPU cost
+    only if that has another verdict. what: the metric of speed in words. brief: leaves out `other` and the CPU cost.
     """
     cost = ("" if cpu is None or cpu["verdict"] not in DECIDED else
             f"it takes {cpu['effect']:.2f} times the CPU time per byte{interval(cpu)}")
@@ -49,7 +49,7 @@ def compared(subject, other, speed, cpu, what="throughput", brief=False):
 
 
 def of_several(cells, what):
-    """Yields sentences on a variant in several configurations. what: the metric in words."""
+    """Yields sentences on one variant in several configurations. what: the metric in words."""
     subject, other = name(cells[0]), name(cells[0].reference)
     found = [cell.compared["throughput"] for cell in cells if "throughput" in cell.compared]
     if not found:
@@ -95,13 +95,13 @@ def results(cells):
 
 
 def _about(cells, repeats):
-    """Returns how long these repeats of all configurations take, such as "about 6 minutes"."""
+    """Returns how long this number of repeats of all configurations takes, such as "about 6 minutes"."""
     seconds = repeats * sum(cell.spread("app/elapsed_s").middle for cell in cells)
     return f"about {max(seconds, 1):.0f} s" if seconds < 90 else f"about {seconds / 60:.0f} minutes"
 
 
 def needed(cells):
-    """Returns the option that may decide inconclusive comparisons; "" if there are none."""
+    """Returns the option that may decide inconclusive comparisons; "" if no comparison is inconclusive."""
     open_ = {}
     for cell in cells:
         found = cell.comparisons.get("throughput")
@@ -123,7 +123,7 @@ def needed(cells):
 
 
 def whys(found):
-    """Returns pairs of a problem and its remedy, each once. found: the findings of each cell that has some."""
+    """Returns pairs (problem, remedy), each only once. found: a list of findings for each cell that has findings."""
     if len(found) == 1:
         return sentences.paragraphs(found[0])
     times = collections.Counter(paragraph for findings in found
@@ -133,7 +133,7 @@ def whys(found):
 
 
 def advice(affected):
-    """Returns what the comparison of the one cell with findings recommends; "" if it recommends nothing."""
+    """Returns what the comparison recommends if only one cell has findings; "" if not, or without a verdict."""
     if len(affected) != 1 or not affected[0].comparisons:
         return ""
     which = {one["verdict"] for one in affected[0].comparisons.values()} - {SAME, INCONCLUSIVE}
@@ -157,7 +157,7 @@ def answer(cells):
 
 
 def discarded(cells):
-    """Yields how many runs no comparison has, and why; then what may decide inconclusive ones."""
+    """Yields how many runs are in no comparison, and why; then the option that may decide inconclusive comparisons."""
     records = [record for cell in cells for record in cell.records]
     why = [string(record, "noise/disturbed") for record in records if string(record, "noise/disturbed")]
     if why and cells.comparisons:

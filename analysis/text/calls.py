@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Prints sends by syscall and kind: tables for an observed program, and failed sends for any run."""
+"""Prints sends by syscall and kind: tables for an observed program, and failed sends for every run."""
 
 from analysis import words
 from analysis.findings.facts import PROTOCOLS
@@ -12,18 +12,18 @@ from .record import at, count, flag, members, rows, safe_text, same, string, val
 from .spread import total
 
 INTERRUPTED = "ERESTARTSYS"
-SMALL_SHARE = 0.01  # of sends and of bytes; smaller size classes are added to "others"
+SMALL_SHARE = 0.01  # size classes with smaller shares of both sends and bytes are added to "others"
 
 
 def call_name(call):
-    """Returns the syscall and the kind of send of a row of a record's calls."""
+    """Returns the name of a row of a record's calls: its syscall and kind of send."""
     kind = ""
     if flag(call, "zerocopy"):
         kind = " SEND_ZC" if string(call, "notified_by") == "io_uring" else " MSG_ZEROCOPY"
     return string(call, "syscall") + kind
 
 
-# Reports print these words for the spans of a send's time.
+# The words that reports print for each span of a send's time.
 SPANS = {
     "syscall": "the whole system call",
     "syscall..tcp_sendmsg": "from the system call's begin until TCP returns",
@@ -37,7 +37,7 @@ def span_words(span):
 
 
 def same_call(call, other):
-    """Returns whether two rows of records' calls have the same syscall and kind."""
+    """Returns whether two rows of records' calls have the same syscall and kind of send."""
     return call is other or all(same(at(call, key), at(other, key))
                                 for key in ("syscall", "notified_by", "zerocopy"))
 
@@ -51,7 +51,7 @@ def failed(call):
 
 
 def failures(cells):
-    """Yields a line for each run and kind of call that had errors, and one if sends were interrupted."""
+    """Yields a line for each run and kind of call that had errors, and a line if sends were interrupted."""
     for record, title in cells.runs():
         for call in rows(record, "calls"):
             errors = [(safe_text(name), many) for name, many in members(call, "errors").items()]
@@ -59,7 +59,7 @@ def failures(cells):
                 yield f"failed: {title}, {call_name(call)}: " + ", ".join(
                     f"{name} {words.whole(value(many))}" for name, many in errors
                     if name != INTERRUPTED)
-            # The kernel decides later, when it delivers the signal, whether to restart the call (SA_RESTART).
+            # Only when the kernel later delivers the signal does it decide whether to restart the call (SA_RESTART).
             if interrupted(call) > 0:
                 yield (f"interrupted: {title}, {call_name(call)}: "
                        f"{words.counted(interrupted(call), 'send')} by a signal ({INTERRUPTED}): the "
@@ -67,7 +67,7 @@ def failures(cells):
 
 
 def others(record):
-    """Yields sends that are not measured, because a report without them would look complete."""
+    """Yields the numbers of sends that are not measured. Without these lines, a report would look complete."""
     zerocopy = value(record, "observed/others/zerocopy_requests")
     for name, title in PROTOCOLS.items():
         sends, sent = (value(record, f"observed/others/{name}_{what}") for what in ("sends", "bytes"))
@@ -79,7 +79,7 @@ def others(record):
 
 
 def megabits(seconds):
-    """Returns a column's function: a row's bytes in Mbit/s over these seconds."""
+    """Returns a column's function, which returns a row's bytes as Mbit/s over these seconds."""
     def of(call):
         bits = value(call, "bytes") * 8 / 1e6
         return words.decimal(bits / seconds if seconds > 0 else 0.0, 2 if bits < 1000 else 0)
@@ -103,7 +103,7 @@ def observation(record):
             ("p99", wall(990)),
             ("failed", lambda call: words.whole(failed(call)))))
     elif in_flight <= 0:
-        # If other protocols are not counted, there may have been sends by MPTCP.
+        # If sends by other protocols are not counted, the program may have sent by MPTCP.
         blind = unseen(record) is None and at(record, "observed/others") is None
         yield "no TCP sends were seen" + ("; sends by MPTCP are not seen here" if blind else "")
     full = total(value(call, "errors/EAGAIN") for call in calls)
@@ -117,7 +117,6 @@ def observation(record):
 
 
 def observed(cells):
-    """Yields the tables of observed programs."""
     for cell in cells:
         yield from observation(cell.record)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Groups records into cells, one for the repeats of each load, and reads a cell's numbers."""
+"""Groups records into cells, and reads the numbers of a cell. A cell has the repeats of one load."""
 
 from itertools import chain
 
@@ -57,15 +57,15 @@ def configuration_of(record):
 
 
 def way_of(record):
-    """Returns what distinguishes compared loads: the server model of procinfo, the variant of other workloads."""
+    """Returns the value in which compared loads differ: the server model (workload procinfo) or the variant."""
     return string(record, "load/server_model" if string(record, "load/workload") == "procinfo" else "load/variant")
 
 
-FAILED = "load_failed"  # the code of the warning of a run whose figures show no configuration's speed
+FAILED = "load_failed"  # the code of the warning that a load failed, so that its numbers do not show its speed
 
 
 def _identity(record):
-    """Returns what a disturbed run and its repetitions have in common; None for runs without a seeded order."""
+    """Returns a value that is equal for a disturbed run and its repetitions; None for runs without a seeded order."""
     seed = at(record, "run/seed")
     return None if seed is None else frozen([seed, at(record, "run/repeat")])
 
@@ -73,18 +73,18 @@ def _identity(record):
 class Cell:
     """The records of one load's repeats. title: "zerocopy", or "zerocopy 16K x4" if sizes or threads differ.
     reference: the cell of this configuration whose variant is first in tables/variants.py. comparisons: by metric,
-    judge.comparison's objects against it. alone: other cells have the size, threads and link of this load,
-    and none has its number of fields.
+    the objects of judge.comparison() against the reference. alone: whether no other cell has this configuration, but
+    other cells differ from it only in the number of fields.
     """
 
     def __init__(self, cells):
         self.cells, self.title, self.reference, self.comparisons = cells, "", self, {}
-        self.added = []  # the property records removes superseded ones
+        self.added = []  # all added records, from which the property `records` removes superseded ones
         self._is_settled = True
         self.alone = False
         self.configuration = ()  # values of SETTINGS
         self.way = None  # variant or server model
-        self.compared = {}  # pairs.Comparison against the reference by metric, see JUDGED
+        self.compared = {}  # the pairs.Comparison against the reference, by metric (see JUDGED)
         self._hists = {}
 
     def add(self, record):
@@ -94,8 +94,8 @@ class Cell:
 
     @property
     def records(self):
-        """Returns the added records that no later one superseded. They are found on reading, so that the time of
-        add() does not grow with their number.
+        """Returns the added records that no later record superseded. Finds them only here, so that the time of add()
+        does not grow with the number of records.
         """
         if not self._is_settled:
             left_out = pairs.superseded((_identity(one), at(one, "noise/disturbed") is not None) for one in self.added)
@@ -121,12 +121,12 @@ class Cell:
         return [number(record, path) for record in self.records]
 
     def sum(self, path, otherwise=None):
-        """Returns the sum of a number over the repeats, or otherwise if any lacks it."""
+        """Returns the sum of a number over the repeats, or `otherwise` if a repeat lacks the number."""
         found = self.numbers(path)
         return otherwise if None in found else total(found)
 
     def counter(self, scope, event, pmu=None):
-        """Returns the sum of a counter, scaled, over the repeats; None if any lacks it. pmu None: of all PMUs."""
+        """Returns the sum of a counter, scaled, over the repeats; None if a repeat lacks it. pmu: None for all PMUs."""
         found = [[number(row, "value") for row in rows(record, "counters")
                   if (string(row, "scope"), string(row, "event")) == (scope, event)
                   and pmu in (None, string(row, "pmu"))] for record in self.records]
@@ -138,13 +138,13 @@ class Cell:
 
     @property
     def disturbed(self):
-        """Returns, by repeat, why its run or that of the reference is left out of comparisons."""
+        """Returns {repeat: why its run, or the reference's run, is left out of comparisons}."""
         return {value(record, "run/repeat"): string(record, "noise/disturbed")
                 for record in (*self.records, *self.reference.records)
                 if at(record, "noise/disturbed") is not None}
 
     def runs(self, read):
-        """Yields the runs for pairs.compare(). read: returns the number of a record that is compared, or None."""
+        """Yields the runs for pairs.compare(). read: returns the compared number of a record, or None."""
         for record in self.records:
             yield pairs.Run(self.configuration, self.way, count(record, "run/repeat"), str(at(record, "run/seed")),
                             at(record, "noise/disturbed") is not None, count(record, "run/first_look"), read(record))
@@ -172,8 +172,8 @@ class Cell:
 
 
 class Cells:
-    """The cells of all records, iterated in the order of their first ones. Those of failed runs are iterated only if
-    there are no others. unfinished: which planned runs are missing, in words.
+    """The cells of all records, iterated in the order in which their first records were added. Cells of failed runs are
+    iterated only if there are no others. unfinished: which planned runs are missing, in words.
     """
 
     def __init__(self):
@@ -214,8 +214,8 @@ class Cells:
         self._cells = ordered
 
     def name(self):
-        """Sets each cell's title, reference and comparisons, after all records were added. Judging takes long: a
-        second call does nothing unless records were added or the order was changed.
+        """Sets each cell's title, reference and comparisons. Called after all records were added. Because judging takes
+        long, a second call does nothing unless records were added or the order was changed.
         """
         if self._is_named:
             return
@@ -246,7 +246,7 @@ class Cells:
                         one.judgment if one else judge.judge_one(judge.paired(())), list(cell.disturbed.values()))
 
     def _set_titles(self):
-        """Sets distinct titles: if those of several loads are equal, the settings in which they differ follow."""
+        """Sets distinct titles: appends to equal titles of several loads the settings in which the loads differ."""
         titles = {}
         for cell in self:
             cell.title = self._title(cell)
@@ -274,14 +274,14 @@ class Cells:
         return title
 
     def runs(self):
-        """Yields each record and its cell's title, which numbers several repeats."""
+        """Yields each record with its cell's title, followed by the repeat's number if there are several repeats."""
         for cell in self:
             for i, record in enumerate(cell.records, 1):
                 yield record, f"{cell.title}, repeat {i}" if len(cell.records) > 1 else cell.title
 
     @property
     def comparisons(self):
-        """Returns the comparisons of all cells, as a record has them."""
+        """Returns the comparisons of all cells, in the form of a record."""
         self.name()
         return [one for cell in self for one in cell.comparisons.values()]
 
@@ -302,14 +302,14 @@ class Cells:
 
     @property
     def link(self):
-        """Returns the link of the load, or the receiver's address."""
+        """Returns the link of the loads, or without one the receiver's address."""
         if self.vary("load/link"):
             return "links as listed"
         linked = at(self.record, "load/link") is not None
         return string(self.record, "load/link" if linked else "load/address")
 
     def vary(self, path):
-        """Returns whether the cells differ in a value."""
+        """Returns whether the cells differ in the value at a path."""
         return any(not same(at(self.record, path), cell.at(path)) for cell in self)
 
     def sum(self, path):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Makes the functions that fill columns of tables. Each takes a cell, or a row of a record, and returns a text; None if
-nothing is known.
+"""Makes the functions that fill columns of tables. Such a function takes a cell, or a row of a record, and returns a
+text; None if the value is not known.
 """
 
 from analysis import words
@@ -49,7 +49,7 @@ def total(path):
 
 
 def rate(path, per, unit=1):
-    """Returns a function for a sum over the repeats, divided by another and by unit."""
+    """Returns a function for the sum of a number over the repeats, divided by the sum of another number and by unit."""
     def of(cell):
         found, by = cell.sum(path), cell.sum(per, 0.0)
         return words.figure(found / by / unit, 4) if found is not None and by > 0 else None
@@ -57,12 +57,12 @@ def rate(path, per, unit=1):
 
 
 def time(ns, unit):
-    """Returns ns as text, with two decimals below 1,000. unit: in ns."""
+    """Returns a time as text, with two decimals below 1,000 units. unit: the length of the unit in ns."""
     return words.decimal(ns / unit, 2 if ns / unit < 1000 else 0)
 
 
 def point(hist, per_mille, unit):
-    """Returns a percentile of a Hist as text; its largest value without per_mille, None if it is empty."""
+    """Returns a percentile of a Hist as text, or its largest value if per_mille is 0; None if the Hist is empty."""
     if not hist.count:
         return None
     return time(float(hist.percentile(per_mille) if per_mille else hist.max), unit)
@@ -74,7 +74,7 @@ def percentile(path, per_mille, unit):
 
 
 def count(path, less=None):
-    """Returns a function for a number of a record's row, less another."""
+    """Returns a function for a number of a record's row, less another number if there is a path `less`."""
     return lambda row: words.whole(value(row, path) - (value(row, less) if less else 0.0))
 
 

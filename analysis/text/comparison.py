@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Prints the table of a load, with a row for each cell."""
+"""Prints the table of compared loads, with a row for each cell."""
 
 from analysis import words
 
@@ -15,7 +15,7 @@ ANSWER = "app/message_latency_ns"
 
 
 def ratio(metric):
-    """Returns a column's function: the ratio to the reference, with its interval if there is one."""
+    """Returns a column's function for the ratio to the reference, with an interval if there is one."""
     def of(cell):
         if cell is cell.reference:
             return "1" if any(other.reference is cell for other in cell.cells if other is not cell) else None
@@ -28,14 +28,14 @@ def ratio(metric):
 
 
 def short_spread(cell):
-    """Returns the median throughput in Gbit/s with its range, in three digits."""
+    """Returns the median throughput in Gbit/s and its range, with about three digits."""
     found = cell.spread(SPEED)
     decimals = 2 if found.high < 1e10 else 1
     return spread(SPEED, 1e9, decimals)(cell)
 
 
 def cpu_seconds(*sides):
-    """Returns a column's function: the CPU time of one end or both, in seconds per GiB received."""
+    """Returns a column's function for the CPU time of one end or of both, in seconds per GiB received."""
     def of(cell):
         received, *spent = (cell.sum(path) for path in (
             "app/received_bytes", *(f"{side}/{key}" for side in sides for key in ("user_s", "system_s"))))
@@ -54,7 +54,7 @@ def copied(cell):
     return "unknown" if copies is None or completions <= 0 else words.percent(copies, completions)
 
 
-# Columns of --details: the condition of shown() under which one appears ("": always), head, function of a cell.
+# Columns of --details: the condition of shown() for the column ("": always), its head, its function of a cell.
 COLUMNS = (
     ("", "variant", text("load/variant")),
     ("message_bytes", "size", lambda cell: words.size(count(cell.record, "load/message_bytes"))),
@@ -76,7 +76,7 @@ COLUMNS = (
 )
 
 
-# Columns without --details. LESS: conditions to add, from the widest table to the narrowest.
+# Columns without --details. LESS: sets of conditions to add, from the widest table to the narrowest.
 KEYS = COLUMNS[:5]
 BRIEF = (
     *KEYS,
@@ -93,7 +93,7 @@ LESS = {"spread", "p50"}, {"speed", "p50"}, {"speed"}
 
 
 def brief(cells):
-    """Yields the widest table that fits a line, and what no comparison has."""
+    """Yields the widest table that fits a line, and what is in no comparison."""
     when, keys = shown(cells)
     when |= {"zerocopy"} if any(cell.at("zerocopy") is not None for cell in cells) else set()
     more = LESS if cells.repeats > 1 and keys == 1 else LESS[1:]
@@ -104,14 +104,14 @@ def brief(cells):
 
 
 def alone(cells):
-    """Yields the variants that are compared with no other."""
+    """Yields the variants that are compared with no other variant."""
     names = dict.fromkeys(string(cell.record, "load/variant") for cell in cells if cell.alone)
     if names and cells.vary("load/variant"):
         yield f"not compared: {', '.join(names)}: another number of fields; --fields 1 makes all equal"
 
 
 def shown(cells):
-    """Returns the conditions that hold, and how many columns identify a row."""
+    """Returns the conditions of columns that hold for these cells, and how many columns identify a row."""
     keys = {key for key in ("message_bytes", "fields", "threads", "link") if cells.vary(f"load/{key}")}
     return {"", *keys, "repeats" if cells.repeats > 1 else "one",
             *({"request"} & {string(cells.record, "load/workload")}),
@@ -119,7 +119,7 @@ def shown(cells):
 
 
 def detailed(cells):
-    """Yields the table with all columns, and what no comparison has."""
+    """Yields the table with all columns, and what is in no comparison."""
     when, keys = shown(cells)
     yield from table.of(cells, table.shown(COLUMNS, when), keys)
     if "variant" in when:

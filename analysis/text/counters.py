@@ -6,8 +6,8 @@ from analysis import words
 from . import table
 from .record import rows, string
 
-# Each side has a scope in the record, a name, and a block with its CPU time. A load has two sides, an observed
-# command has one. A server has the scope of a stream's sender.
+# Each side has a scope in the record, a name, and the block of the record with its CPU time. A load has two sides, an
+# observed command has one. A server has the same scope as the sender of a stream.
 COMMAND = (("command", "command", None),)
 STREAM = ("sender", "sender", "app"), ("receiver", "receiver", "app/receiver")
 SERVING = ("sender", "server", "app"), ("receiver", "client", "app/receiver")
@@ -19,7 +19,7 @@ def sides_of(cells):
 
 
 def ratio(event, per=None, unit=1.0):
-    """Returns a column's function: the ratio of an event to another, or to the bytes received."""
+    """Returns a column's function for the ratio of an event to another event, or to the bytes received."""
     def of(cell, side):
         found = cell.counter(side[0], event)
         by = cell.counter(side[0], per) if per else cell.sum("app/received_bytes")
@@ -34,7 +34,7 @@ def seconds(key):
     return of
 
 
-# Columns: the event that one needs (None: a block with CPU time), head, function of a cell and a side.
+# Columns: the event that the column needs (None: a block with CPU time), its head, its function of a cell and a side.
 DERIVED = (
     ("instructions", "IPC", ratio("instructions", "cycles")),
     ("cycles", "cycles/byte", ratio("cycles")),
@@ -50,7 +50,7 @@ def is_counted(cells, event, pmu=None):
 
 
 def of_counter(row):
-    """Returns the head and the function of the column for a record's row."""
+    """Returns the head and the function of the column for one counter. row: of a record's counters."""
     event, pmu, is_time = string(row, "event"), string(row, "pmu"), string(row, "unit") == "ns"
 
     def of(cell, side):
@@ -73,7 +73,7 @@ def uncounted(found):
 
 
 def counters(cells):
-    """Yields totals and ratios by side, and what is not counted."""
+    """Yields totals and ratios for each side, and which events are not counted."""
     if next(iter(cells)).at("counters") is None:
         return
     sides = sides_of(cells)
@@ -82,7 +82,7 @@ def counters(cells):
         if string(row, "scope") == sides[0][0]:
             found = is_counted(cells, string(row, "event"), string(row, "pmu"))
             (known if found else unknown).append(row)
-    # The counters are in the record's order; ratios follow them.
+    # The counters have the order of the record, and ratios follow them.
     columns = [("counters", lambda cell, side: cell.title if side is sides[0] else ""),
                ("side", lambda cell, side: side[1]), *map(of_counter, known),
                *((head, of) for event, head, of in DERIVED

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Prints the groups of --by: a table for each run, the largest group first."""
+"""Prints the groups of --by: a table for each run, with the largest group first."""
 
 from analysis import words
 
@@ -22,7 +22,7 @@ PATH_MAX = 34
 
 
 def control_group(group):
-    """Returns the end of the path, its most specific part."""
+    """Returns the path of the control group, or the end of a long path, which is its most specific part."""
     path = string(group, "cgroup") or "not known"
     return path if len(path) <= PATH_MAX else ".." + path[2 - PATH_MAX:]
 
@@ -38,7 +38,7 @@ def copied(group):
     return None if part is None or completions <= 0 else words.percent(part, completions)
 
 
-# Columns: the dimension that one needs ("": none), head, function. Device names are unique only in a namespace.
+# Columns: the dimension that each needs ("": none), its head, its function. Device names are unique in a namespace.
 COLUMNS = (
     ("process", "process", lambda group: string(group, "comm")),
     ("process", "pid", pid),

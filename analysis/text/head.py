@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Prints what precedes the figures: missing runs, losses, the machine, the load."""
+"""Prints what precedes the numbers: missing runs, losses, the machine, the load."""
 
 from analysis import words
 
@@ -8,17 +8,17 @@ from .layout import BOLD
 from .record import at, count, flag, number, string, value, warning
 from .spread import total
 
-INTERRUPTED = "interrupted"  # the code of the warning of a run that ended before its time
+INTERRUPTED = "interrupted"  # the code of the warning that a run ended before its time
 UNSEEN = "sends_unseen"  # the code of the warning that a mechanism does not see some sends by TCP
 
 
 def unseen(record):
-    """Returns the text of that warning; None if the mechanism sees all sends."""
+    """Returns the text of the warning UNSEEN; None if the mechanism sees all sends."""
     return warning(record, UNSEEN)
 
 
 def incomplete(cells):
-    """Yields which runs were not made or did not end. A report begins with it."""
+    """Yields which runs were not made, or did not end. A report begins with these lines."""
     failed, runs = cells.failed, [record for cell in cells for record in cell.records]
     parts = [cells.unfinished]
     if failed:
@@ -32,10 +32,10 @@ def incomplete(cells):
 
 
 def losses(cells):
-    """Yields what was lost. Only incomplete() precedes it."""
+    """Yields what was lost. In a report, only incomplete() precedes these lines."""
     calls, completions = cells.sum("lost/calls"), cells.sum("lost/completions")
     flags = total(cell.lost_flags for cell in cells)
-    # If the kernel does not count them, a warning and a finding report that.
+    # If the kernel does not count skipped runs, a warning and a finding report that.
     skipped = total(cell.skipped_looks or 0.0 for cell in cells)
     if calls + completions > 0:
         yield (f"dropped events: {words.counted(calls, 'call')} and {words.counted(completions, 'completion')} "
@@ -65,7 +65,7 @@ def machine(record):
 
 
 def extent(cells, unit):
-    """Returns how long runs took (the median), or how many messages or rounds each had; and the repeats."""
+    """Returns the median duration of runs, or how many messages or rounds each had, and the number of repeats."""
     messages = number(cells.record, "load/messages_per_thread")
     if messages is None:
         elapsed = next(iter(cells)).spread("app/elapsed_s")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Merges the histograms of repeats. Keeps thousands of records in memory: shares their equal parts, packs buckets."""
+"""Merges the histograms of repeats. Keeps thousands of records in memory by sharing equal parts and packing buckets."""
 
 from array import array
 from itertools import chain, repeat
@@ -13,7 +13,7 @@ NOTHING = object()
 
 
 def pairs(block):
-    """Yields (index, count) of a histogram's buckets, packed or not."""
+    """Yields (index, count) of a histogram's buckets, whether they are packed or not."""
     found = at(block, "buckets")
     if isinstance(found, bytes):
         numbers = memoryview(found).cast("Q")
@@ -23,7 +23,7 @@ def pairs(block):
 
 
 def packed(block):
-    """Returns a block of a record, the buckets of a histogram as bytes: they take a tenth of the memory."""
+    """Returns a block of a record. If it has the buckets of a histogram, packs them as bytes: a tenth of the memory."""
     if not isinstance(block.get("buckets"), list):
         return block
     numbers = array("Q", [number for pair in pairs(block) for number in pair])
@@ -31,8 +31,8 @@ def packed(block):
 
 
 def shared(part, kept):
-    """Returns a part of a record with its histograms packed. kept: that part of a record in memory, whose objects
-    are reused as far as the two are the same.
+    """Returns a part of a record with its histograms packed. kept: the same part of a record that is in memory. Objects
+    in it are reused where the two parts are equal.
     """
     if isinstance(part, dict):
         members = kept if isinstance(kept, dict) else {}
@@ -48,8 +48,8 @@ def shared(part, kept):
 
 
 class Hist(Percentiles):
-    """The sum of histograms of records. A block that is none counts as empty. count: 0 if nothing was timed, or all
-    buckets are empty. sub_bits: the resolution of the kernel's buckets. Blocks have that of FINE.
+    """The sum of histograms of records. A block that is no histogram counts as an empty one. count: 0 if nothing was
+    timed, or all buckets are empty. sub_bits: the resolution of the kernel's buckets; blocks have the resolution FINE.
     """
 
     def __init__(self, *blocks, sub_bits=FINE):
@@ -70,11 +70,11 @@ class Hist(Percentiles):
         return float(self.sum) / float(self.count) if self.count else 0.0
 
     def slower_than(self, ns):
-        """Returns how many took at least ns, to the resolution of the buckets."""
+        """Returns how many values are at least ns, to the resolution of the buckets."""
         return sum(many for bucket, many in self.buckets if low(bucket, self.sub_bits) >= ns)
 
     def octaves(self):
-        """Returns {power of two: count}, from the first that is not empty to the last."""
+        """Returns {power of two: count}, from the first power with a count to the last."""
         found = {}
         for bucket, many in self.buckets:
             power = (low(bucket, self.sub_bits) | 1).bit_length() - 1

@@ -16,7 +16,7 @@ BAR_WIDTH = 34
 
 
 def drawn(hist):
-    """Yields a line for each bucket of a Hist, and one with mean, percentiles and maximum."""
+    """Yields a line for each bucket of a Hist, and a line with the mean, percentiles and the maximum."""
     octaves = hist.octaves()
     most = max(octaves.values(), default=0)
     yield f"  {'nsecs':>24} : {'count':<12} distribution"
@@ -31,7 +31,7 @@ def drawn(hist):
 
 
 def counted(calls):
-    """Yields the counters' means per send. calls: the rows of one kind of call."""
+    """Yields the counters' means per send. calls: the records' rows of one kind of call."""
     counters = [at(call, "counters") for call in calls]
     events = rows(counters[-1], "events")
     if not events:
@@ -44,7 +44,7 @@ def counted(calls):
 
 
 def of_call(cell, first):
-    """Yields the histogram of a kind of call over a cell's repeats. first: its row in the first record."""
+    """Yields the histogram of one kind of call over a cell's repeats. first: the kind's row in the first record."""
     calls = [row for row in cell.rows("calls") if same_call(row, first)]
     sends = total(value(row, "sends") for row in calls)
     one_in = value(calls[-1], "timed_one_in")
@@ -70,15 +70,15 @@ def histograms(cells):
             yield from of_call(cell, row)
 
 
-SIDE_MAX = 4  # columns
+SIDE_MAX = 4  # the most histograms side by side
 ROWS_MAX = 12
-SMALL = 0.004  # of all sends; a bucket at an end with less is folded into the next
-DIGITS = 8  # of a bucket's edges, at least
+SMALL = 0.004  # a bucket at an end with a smaller share of the sends is folded into its neighbour
+DIGITS = 8  # the least width of a bucket's edges, in digits
 
 
 def folded(hists, rows_max):
-    """Yields (begin, end, counts) of at most rows_max buckets that all hists share. end None: the bucket is open.
-    Nearly empty buckets at an end are folded into one.
+    """Yields (begin, end, counts) of at most rows_max buckets, the same for all hists. end None: the bucket has no end.
+    Nearly empty buckets at either end are folded into one.
     """
     octaves = [hist.octaves() for hist in hists]
     powers = sorted(set().union(*octaves))
@@ -95,7 +95,7 @@ def folded(hists, rows_max):
 
 
 def side_by_side(cells):
-    """Yields the kernel time of sends: common buckets, with a column for each variant or kind of call."""
+    """Yields the kernel time of sends: a histogram with a column for each variant or kind of call."""
     found = [(cell.title if len(cells) > 1 else call_name(call),
               Hist(*(at(row, "wall_ns") for row in cell.rows("calls") if same_call(row, call))))
              for cell in cells for call in rows(cell.record, "calls")]
@@ -132,7 +132,6 @@ def of_stage(cell, first, name):
 
 
 def stage_histograms(cells):
-    """Yields a histogram for each stage."""
     for cell in cells:
         for row in rows(cell.record, "calls"):
             for part in rows(row, "stages/parts"):

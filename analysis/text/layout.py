@@ -3,10 +3,10 @@
 
 from .table import WIDTH
 
-BOLD = "\1"  # a line that begins with it is printed bold
+BOLD = "\1"  # a line that begins with this character is printed in bold
 STYLES = ((BOLD, "\033[1m"), ("dropped events: ", "\033[1;31m"), ("warning: ", "\033[33m"))
 PLAIN = "\033[0m"
-NEAR = 30  # columns from the end of a line in which find_cut() prefers a better break
+NEAR = 30  # find_cut() prefers a better break in this many columns at the end of a line
 
 
 def spaces(line, begin=0):
@@ -15,7 +15,7 @@ def spaces(line, begin=0):
 
 
 def hanging_indent(line):
-    """Returns the indent of continued lines: that of the text after a label, or two columns more than the line's."""
+    """Returns the indent of continued lines: where the text after a label begins, or two more than the line's own."""
     begin = spaces(line)
     if begin >= 10:
         return begin
@@ -24,7 +24,7 @@ def hanging_indent(line):
 
 
 def find_cut(line, room):
-    """Returns where to break a line after at most room columns: at a space, rather not behind a number; 0: nowhere."""
+    """Returns where to break a line: at a space in its first room columns, best not after a digit; 0: nowhere."""
     places = [place for place in range(room, 0, -1) if line[place] == " "]
     near = (place for place in places if place > room - NEAR and not line[place - 1].isdigit())
     return next(near, places[0] if places else 0)
@@ -43,7 +43,7 @@ def broken(line):
 
 
 def lay_out(text, colour):
-    """Returns a report with its lines broken. colour: with escape sequences for a terminal."""
+    """Returns a report with its lines broken. colour: whether to add escape sequences for a terminal."""
     out = []
     for line in text.split("\n")[:-1]:
         style = next((style for begin, style in STYLES if line.startswith(begin)), "") if colour else ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Prints what the machine's memory and devices transferred during runs, if --memory counts it."""
+"""Prints how many bytes the machine's memory and devices transferred during runs, if --memory counted them."""
 
 from . import table
 from .columns import rate
@@ -19,13 +19,13 @@ COLUMNS = (
 
 
 def reason(record):
-    """Returns why the record lacks the bytes read from memory."""
+    """Returns why the record does not have the number of bytes read from memory."""
     return next((string(row, "reason") for row in rows(record, "unmeasured")
                  if string(row, "key") == "memory.read_bytes"), "not counted")
 
 
 def memory(cells):
-    """Yields a row for each cell, with the columns that have a number in any cell."""
+    """Yields a row for each cell, with the columns that have a number in at least one cell."""
     if at(cells.record, "memory") is None:
         return
     shown = [(head, rate(path, per, unit)) for head, path, per, unit in COLUMNS

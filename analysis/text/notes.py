@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Prints warnings, and what was not measured: by reason, or with the option that measures it. A report has their
-number, and the warnings that limit its answer; --details has all.
+"""Prints warnings, and what was not measured, with the reason or the option that measures it. A report has the warnings
+that limit its answer and the number of all others; --details has all of them.
 """
 
 from analysis import words
@@ -11,18 +11,18 @@ from .cells import FAILED
 from .head import INTERRUPTED, UNSEEN
 from .record import frozen, number, rows, string
 
-# This reason of user/kernel/plan.c is not printed, because such a run lacks nothing.
+# PLAN_NEVER_ASKS of user/kernel/plan.h. Values are not printed with this reason, because such a run lacks nothing.
 NEVER_ASKS = "this load never asks for zero-copy"
 
 # These keys of "unmeasured", and those below them, do not apply or are printed elsewhere.
 LEFT_OUT = ("app", "calls.cpu_ns", "io_uring", "load", "memory", "noise", "receiver.copy_ns", "tcp.skb_frags",
             "tcp.skbs_per_send", "tcp.frags_per_skb", "zerocopy.skb_copies", "zerocopy.skb_copy_bytes",
             "zerocopy.wake_up_ns")
-# Warnings of BESIDE_ANSWER limit the answer. Those of ELSEWHERE are printed there, or cast no doubt on results.
+# Warnings of BESIDE_ANSWER limit the answer. Warnings of ELSEWHERE are printed by other sections, or limit nothing.
 BESIDE_ANSWER = {"debug_kernel", "paced", "rate_not_kept"}
 ELSEWHERE = {"no_pmu", "not_paced", FAILED, INTERRUPTED, UNSEEN}
 
-# WORDS has the other keys in words. A key that ends in a point includes those below it.
+# WORDS has other keys in words. An entry that ends with "." includes all keys below it.
 WORDS = {
     "by.groups.cgroup": "names of control groups",
     "calls": "sends",
@@ -57,13 +57,13 @@ WORDS = {
     "zerocopy.unexplained": "copies that no hook saw",
     "zerocopy.unflagged": "unflagged copies",
 }
-# These keys are measured with an option.
+# These keys are measured only with an option.
 OPTIONS = {"calls.counters": "--call-counters EVENTS", "calls.stages": "--stages", "overhead": "--cost",
            "tcp.skbs": "--packets"}
 
 
 def words_of(key):
-    """Returns a key in words, its last part if WORDS lacks it, or None if it is left out."""
+    """Returns a key in words: from WORDS, or else the key's last part. None: the key is in LEFT_OUT."""
     if any(f"{key}.".startswith(f"{name}.") for name in LEFT_OUT):
         return None
     above = (words for name, words in WORDS.items() if name.endswith(".") and key.startswith(name))
@@ -71,7 +71,7 @@ def words_of(key):
 
 
 def distinct(cells, path):
-    """Returns the rows of a list over all records, each once."""
+    """Returns the distinct rows of a list over all records."""
     found = {}
     for cell in cells:
         for row in cell.rows(path):
@@ -79,13 +79,13 @@ def distinct(cells, path):
     return found.values()
 
 
-# A warning of a limit has a number in each run. By code: paths of the number and of its divisor, words.
+# A warning of a limit has a number in each run. By the warning's code: the paths of the number and its divisor, words.
 LIMIT_OF = {code: (path, per, words) for path, per, _, _, code, words in LIMITS}
 
 
 def folded(records):
-    """Yields (code, text, number of runs, titles of cells) of warnings. Those of a limit are folded into one, with the
-    range of their numbers. records: pairs of a record and its cell's title.
+    """Yields (code, text, number of runs, titles of cells) of warnings. All warnings of a limit are folded into one,
+    which has the range of their numbers. records: pairs of a record and its cell's title.
     """
     found = {}
     for record, title in records:
@@ -108,7 +108,7 @@ def folded(records):
 
 
 def warnings(cells, beside_answer=False):
-    """Yields a line for each kind of warning: those that limit the answer, or the others."""
+    """Yields a line for each kind of warning. beside_answer: only those that limit the answer; otherwise the others."""
     records = [(record, cell.title) for cell in cells for record in cell.records]
     for code, text, count, titles in folded(records):
         if (code in BESIDE_ANSWER) is not beside_answer:
@@ -121,7 +121,7 @@ def warnings(cells, beside_answer=False):
 
 
 def limits(cells):
-    """Yields what limits the answer. Comparisons report disturbed runs by themselves."""
+    """Yields warnings that limit the answer. Comparisons, if there are any, report disturbed runs themselves."""
     why = [string(record, "noise/disturbed") for cell in cells for record in cell.records]
     if all(why) and not cells.comparisons:
         yield f"warning: {why[-1]}; --wait-quiet waits for a quiet machine"
@@ -129,7 +129,7 @@ def limits(cells):
 
 
 def unmeasured(cells):
-    """Returns {what: option that measures it}, and {reason: {what it keeps from being measured: None}}."""
+    """Returns {what: option that measures it}, and {reason: {what was not measured for this reason: None}}."""
     optional, impossible = {}, {}
     if any(row.cause.final for cell in cells for row in facts.causes(cell.records)):
         optional["zero-copy on another path"] = "analyze advise --peer HOST:PORT"
@@ -144,7 +144,7 @@ def unmeasured(cells):
 
 
 def notes(cells):
-    """Yields a line for what options can measure, and one for each reason why nothing can."""
+    """Yields a line with what options can measure, and a line for each reason why something cannot be measured."""
     optional, impossible = unmeasured(cells)
     if optional:
         yield f"not measured: {', '.join(f'{what} ({option})' for what, option in optional.items())}"
@@ -153,7 +153,7 @@ def notes(cells):
 
 
 def remarks(cells):
-    """Yields how many warnings and notes --details prints."""
+    """Yields a line with the number of warnings, and of things not measured, that only --details prints."""
     optional, impossible = unmeasured(cells)
     counts = [(len(list(warnings(cells))), "warning"), (len({*optional}.union(*impossible.values())), "thing")]
     parts = [words.counted(many, unit) + " not measured" * (unit == "thing") for many, unit in counts if many]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Prints what the BPF programs cost, if --cost has the kernel count it."""
+"""Prints the CPU time of the BPF programs, if --cost made the kernel count it."""
 
 from operator import truediv
 
@@ -16,7 +16,7 @@ def line(cell):
     whose = "of the command" if cell.at("load") is None else "of sender and receiver"
     sends = total(value(call, "sends") for call in cell.rows("calls"))
     each, shares = cell.numbers("overhead/bpf_ns"), cell.numbers("overhead/cpu_share")
-    # ns divided by its share is the CPU time of the measured processes, if each repeat has a share.
+    # ns divided by the share is the CPU time of the measured processes. It is known if every repeat has a share.
     known = ns > 0 and all(share and share > 0 for share in shares)
     text = f"overhead, {cell.title}: "
     if sends > 0:

@@ -22,8 +22,8 @@ def names(stack):
 
 
 class Profile:
-    """The samples of a cell's repeats, counted by context; those of sends also by stage, and by function: own without
-    its callees, all with them. off: seconds off the CPU by stage.
+    """Counts of samples in a cell's repeats. contexts: by context. stages, own and all count only samples in sends: by
+    stage, by function without its callees, and by function with its callees. off: seconds off the CPU by stage.
     """
 
     def __init__(self, cell):
@@ -53,7 +53,7 @@ class Profile:
             self.all[name] = self.all.get(name, 0) + samples
 
     def share_off(self, stage):
-        """Returns the share of a stage in the time of sends, on the CPU and off."""
+        """Returns a stage's share of the time of sends, on the CPU and off the CPU."""
         whole = self.sends / (value(self.cell.record, "profile/hz") or 1) + sum(self.off.values())
         return f"{100 * self.off[stage] / whole:.1f} %" if self.off[stage] else "-"
 
@@ -62,13 +62,13 @@ class Profile:
         return f"{100 * part / self.samples:.1f} %" if part else "-"
 
     def seconds_needed(self):
-        """Returns how long a run must be to have enough samples."""
+        """Returns how many seconds a run must take to have enough samples."""
         elapsed = self.cell.sum("app/elapsed_s", None) or self.cell.sum("observed/seconds", 0.0)
         return ceil(elapsed * SAMPLES_LEAST / self.sends)
 
 
 def heaviest(profiles):
-    """Returns the functions with the largest share, without callees, in any of the profiles."""
+    """Returns the functions with the largest shares, without callees, in any of the profiles."""
     found = {name for profile in profiles for name in profile.own}
     return sorted(found, key=lambda name: (-max(profile.own.get(name, 0) / profile.sends
                                                 for profile in profiles), name))[:FUNCTIONS_MAX]
@@ -117,8 +117,8 @@ def too_few(profile):
 
 
 def folded(cells):
-    """Yields a line for each stack of a cell, in the format of flame graphs: frames with semicolons between, then
-    samples. The first two frames are the cell, and the send or the context.
+    """Yields a line for each stack of a cell, in the format of flame graphs: frames joined by semicolons, then the
+    number of samples. The first frame is the cell, and the second is the send or the context.
     """
     heads = {context.name: context.words for context in CONTEXTS}
     for cell in cells:
@@ -151,7 +151,7 @@ def profile(cells):
             yield f"{p.title}: {words.counted(p.lost, 'sample')} had no room and are left out"
     yield ""
     enough = [p for p in profiles if p.sends >= SAMPLES_LEAST]
-    if enough and not collect(cells):  # otherwise stages.py has divided these
+    if enough and not collect(cells):  # otherwise stages.py prints the stages
         yield from stages(enough)
         yield from waits(enough)
     if enough:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Reads run records. A path is keys with slashes between, e.g. "app/throughput_bps"; "" is the value itself. A record
-may be from an untrusted file, where any value may be missing or of another type.
+"""Reads run records. A path is keys joined by slashes, such as "app/throughput_bps"; "" is the value itself. A record
+may come from an untrusted file, so any value may be missing or of another type.
 """
 
 import math
@@ -22,7 +22,7 @@ def at(record, path):
 
 
 def rows(record, path):
-    """Returns the elements of the list at a path, without nulls; [] if there is no list."""
+    """Returns the elements, except nulls, of the list at a path; [] if there is no list."""
     found = at(record, path)
     return [row for row in found if row is not None] if isinstance(found, list) else []
 
@@ -59,15 +59,15 @@ def flag(record, path):
 
 
 def safe_text(text):
-    """Returns untrusted text in a form that cannot control a terminal: up to a NUL, each byte that is not printable
-    ASCII as \\xNN.
+    """Returns untrusted text, up to the first NUL, in a form that cannot control a terminal: each byte that is not
+    printable ASCII is written as \\xNN.
     """
     text = text.partition("\0")[0]
     if text.isascii() and text.isprintable():
         return text
     try:
         found = text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:  # JSON had half of a surrogate pair
+    except UnicodeEncodeError:  # the JSON text had half of a surrogate pair
         found = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode("utf-8")
     return "".join(chr(byte) if 32 <= byte < 127 else f"\\x{byte:02x}" for byte in found)
 

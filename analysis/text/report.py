@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Orders the sections of a report: the answer and its limits, one table, histograms side by side. --details has all
-sections, also warnings and what was not measured.
+"""Orders the sections of a report: the answer and its limits, one table, histograms side by side. With --details, there
+are all sections, and also warnings and what was not measured.
 """
 
 from . import comparison, serving
@@ -23,12 +23,12 @@ from .zerocopy import zerocopy
 
 # SUMMARY: the answer and the table; ANSWER: the answer alone.
 REPORT, DETAILS, SUMMARY, ANSWER = "report", "details", "summary", "answer"
-# No empty line follows these.
+# No empty line follows these sections.
 REMARKS = skbs, warnings, notes, remarks
 
 
 def sections(cells, extent):
-    """Returns the functions that yield lines of cells, in order."""
+    """Returns the sections for these cells, in order: functions that yield lines."""
     if extent == ANSWER or not len(cells):
         return (incomplete, losses, answer, limits) if len(cells) else (incomplete,)
     kind = serving if cells.serving else comparison
@@ -46,7 +46,7 @@ def sections(cells, extent):
 
 
 def report(cells, extent=REPORT):
-    """Returns the text of Cells, its lines unbroken. A line to be bold begins with layout.BOLD."""
+    """Returns the report of Cells as text, whose long lines are not yet broken. Bold lines begin with layout.BOLD."""
     cells.name()
     lines = []
     for section in sections(cells, extent):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Prints loads of many connections: a row for each server model and number; why some answers are slow."""
+"""Prints loads of many connections: a row for each server model and number of connections, and why answers are slow."""
 
 from analysis import words
 
@@ -9,7 +9,7 @@ from .columns import middle, percentile, spread, text, total, whole
 from .comparison import ratio
 from .record import value
 
-SLOW_NS = 900_000_000  # less than the second after which a SYN is retransmitted
+SLOW_NS = 900_000_000  # a little less than the second after which a SYN is retransmitted
 WAITED_MUCH = 0.1
 RATE = "serving/answers_per_s"
 TOOK = "app/elapsed_s"
@@ -24,7 +24,7 @@ def cpu_each(cell):
     return words.figure(1e3 * (found[0] + found[1]) / found[2], 3) if None not in found and found[2] else None
 
 
-# Columns: the condition under which one is shown ("": always), head, function of a cell.
+# Columns: the condition under which the column is shown ("": always), its head, its function of a cell.
 COLUMNS = (
     ("", "model", text("load/server_model")),
     ("", "connections", whole("load/connections")),
@@ -59,7 +59,7 @@ BRIEF = (
 
 
 def brief(cells):
-    """Yields a table that fits a line, and why answers of some configurations were slow."""
+    """Yields a table that fits a line, and why answers in some configurations were slow."""
     links = cells.vary("load/link")
     when = {"", "links" if links else "", "models" if cells.vary("load/server_model") else ""}
     yield from table.of(cells, table.shown(BRIEF, when), 3 if links else 2)
@@ -73,7 +73,7 @@ def brief(cells):
 
 
 def explained(cell):
-    """Returns why answers were slow or missing, in words; "" if none was."""
+    """Returns, in words, why answers were slow or missing; "" if none was."""
     full, drops, again, lost = (cell.sum(path, 0.0) for path in (
         "tcp/listen_overflows", "tcp/listen_drops", "tcp/syn_retransmits", "serving/unanswered"))
     waited = cell.spread("noise/sender_waited_share").middle

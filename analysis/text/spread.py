@@ -4,12 +4,12 @@
 import collections
 import math
 
-# The range of count values, and their median.
+# The least, the median (middle) and the greatest of `count` values.
 Spread = collections.namedtuple("Spread", "low middle high count", defaults=(0.0, 0.0, 0.0, 0))
 
 
 def total(numbers):
-    """Returns the sum of floats, rounded at each addition; sum() of Python 3.12 and later is not."""
+    """Returns the sum of floats, rounded at each addition. sum() rounds differently in Python 3.12 and later."""
     found = 0.0
     for number in numbers:
         found += number
@@ -17,7 +17,7 @@ def total(numbers):
 
 
 def median(ordered):
-    """Returns the median of sorted values; 0 without any."""
+    """Returns the median of sorted values; 0 if there are no values."""
     half = len(ordered) // 2
     if not ordered:
         return 0.0
@@ -25,12 +25,11 @@ def median(ordered):
 
 
 def spread(values):
-    """Returns the Spread of numbers."""
     ordered = sorted(values)
     return Spread(ordered[0], median(ordered), ordered[-1], len(ordered)) if ordered else Spread()
 
 
-Z = 1.959964  # of a 95 % interval
+Z = 1.959964  # the quantile of the normal distribution for a 95 % interval
 
 
 def half_width(part, whole):

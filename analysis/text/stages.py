@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Prints where the time of a send goes: a bar of the CPU time, to scale among loads of one size, then a table, with
-off-CPU time below it. If no hook sees the functions of the kernel, samples divide the CPU time.
+"""Prints where the time of a send goes: bars of the CPU time, to the same scale for all loads of one message size, then
+a table, with off-CPU time at its end. If no hook sees the kernel's functions, samples divide the CPU time.
 """
 
 from analysis import words
@@ -14,7 +14,7 @@ from .table import DETAILED_MAX
 from .record import at, count, flag, frozen, rows, string, value
 
 BAR_WIDTH = 42
-SMALL_SHARE = 0.0005  # of the time in the call, see shown()
+SMALL_SHARE = 0.0005  # shown() leaves out stages with a smaller share of the time in the call
 ON_CPU = [stage for stage in STAGES if stage.on_cpu]
 OFF_CPU = [stage for stage in STAGES if not stage.on_cpu]
 BESIDE = (("zerocopy/error_queue/read_ns", "reading a notification"),
@@ -23,9 +23,9 @@ BESIDE = (("zerocopy/error_queue/read_ns", "reading a notification"),
 
 
 class Account:
-    """Sums over the divided sends of one kind, in a cell's repeats. of: the sums by stage. first: the row of that kind
-    in the first record's calls. counter: the number of the summed counter; None: time, in ns. samples: how many
-    samples divided the CPU time; 0: hooks measured it.
+    """Sums over the divided sends of one kind of call, in a cell's repeats. of: the sums by stage. first: the row of
+    this kind in the first record's calls. counter: the number of the counter that is summed; None: time in ns is.
+    samples: how many samples divided the CPU time; 0: hooks measured the stages.
     """
 
     def __init__(self, cell, first, counter=None):
@@ -50,7 +50,7 @@ class Account:
             self._divide_by_samples()
 
     def _divide_by_samples(self):
-        """Divides the CPU time in proportion to samples, unless there are too few to name functions."""
+        """Divides the CPU time in proportion to the samples of each stage, unless there are too few samples."""
         found = {}
         for stack in self.cell.rows("profile/stacks"):
             if (string(stack, "syscall") == string(self.first, "syscall") and string(stack, "stage")
@@ -72,8 +72,8 @@ class Account:
         return total / self.sends
 
     def texts(self, total, whole):
-        """Returns microseconds per send, and the share of a whole that is above 0. All have the decimals that give the
-        largest three digits, so that points are aligned.
+        """Returns the microseconds per send, and the share of whole if it is above 0. All times have the same number of
+        decimals, which gives the largest time three digits, so that decimal points are aligned.
         """
         most = self.per_send(self.wall) / 1e3
         decimals = 2 if most < 10 else 1 if most < 1000 else 0
@@ -82,7 +82,7 @@ class Account:
 
 
 def collect(cells, counter=None):
-    """Returns an Account for each kind of divided sends of each cell."""
+    """Returns an Account for each kind of call with divided sends, for each cell."""
     found = []
     for cell in cells:
         for call in rows(cell.record, "calls"):
@@ -94,7 +94,7 @@ def collect(cells, counter=None):
 
 
 def bar(account, scale):
-    """Returns a letter for each step of the scale. A stage ends where the sum up to it does: errors do not add up."""
+    """Returns the letters of a bar. Rounds the sum up to each stage's end, so that rounding errors do not add up."""
     text, total = "", 0.0
     for stage in ON_CPU if scale > 0 else ():
         total += account.per_send(account.of.get(stage.name, 0.0))
@@ -104,7 +104,7 @@ def bar(account, scale):
 
 
 def bars(accounts):
-    """Yields a bar for each account, to the scale of the longest one of its message size."""
+    """Yields a bar for each account. All bars of a message size have the scale of the longest of them."""
     width = max(len(account.title) for account in accounts)
     scales = {}
     for account in accounts:
@@ -117,7 +117,7 @@ def bars(accounts):
 
 
 def shown(accounts, stages):
-    """Returns the stages, without those below SMALL_SHARE in all accounts; "unaccounted" stays."""
+    """Returns the stages, except those below SMALL_SHARE in all accounts; "unaccounted" always stays."""
     return [stage for stage in stages if stage.name == "unaccounted" or
             any(account.of.get(stage.name, 0.0) > SMALL_SHARE * account.wall for account in accounts)]
 
@@ -144,7 +144,7 @@ def times(accounts):
 
 
 def counted(cells, event, counter):
-    """Returns the lines of an event's mean per send by stage. counter: its number."""
+    """Returns the lines of an event's mean per send, by stage. counter: the event's number."""
     accounts = collect(cells, counter)
 
     def of_stage(stage):
@@ -165,7 +165,7 @@ def beside(cells):
 
 
 def method(accounts):
-    """Returns how samples divided the time, and the widest interval of a share; "" if hooks did."""
+    """Returns, in words, how samples divided the time, and the widest interval of a share; "" if hooks divided it."""
     sampled = [account for account in accounts if account.samples]
     if not sampled:
         return ""
@@ -177,7 +177,7 @@ def method(accounts):
 
 
 def stages(cells):
-    """Yields where the time of sends went, if they were divided."""
+    """Yields where the time of sends went, if the time was divided into stages."""
     accounts = collect(cells)
     if not accounts:
         return
@@ -195,5 +195,5 @@ def stages(cells):
             yield from counted(cells, string(event, "event"), i)
         yield from beside(cells)
     else:
-        # Without a table, this line explains the letters.
+        # There is no table, so this line explains the letters of the bars.
         yield "  " + ", ".join(f"{stage.letter} {stage.words}" for stage in shown(accounts, ON_CPU))

@@ -3,11 +3,11 @@
 
 CELL = 47
 WIDTH = 80
-DETAILED_MAX = 6  # configurations; a report of more leaves out some sections
+DETAILED_MAX = 6  # a report of more configurations leaves out some sections
 
 
 def fitting(widths, keys, begin, end):
-    """Returns the end of the columns from begin on for which a line has room; at least one column."""
+    """Returns the end of the columns that a line has room for, from the column begin on; at least one column."""
     used = sum(widths[:keys]) + 2 * keys
     for column in range(begin, end):
         used += widths[column] + 2
@@ -18,7 +18,7 @@ def fitting(widths, keys, begin, end):
 
 def lines(rows, keys=1):
     """Returns the lines of rows, lists of texts. The first column is aligned to the left, the others to the right.
-    Columns for which a line has no room go below, beside the keys: the first columns, which identify a row.
+    keys: how many columns identify a row. Columns for which a line has no room follow below, beside the same keys.
     """
     rows = [[text[:CELL] for text in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows)]
@@ -46,8 +46,8 @@ def fits(lines):
 
 
 def of(items, columns, keys=1):
-    """Returns the lines of a table with a row for each item. columns: (head, function of an item), which returns None
-    if nothing is known.
+    """Returns the lines of a table with a row for each item. columns: (head, function of an item). The function returns
+    None if nothing is known.
     """
     body = [[text(item) for _, text in columns] for item in items]
     return lines([[head for head, _ in columns], *(["-" if text is None else text for text in row] for row in body)],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Prints retransmissions, drops and shortages of TCP, in a line for each cell that had any; and skbs per send."""
+"""Prints retransmissions, drops and shortages of TCP, in a line for each cell that had some; and skbs per send."""
 
 from analysis import words
 
@@ -28,7 +28,7 @@ def line(cell):
 
 
 def skbs(cells):
-    """Yields a line with the skbs per send and frags per skb of all cells, as means of the repeats' values."""
+    """Yields a line with the skbs per send and frags per skb of all cells, each the mean of the repeats' values."""
     found = [(cell, cell.sum("tcp/skbs_per_send"), cell.sum("tcp/frags_per_skb")) for cell in cells]
     sizes = [f"{cell.title} {many / len(cell.records):.3g} ({frags / len(cell.records):.3g})"
              for cell, many, frags in found if None not in (many, frags)]
@@ -37,6 +37,6 @@ def skbs(cells):
 
 
 def tcp(cells):
-    """Yields a line for each cell with such events, and one for the skbs of all."""
+    """Yields a line for each cell with retransmissions, drops or shortages, and a line with the skbs of all cells."""
     yield from filter(None, map(line, cells))
     yield from skbs(cells)

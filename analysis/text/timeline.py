@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Prints what a timeline has of single sends: their number, gaps, the median send and the slowest."""
+"""Prints a timeline: the number of single sends, gaps in it, the median send and the slowest send."""
 
 from analysis import words
 from analysis.derive.run import ERRNO_RESTART, error_name
@@ -13,7 +13,7 @@ def after(send, key, what):
 
 
 def returned(send):
-    """Returns how many bytes TCP accepted, or the error."""
+    """Returns, in words, how many bytes TCP accepted, or the error."""
     found = value(send, "returned")
     if found >= 0:
         return words.counted(found, "byte")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Formats the table of top: as one screen of a terminal, or as lines of text."""
+"""Formats the table of analyze top as one screen of a terminal, or as lines of text."""
 
 from typing import Callable, NamedTuple, Optional
 
@@ -10,25 +10,25 @@ from .layout import BOLD
 from .record import safe_text
 from .table import WIDTH
 
-DEVICE_MAX = 15  # columns
+DEVICE_MAX = 15  # the most columns on the screen for names of devices
 
 
 class View(NamedTuple):
     """The contents and the form of a table."""
-    processes: bool   # a row is of a process, a control group, or both
-    cgroups: bool
-    rows: int         # at most
+    processes: bool   # whether each row is of one process
+    cgroups: bool     # whether each row is of one control group
+    rows: int         # the most rows
     sort: str         # the name of a column of COLUMNS
     paused: bool = False
 
 
 class Column(NamedTuple):
-    name: str    # as --sort has it; "": it does not sort
+    name: str    # the name for --sort; "": rows cannot be sorted by this column
     head: str
-    width: int   # at least
+    width: int   # the least width
     rank: int    # columns of the highest ranks are left out if there is no room
-    value: Optional[Callable]  # of a row and the seconds: a number; None: nothing is known
-    text: Callable             # of that number; without value, of the row
+    value: Optional[Callable]  # (row, seconds) -> a number, or None if nothing is known
+    text: Callable             # (number) -> text, or (row) -> text if value is None
 
 
 def _gbit(number):
@@ -74,7 +74,7 @@ def _pid(row, width):
 
 
 def _control_group(row, width):
-    """Returns the end of the path, its most specific part."""
+    """Returns the path, or the end of a long path, which is its most specific part."""
     path = safe_text(row.cgroup or "") or "not known"
     return (path if len(path) <= width else ".." + path[2 - width:]).ljust(width)
 
@@ -82,13 +82,13 @@ def _control_group(row, width):
 class Name(NamedTuple):
     """A column that identifies a row."""
     head: str
-    least: int      # widths
-    most: int
-    text: Callable  # of a row and the width
+    least: int      # the least width
+    most: int       # the largest width
+    text: Callable  # (row, width) -> text
 
 
 def _names(view, width):
-    """Returns the columns that identify a row; on a narrow terminal they leave room for a number."""
+    """Returns the columns that identify a row. On a narrow terminal they leave room for a column of numbers."""
     narrow = width < WIDTH
     return [*((Name("process", 12 if narrow or view.cgroups else 15, 60, _process), Name("    pid", 7, 7, _pid))
               if view.processes else ()),
@@ -96,7 +96,7 @@ def _names(view, width):
 
 
 def _name_widths(names, rows, room):
-    """Returns widths between the least and those that the rows need. The last name has precedence."""
+    """Returns the width of each name: what its rows need, or less if there is no room. The last name has precedence."""
     widths = [name.least for name in names]
     room -= sum(widths)
     for place, name in reversed([*enumerate(names)]):
@@ -120,7 +120,7 @@ def _cells(column, rows, seconds):
 
 
 def _fitted(view, rows, seconds, room):
-    """Returns the cells of the columns that fit, and the room left. The column that sorts has precedence."""
+    """Returns the cells of the columns that fit, and the room that is left. The sorting column has precedence."""
     kept = {}
     for column in sorted(COLUMNS, key=lambda column: (column.name != view.sort, column.rank)):
         cells = _cells(column, rows, seconds)
@@ -132,7 +132,7 @@ def _fitted(view, rows, seconds, room):
 
 
 def _sorted(table, view):
-    """Returns the rows, the largest first; those without a value last."""
+    """Returns the rows, the largest first. Rows without a value are the last."""
     value = BY_NAME[view.sort].value
 
     def order(row):
@@ -142,7 +142,7 @@ def _sorted(table, view):
 
 
 def _chosen(table, view, room):
-    """Returns the rows to show, with one for the others: at most room rows."""
+    """Returns at most room rows: those to show, and one with the sums of all others."""
     rows = _sorted(table, view)
     room = min(view.rows + 1, room)
     beyond = any(table.rest.sums.values())
@@ -164,7 +164,7 @@ def _table(table, view, width, room):
 
 
 def _whole(table, view):
-    """Returns the sum of all rows in words."""
+    """Returns the sums of all rows in words."""
     found = Row().plus(table.rest, *table.rows)
     if not any(found.sums.values()):
         return "no TCP sends"
@@ -184,8 +184,8 @@ def block(table, view):
 
 
 def screen(table, view, width, height):
-    """Returns as many lines as a terminal of this size has; those that begin with BOLD are to be bold. table: None
-    before the first interval.
+    """Returns as many lines as a terminal of this size has. Bold lines begin with BOLD. table: None before the end of
+    the first interval.
     """
     hint = HINT if len(HINT) <= width else SHORT_HINT
     if table is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Prints the section on zero-copy sends: how many were copied, by each count; then what they cost after returning."""
+"""Prints the section on zero-copy sends: three counts of copied sends, and what sends cost after they returned."""
 
 from analysis import words
 from analysis.findings import facts
@@ -18,12 +18,12 @@ def known(number, otherwise):
 
 
 def positive(cell, key):
-    """Returns a sum of the block over the repeats; 0 if it is unknown or negative."""
+    """Returns the sum of a key of the block zerocopy over the repeats; 0 if it is unknown or negative."""
     return max(cell.sum(f"zerocopy/{key}", 0.0), 0.0)
 
 
 def causes(cell):
-    """Yields the lines of each cause: its numbers, its meaning, and the stack of an unclassified one."""
+    """Yields the lines of each cause: its numbers, its meaning, and the stack of an unclassified cause."""
     found = facts.causes(cell.records)
     for row in found:
         text = row.words.title
@@ -41,7 +41,7 @@ def causes(cell):
 
 
 def receiver(cell):
-    """Returns the peers, as " to 10.0.0.2:5001 via eth0" without parts that differ, or as " to 12 receivers"."""
+    """Returns the receivers, such as " to 10.0.0.2:5001 via eth0", without parts that differ, or " to 12 receivers"."""
     peers = list(cell.rows("zerocopy/peers"))
 
     def common(path):
@@ -62,7 +62,7 @@ def receiver(cell):
 
 
 def completion_hook(record):
-    """Returns what sees completions, and whether before they coalesce, or why nothing does; "" without a plan."""
+    """Returns which hook sees completions, and whether before they coalesce, or why no hook does; "" without a plan."""
     for hook in rows(record, "plan/hooks"):
         if string(hook, "name") == "completion":
             text = (f"not available: {string(hook, 'reason')}" if at(hook, "symbol") is None
@@ -145,7 +145,7 @@ def latency(cell):
 
 
 def largest(cell, block, *keys):
-    """Returns the largest of each key's numbers, or None if a repeat lacks one."""
+    """Returns the largest number of each key over the repeats, or None if a repeat lacks one of them."""
     found = [cell.spread(f"{block}/{key}") for key in keys]
     return None if any(spread.count < len(cell.records) for spread in found) else [spread.high for spread in found]
 
@@ -186,7 +186,7 @@ def segments(cell, block="zerocopy"):
 
 
 def waits(cell, block="zerocopy"):
-    """Yields how many sends were in flight, and how long the program waited for them."""
+    """Yields how many other sends were in flight when sends began, and how long the program waited before it sent."""
     depths = [row for record in cell.records for row in rows(record, f"{block}/waits/in_flight")]
     sends = {}
     for row in depths:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Lists the questions, which are functions from data to an Answer, in the order of the report."""
+"""Lists the questions in the order of the report. A question is a function from the data to an Answer."""
 
 from analysis.figures.base import Data
 from analysis.report.base import Answer
@@ -9,12 +9,12 @@ SENDING = (sending.one_copy, sending.zero_copy, sending.why_not, sending.caches,
 RECORDS = (sending.zero_copy, sending.memory, unexpected.answer, sending.why_not)
 SERVERS = (servers.models, servers.why, servers.slow)
 
-# With more hosts, each answer would list all of these: then only the hosts are compared.
+# If there are more hosts, only the hosts are compared, because each other answer would have to list all of them.
 MOST_HOSTS = 8
 
 
 def answered(data: Data) -> list[Answer]:
-    """Returns the answers to the questions for which these data are made."""
+    """Returns the answers to the questions that apply to these data."""
     count = len(data.fleet.hosts)
     if data.streamed or count > MOST_HOSTS:
         return [hosts.answer(data)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Words that answers share: names, ratios, and commands that would decide more."""
+"""Makes texts that answers share: names, ratios, and commands that would decide more."""
 
 import shlex
 from collections import Counter
@@ -16,7 +16,7 @@ from analysis.stats import interval
 from analysis.tables.variants import in_order
 
 WAYS = ["variant", "server_model"]
-# Options that are removed from a command: for deciding in the same folder, and for another sweep.
+# Options that are removed from a command: by decides(), for the same folder, and by again(), for another sweep.
 _DECIDES = "retry", "decide", "json", "details", "folded"
 _REPLACED = "out", "order-seed", *_DECIDES
 NO_PAIRS = "Undecided: the machine was too busy in all pairs of runs."
@@ -31,7 +31,7 @@ def ratio_text(one: judge.Judgment) -> str:
 
 
 def extremes(found: list[Comparison], where) -> str:
-    """Returns the least and the greatest ratio, if possible of those with an interval; "" without any."""
+    """Returns the least and the greatest ratio, if possible only of ratios with an interval; "" without any ratio."""
     known = [c for c in found if c.judgment.has_interval] or [c for c in found if c.judgment.n]
     known = sorted(known, key=lambda c: c.judgment.value)
     return " to ".join(dict.fromkeys(f"{ratio_text(c.judgment)} at {where(c)}" for c in (known[:1] + known[-1:])))
@@ -46,7 +46,7 @@ def counts(found: list[Comparison], better: str = RESULTS[judge.BETTER], worse: 
 
 
 def overall(found: list[Comparison]) -> str:
-    """Returns the verdict of the decided comparisons; "": they differ; INCONCLUSIVE: they are less than half."""
+    """Returns the verdict of the decided comparisons; "": they differ; INCONCLUSIVE: less than half are decided."""
     decided = [c.verdict for c in found if c.verdict != judge.INCONCLUSIVE]
     if 2 * len(decided) < len(found) or not decided:
         return judge.INCONCLUSIVE
@@ -75,7 +75,7 @@ def _sweep(runs: pl.DataFrame, *without: str) -> str:
 
 
 def _command(runs: pl.DataFrame) -> str:
-    """Returns the command of these runs that has the most variants or server models."""
+    """Returns the command, of those that made these runs, that compared most variants or server models."""
     made = runs.filter(~pl.col("command").str.starts_with("analyze timeline "))  # a timeline compares nothing
     if made.is_empty():
         return f"analyze sweep --grid {'servers' if 'procinfo' in runs['workload'] else 'sizes'} --out DIR"
@@ -84,7 +84,7 @@ def _command(runs: pl.DataFrame) -> str:
 
 
 def again(runs: pl.DataFrame, *more: str) -> str:
-    """Returns the command of these runs with more options, for another folder or machine."""
+    """Returns the command of these runs with the options `more`, for another folder or machine."""
     command = _sweep(runs, *_REPLACED, *(option.split()[0].lstrip("-") for option in more))
     return " ".join(["sudo", f"./{command}", *more, "--out DIR"])
 
@@ -105,7 +105,7 @@ def decides(runs: pl.DataFrame, found: list[Comparison]) -> str:
 
 
 def discarded(runs: pl.DataFrame) -> tuple[str, ...]:
-    """Returns the number of runs that comparisons leave out, and the most frequent reason; (): none."""
+    """Returns the number of runs that comparisons leave out, and the most frequent reason; (): no run is left out."""
     busy = runs.filter(pl.col("disturbed").is_not_null())
     if busy.is_empty():
         return ()
@@ -113,7 +113,7 @@ def discarded(runs: pl.DataFrame) -> tuple[str, ...]:
             f"machine was busy: {busy['disturbed'].mode().sort()[0]}, for one",)
 
 
-# The head of a column and the form of its values, by the key of the configuration.
+# Columns by the key of the configuration: the column's head, and a function that formats its values.
 COLUMNS = {"setting": ("configuration", str), "variant": ("variant", str),
            "field_size_bytes": ("record (bytes)", style.size_text), "threads": ("threads", str),
            "message_bytes": ("size (bytes)", style.size_text), "connections": ("connections", str)}

@@ -78,7 +78,7 @@ def _not_shown(data: Data) -> tuple[str, ...]:
 
 
 def _compared(data: Data) -> list[str]:
-    """Returns the metrics that enough hosts have to find outliers, in words."""
+    """Returns, in words, the metrics that are known of enough hosts to find outliers."""
     found = hosts.rates(data.fleet)
     return [what for column, what in hosts.WORDS.items()
             if found.filter(pl.col(column).is_not_null())["host"].n_unique() >= outliers.FEWEST_HOSTS]
@@ -112,7 +112,7 @@ def answer(data: Data) -> Answer:
 
 
 def _everywhere(data: Data) -> list[str]:
-    """Returns a sentence about copies that most hosts have, which make no outlier, in a list; []: none."""
+    """Returns a list of one sentence about causes of copies that most hosts have, and so no outlier; []: none."""
     by_cause = hosts.shares(data.fleet).filter(pl.col("share") > hosts.LEAST_SHARE).group_by(
         "cause").agg(pl.len().alias("hosts")).sort("hosts", "cause", descending=[True, False])
     most = [f"{hosts.cause_text(row['cause'], None)} on {row['hosts']}" for row in by_cause.to_dicts()

@@ -76,7 +76,7 @@ def costs(kind: Kind, runs: pl.DataFrame, a: str, b: str) -> tuple[list[str], li
 
 
 def retransmitted(runs: pl.DataFrame, a: str, b: str) -> str:
-    """Returns the segments that a retransmitted, if these are at least five times those of b; otherwise ""."""
+    """Returns, in words, the segments that a retransmitted; "" unless their share is at least five times that of b."""
     sums = {variant: runs.filter(pl.col("variant") == variant).select(
         pl.col("retransmits", "out_segments", "dsacks", "out_of_order").sum()).row(0) for variant in (a, b)}
     (many, of, again, late), (few, other, *_) = sums[a], sums[b]
@@ -89,7 +89,7 @@ def retransmitted(runs: pl.DataFrame, a: str, b: str) -> str:
 
 
 def overtakes(data: Data, a: str, b: str) -> Answer:
-    """Answers at which size a overtakes b."""
+    """Answers at which size, or number of records, a overtakes b."""
     kind = kind_of(data)
     runs = kind.over.runs(data)
     by = "number of records" if kind.name == "records" else "size"
@@ -171,8 +171,8 @@ PAID = (("pin", "pinning"), ("request", "bookkeeping"), ("deep_copy", "the deep 
 
 
 def _account(data: Data, runs: pl.DataFrame) -> str:
-    """Returns the kernel time that zero-copy saves at the largest size, the time that it adds, and the difference; ""
-    if sends were not divided."""
+    """Returns, in words, the kernel time that zero-copy saves at the largest size, the time that it adds, and the
+    difference; "" if sends were not divided into stages."""
     times = stages.per_send(data.details.stages).join(
         runs.select("run_id", "variant", "message_bytes"), on="run_id")
     times = times.filter(pl.col("variant").is_in(["zerocopy", "twocopy"]))

@@ -18,11 +18,11 @@ from analysis.tables.variants import in_order
 
 KEYS = ["setting", "connections"]
 MORE = "sudo ./analyze sweep --grid servers --out DIR"
-# A first retransmitted SYN makes a client wait for this long.
+# A client waits this long until it retransmits a SYN for the first time.
 SLOW_NS = 1e9
 # Run-queue delays, or CPU times of an answer, within this factor do not explain a difference.
 ALIKE = 1.25
-# column, factor, words; the server's columns begin with sender_, the client's with receiver_.
+# column, factor, words. The server's columns begin with sender_, and the client's columns with receiver_.
 SIDES = (("user_s", 1e3, "user (ms)"), ("system_s", 1e3, "system (ms)"), ("task_clock_ns", 1e-6, "task clock (ms)"),
          ("cpus_utilised", 1.0, "CPUs utilised"), ("context_switches", 1.0, "context switches"),
          ("cpu_migrations", 1.0, "CPU migrations"), ("page_faults", 1.0, "page faults"),
@@ -55,7 +55,7 @@ def _tables(runs: pl.DataFrame, whose: str, metrics: tuple) -> tuple[Table, ...]
 
 
 def _leaders(found: list[Comparison], models: list[str]) -> dict[tuple, str]:
-    """Returns the model that is ahead of all others by configuration; "" if none is shown to be."""
+    """Returns, by configuration, the model that is significantly better than all others; "" if none is."""
     ahead: dict[tuple, dict[str, int]] = {}
     for c in found:
         wins = ahead.setdefault(tuple(c.configuration.values()), dict.fromkeys(models, 0))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Answers what was unexpected along a sweep, and which counters changed with it. Correlation shows no cause."""
+"""Answers what was unexpected along a sweep, and which counters changed there, too. Correlation shows no cause."""
 
 import polars as pl
 
@@ -18,7 +18,7 @@ METRIC = "throughput_bps"
 AXES = {"message_bytes": "{} a message", "threads": "{} threads", "fields": "{} records"}
 MOVED_SHOWN = 3
 SHOWN = 2
-# A repeat is named if it has this share of the outliers.
+# The answer names a repeat if at least this share of the outliers belongs to it.
 MOST_OF = 0.5
 FEWEST_OUTLIERS = 4
 
@@ -60,7 +60,7 @@ def _resolved(courses: list) -> str:
 
 
 def _outliers(runs: pl.DataFrame) -> tuple[str, Table | None]:
-    """Returns the number of outliers, and the repeat that has most of these, in words; and their table."""
+    """Returns a text with the number of outliers and the repeat that has most of them, and a table of the outliers."""
     flagged = summary.flagged(runs, METRIC)
     if flagged.is_empty():
         return "", None
