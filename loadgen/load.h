@@ -12,7 +12,7 @@
 #define THREADS_MAX    1024
 #define INFLIGHT_MAX   65536
 
-/* How the two ends share the CPUs. */
+/* How the CPUs are divided between the two ends. */
 enum pinning { PIN_AUTO, PIN_NONE };
 
 /* How the two ends are connected; LINK_VETH is a veth pair that the run creates (link.h). */
@@ -31,9 +31,9 @@ struct socket_options {
 	bool nodelay;
 	bool more;		      /* MSG_MORE with every send */
 	size_t sndbuf;		      /* bytes; 0: the kernel's choice */
-	size_t rcvbuf;		      /* of the receiver */
+	size_t rcvbuf;		      /* of the receiver's socket */
 	char congestion[SOCKET_NAME]; /* "": the kernel's choice */
-	char device[SOCKET_NAME];     /* "": bound to none */
+	char device[SOCKET_NAME];     /* "": bound to no device */
 };
 
 /*
@@ -63,20 +63,20 @@ struct load {
 	bool verify;
 	enum pinning pinning;
 	size_t rcvlowat;     /* bytes that wake the receiver */
-	const char *address; /* of the receiver */
+	const char *address; /* the receiver's */
 	unsigned int port;   /* 0: any free one */
 	const char *peer;    /* HOST:PORT of a receiver elsewhere, or NULL */
-	const char *key;     /* file with the key of that receiver, or NULL */
+	const char *key;     /* file with the key of this peer, or NULL */
 	enum load_link link;
 	const char *netns;  /* network namespace of the receiver, or NULL */
 	size_t working_set; /* bytes of the data set; 0: each message has its own fields */
 	enum pick pick;
-	unsigned long long seed; /* of PICK_RANDOM */
-	size_t align;		 /* of a field; 0: as malloc() does */
+	unsigned long long seed; /* seed of PICK_RANDOM */
+	size_t align;		 /* alignment of each field; 0: malloc()'s */
 	bool huge_pages;
 	bool registered;	 /* uring_zc: from registered buffers */
 	bool reuse_early;	 /* write to memory from which the kernel may still send */
-	const char *file_dir;	 /* of sendfile's file; NULL: it is in memory */
+	const char *file_dir;	 /* folder of sendfile's file; NULL: the file is in memory */
 	unsigned long long rate; /* messages per second and thread; 0: as fast as possible */
 	struct socket_options socket;
 	enum workload workload;
@@ -84,14 +84,14 @@ struct load {
 	const char *server_model; /* a name in serve_models */
 	unsigned int connections; /* open at once */
 	enum client_model client_model;
-	unsigned int backlog; /* of the listening socket */
+	unsigned int backlog; /* length of the listen queue */
 };
 
 /* Returns "threaded" or "epoll". */
 const char *client_model_name(enum client_model model);
 
-/* Returns the bytes of its longest field. */
+/* Returns the bytes of the load's longest field. */
 size_t load__longest_field(const struct load *load);
 
-/* Returns the number of parts of a message for this variant: in a file, one. */
+/* Returns in how many parts this variant sends a message; a message in a file is one part. */
 unsigned int load__fields(const struct load *load);

@@ -50,7 +50,7 @@ struct arguments {
 
 const char *argp_program_version = "loadgen " SENDPATH_VERSION;
 
-/* Refuses lists, which make a grid: a run of loadgen is one load. */
+/* Refuses lists of several elements, which make a grid: a run of loadgen is one load. */
 static error_t check_single(const struct load_options *o, struct argp_state *state)
 {
 	const char *list = o->variants.count > 1  ? "--variant"
@@ -68,7 +68,7 @@ static error_t check_single(const struct load_options *o, struct argp_state *sta
 		    : 0;
 }
 
-/* Returns whether only the kernel can set this link, as /dev/stdout and /dev/fd/1. */
+/* Returns whether the path is in /proc/self/fd, whose links only the kernel sets: /dev/stdout. */
 static bool is_kernels(const char *path)
 {
 	char *copy = strdup(path), *folder = copy ? realpath(dirname(copy), NULL) : NULL;
@@ -83,9 +83,8 @@ static bool is_kernels(const char *path)
 }
 
 /*
- * Opens the output. Follows no symbolic link in the last component, which another user may have put
- * there, except the kernel's own. Does not wait for the reader of a FIFO. Returns -errno on
- * failure.
+ * Opens the output. The last component may be a symbolic link of another user, so only the kernel's
+ * own links are followed. Does not wait for the reader of a FIFO. Returns -errno on failure.
  */
 static int open_output(const char *path, int flags)
 {
@@ -106,8 +105,8 @@ static int open_output(const char *path, int flags)
 
 /*
  * Checks the output before the run, so that nothing is measured in vain. Keeps an existing file
- * until the result is written. Creates a new one for a moment only, so that no empty file is left:
- * json_fd is then negative.
+ * until the result is written. A file that does not exist is created and removed again, so that no
+ * empty file is left; json_fd is then negative.
  */
 static error_t check_json(struct arguments *a, struct argp_state *state)
 {
@@ -169,13 +168,13 @@ static const struct argp loadgen_argp = {
 	.children = children,
 };
 
-/* Empties the file; not standard output, which may be shared, and may have other text already. */
+/* Empties the file. Keeps standard output, which may be shared and contain other text. */
 static int truncate_output(int fd)
 {
 	return fd != STDOUT_FILENO && ftruncate(fd, 0) && errno != EINVAL ? -errno : 0;
 }
 
-/* Removes a partial result, and an empty file that this process created. */
+/* Writes the result. On failure, removes what was written, and a file that this process created. */
 static int write_json(struct arguments *a, const char *line, struct failure *f)
 {
 	bool fresh = a->json_fd < 0;
@@ -260,14 +259,14 @@ static int run_load(struct arguments *a, struct control *control, struct failure
 	    variants__probe(load.variant, why, sizeof(why)))
 		failure__set(f, STATUS_SYSTEM, -EOPNOTSUPP, "%s", why);
 	else if (!f->status && !run__execute(&load, control, &r, f) && !report(a, control, &r, f)) {
-		if (control->driven) /* the driver has the result, and the failure in it */
+		if (control->driven) /* the result contains the failure, and the driver has it */
 			return r.failure.status;
 		failure__adopt(f, &r.failure);
 	}
 	return conclude(a, control, f);
 }
 
-/* Ends by the signal that ended the run, so that a shell sees it. */
+/* If a signal ended the run, this process ends by the same signal, so that a shell sees it. */
 int main(int argc, char **argv)
 {
 	static struct control control;

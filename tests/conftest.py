@@ -3,8 +3,8 @@
 
 from hypothesis import HealthCheck, settings
 
-# The values are the same each time, so that a test fails because of a change, not of the values; `make fuzz` tries
-# others. There is no deadline, and no check of how long values take to make: other processes may use the CPUs.
+# The values are the same each time, so that a test fails because of a change, not because of other values; `make fuzz`
+# tries others. There is no deadline, and no check of the time to generate values: other processes may use the CPUs.
 UNTIMED = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("same", derandomize=True, max_examples=50, **UNTIMED)
 settings.register_profile("fuzz", derandomize=False, **UNTIMED)

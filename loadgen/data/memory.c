@@ -11,7 +11,7 @@
 #include "loadgen/data/memory.h"
 #include "loadgen/load.h"
 
-#define HUGE_PAGE   (2u << 20) /* the largest transparent huge page that is expected */
+#define HUGE_PAGE   (2u << 20) /* the largest expected transparent huge page */
 #define MALLOC_WORD 16u	       /* malloc()'s alignment, and its header before each block */
 
 static size_t round_up(size_t n, size_t to)
@@ -25,7 +25,7 @@ size_t memory__stride(const struct load *load, size_t bytes)
 			   : round_up(bytes + MALLOC_WORD / 2, MALLOC_WORD);
 }
 
-/* Returns the limit of one group in bytes; no limit ("max", or no such file) is infinity. */
+/* Returns a control group's limit in bytes; infinity if it has none ("max", or no such file). */
 static double limit_of(const char *groups, const char *path, const char *name)
 {
 	char file[PATH_MAX];
@@ -42,8 +42,8 @@ static double limit_of(const char *groups, const char *path, const char *name)
 }
 
 /*
- * Each parent group has a limit, too. In a container, the path may be the host's: its last part is
- * mounted.
+ * Returns the lowest limit of a group and its parents. In a container, the path may be the host's;
+ * then only its last part is mounted.
  */
 static double least_limit(const char *groups, char *path, const char *name)
 {
@@ -58,7 +58,7 @@ static double least_limit(const char *groups, char *path, const char *name)
 	return least;
 }
 
-/* "0::/path" is version 2, "4:memory:/path" version 1. */
+/* A line is "0::/path" in version 2 of control groups, and "4:memory:/path" in version 1. */
 static double group_limit(const char *groups, char *line)
 {
 	char memory[PATH_MAX], *controllers = strchr(line, ':'), *path;
@@ -193,7 +193,7 @@ void memory__unmap(struct memory *m)
 	*m = (struct memory){.fd = -1};
 }
 
-/* /proc/self/smaps may merge it with neighbouring mappings. */
+/* Counts a mapping that overlaps the memory: smaps may merge the memory with its neighbours. */
 int memory__huge(const struct memory *m)
 {
 	FILE *maps = fopen("/proc/self/smaps", "re");

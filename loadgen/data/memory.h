@@ -13,15 +13,16 @@ struct load;
 struct memory {
 	char *base; /* NULL: nothing is mapped */
 	size_t bytes;
-	int fd; /* of the mapped file, else -1 */
+	int fd; /* the mapped file; -1: none */
 };
 
-/* Returns the distance between objects of this size: as from malloc(), or aligned. */
+/* Returns the distance between objects of this size, as malloc() places them or aligned. */
 size_t memory__stride(const struct load *load, size_t bytes);
 
 /*
- * Returns the memory that this process may use, in bytes: the machine's, or the lowest limit of its
- * control groups (version 1 or 2), from /proc/self/cgroup and the folder of control groups.
+ * Returns the memory that this process may use, in bytes: the machine's, or the lowest limit of the
+ * process's control groups (version 1 or 2). membership is /proc/self/cgroup, groups is the folder
+ * of control groups.
  */
 double memory__limit(const char *membership, const char *groups);
 
@@ -36,5 +37,5 @@ int memory__map(struct memory *m, size_t bytes, const struct load *load, bool fi
 		struct failure *f);
 void memory__unmap(struct memory *m);
 
-/* Returns 1 if part of the memory is in huge pages, by /proc/self/smaps; 0, or -errno. */
+/* Returns 1 if /proc/self/smaps shows part of the memory in huge pages, 0 if not, or -errno. */
 int memory__huge(const struct memory *m);

@@ -13,13 +13,13 @@ struct message {
 	size_t bytes;
 	unsigned int count;
 	struct iovec *fields;
-	struct iovec *rest; /* scratch of message__rest() */
+	struct iovec *rest; /* scratch memory of message__rest() */
 	bool own;	    /* the fields are allocations that are freed with the message */
 };
 
 /*
- * Creates a message. If bytes do not divide evenly, the first fields are one byte longer. Not own:
- * sets only the lengths of the fields; the caller sets their addresses. Returns 0 or -ENOMEM.
+ * Creates a message. If bytes do not divide evenly, the first fields are one byte longer. If own is
+ * false, sets only the fields' lengths; the caller sets their addresses. Returns 0 or -ENOMEM.
  */
 int message__create(struct message *m, size_t bytes, unsigned int fields, bool own);
 void message__destroy(struct message *m);
@@ -37,13 +37,13 @@ struct iovec *message__rest(struct message *m, size_t done, unsigned int *count)
 struct dataset {
 	struct memory memory;
 	struct picker picker;
-	size_t stride; /* from one field to the next */
+	size_t stride; /* distance from one field to the next */
 };
 
-/* Returns how this load draws fields; all zero without a data set. Pure: both ends call it. */
+/* Returns how this load draws fields; all zero without a data set. Pure, so both ends agree. */
 struct picker dataset__picker(const struct load *load);
 
-/* Creates the data set. Without one, its memory has no base. memory__unmap() frees it. */
+/* Creates the data set. Without one, sets memory.base to NULL. memory__unmap() frees it. */
 int dataset__create(struct dataset *d, const struct load *load, struct failure *f);
 
 /* Points the message's fields at the data-set fields of this message on this connection. */
@@ -58,7 +58,7 @@ dataset__pick(const struct dataset *d, struct message *m, uint32_t connection, u
 			return;
 		if (d->picker.random)
 			at = picker__field(&d->picker, connection, number, i);
-		else if (++at == d->picker.count) /* as picker__field(), without its divisions */
+		else if (++at == d->picker.count) /* picker__field() without divisions */
 			at = 0;
 	}
 }

@@ -2,7 +2,7 @@
 /*
  * Message contents that identify their position. Each 64-bit word is a mix of the connection, the
  * message's number and the word's index, so that a swapped, repeated, stale or flipped byte differs
- * from the right one. Pure: no I/O, and the same bytes however the stream is cut.
+ * from the right one. Pure: no I/O, and the same bytes however the stream is divided into buffers.
  */
 #pragma once
 
@@ -25,14 +25,14 @@ static inline uint64_t mix(uint64_t x)
 
 /*
  * Chooses which fields of a data set make a message, by the connection, the message's number and
- * the field's index, so that the receiver can compute it at any point of a stream. A draw costs a
- * few multiplications and no memory.
+ * the field's index, so that the receiver can compute it for any position in a stream. A draw costs
+ * a few multiplications and no memory.
  */
 struct picker {
 	uint64_t count; /* fields of the data set; 0: there is none */
 	uint64_t seed;
-	uint32_t fields; /* of a message */
-	bool random;	 /* false: one after the other */
+	uint32_t fields; /* fields of a message */
+	bool random;	 /* false: in the data set's order */
 };
 
 /* Returns the index in the data set, below count, of field i of a connection's message. */
@@ -42,8 +42,8 @@ picker__field(const struct picker *p, uint32_t connection, uint64_t message, uin
 	uint64_t index = message * p->fields + i, begin = mix(p->seed + mix(connection + 1));
 
 	/*
-	 * Starts each connection at another field: otherwise one would warm the cache for all
-	 * others.
+	 * Starts each connection at another field: otherwise one connection would warm the cache
+	 * for all others.
 	 */
 	if (!p->random)
 		return (begin % p->count + index) % p->count;
@@ -61,8 +61,8 @@ void pattern__fill_field(uint64_t index, size_t offset, void *buffer, size_t len
 struct pattern_verdict {
 	uint64_t checked; /* bytes */
 	uint64_t bad;
-	uint64_t message; /* that has the first bad byte; meaningless if there is none */
-	uint64_t offset;  /* in the message */
+	uint64_t message; /* message of the first bad byte; meaningless without one */
+	uint64_t offset;  /* of the first bad byte in its message */
 	uint64_t expected;
 	uint64_t got;
 };

@@ -20,7 +20,7 @@ static const struct argp_option own[] = {
 	{0},
 };
 
-/* A header has only a text; the end of a table has nothing. */
+/* The last row of a table has no members. A header has a text, so it is not the end. */
 static bool is_end(const struct argp_option *o)
 {
 	return !o->name && !o->key && !o->doc;
@@ -54,7 +54,7 @@ static void name_topics(const struct help *h, char *text, size_t room)
 					 t->name);
 }
 
-/* Prints these groups. text "": the program's own text. */
+/* Prints these groups below a text; "": the program's own text. */
 static void print_help(const struct help *h, unsigned int groups, const char *text,
 		       unsigned int flags)
 {
@@ -69,7 +69,7 @@ static void print_help(const struct help *h, unsigned int groups, const char *te
 			 names);
 		shown.doc = doc;
 	}
-	setenv("ARGP_HELP_FMT", "no-dup-args-note", 0); /* short options take the same arguments */
+	setenv("ARGP_HELP_FMT", "no-dup-args-note", 0); /* omits argp's note on arguments */
 	argp_help(&shown, stdout, flags, program_invocation_short_name);
 	exit(STATUS_OK);
 }
@@ -131,7 +131,7 @@ size_t help__distance(const char *a, const char *b)
 
 /*
  * Returns the option that a word names; up to "=", an unambiguous prefix of the name is enough.
- * NULL: there is none. Sets *nearest to the most similar option.
+ * Returns NULL if no option matches, and sets *nearest to the most similar one.
  */
 static const struct argp_option *find_option(const struct argp_option *rows, const char *word,
 					     const char **nearest)
@@ -174,7 +174,7 @@ static bool has_letter(const struct argp_option *rows, char letter)
 	return !is_end(rows);
 }
 
-/* Prints the error as safe text: getopt refuses these options, too, but prints them unescaped. */
+/* Prints the error as safe text. getopt would refuse the option, too, but print it unescaped. */
 static void refuse_option(const struct help *h, const char *word, const char *nearest)
 {
 	program__complain("there is no option %.*s%s%s (--help%s lists them)",

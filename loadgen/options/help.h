@@ -22,30 +22,30 @@ enum help_group {
 	HELP_EXPORTER,
 	HELP_MEASURING,
 	HELP_DETAILS,
-	HELP_ABOUT = -1, /* negative: argp shows these last */
+	HELP_ABOUT = -1, /* argp shows negative groups last */
 };
 
 struct help_topic {
-	const char *name;    /* NULL: after the last */
-	unsigned int groups; /* a bit each: HELP_BIT() */
-	const char *text;    /* "": that of the program */
+	const char *name;    /* NULL in the row after the last topic */
+	unsigned int groups; /* one HELP_BIT() per group */
+	const char *text;    /* "": the program's own text */
 };
 #define HELP_BIT(group) (1u << ((group)&31))
 
 /* The input of the argp child. */
 struct help {
-	unsigned int groups;		   /* that --help shows without a topic */
+	unsigned int groups;		   /* shown by --help without a topic */
 	const struct help_topic *topics;   /* NULL: the program has no options of a load */
-	const struct argp_option *options; /* of the program, beside those of a load */
-	const char *usage; /* a format: %1$s is the program's name; argp's shows no commands */
-	const char *doc;   /* as in an argp */
+	const struct argp_option *options; /* the program's own, beside those of a load */
+	const char *usage; /* a format, %1$s: program's name. argp's own usage shows no commands. */
+	const char *doc;   /* as in struct argp */
 };
 extern const struct argp help_argp;
 
 /*
  * Ends the program with status 2 and one line if a word is an unknown or ambiguous option (suggests
- * the likely one), or if a value is missing or not expected. argp's own line is not safe text, and
- * a second line follows it.
+ * the likely one), or if a value is missing or not expected. argp would print the word unescaped,
+ * and a second line.
  */
 void help__check_options(const struct help *h, int argc, char **argv);
 

@@ -12,7 +12,7 @@
 
 #define FIRST_KEY 0x4c00
 
-/* The default of --inflight is as many messages as make up this size, within these bounds. */
+/* The default of --inflight: as many messages as fit in these bytes, within these bounds. */
 #define INFLIGHT_BYTES (1u << 20)
 #define INFLIGHT_FEW   32u
 #define INFLIGHT_MANY  1024u
@@ -173,7 +173,7 @@ static size_t size_of(const struct load_row *row)
 				       : sizeof(unsigned int);
 }
 
-/* Reads a list: the row's parser reads each element into the load, from where it is copied. */
+/* Reads a list: the row's parser writes each element to load, which is then copied to list. */
 struct list_parser {
 	const struct load_row *row;
 	struct load load;
@@ -237,7 +237,7 @@ int load_options__set(struct load_options *o, const char *name, const char *valu
 	return set_option(o, row, value, &r);
 }
 
-/* Options whose values are compared; these vary first. */
+/* Options whose values are compared. Consecutive configurations differ in these first. */
 static const char *const varied[] = {"variant", "server-model", "connections",
 				     "threads", "size",		"link"};
 
@@ -276,7 +276,7 @@ static unsigned int default_inflight(size_t message_bytes)
 	return messages < INFLIGHT_MANY ? (unsigned int)messages : INFLIGHT_MANY;
 }
 
-/* Removes from a load what its variant, one of several, does not use. */
+/* Removes the options that this variant of a list does not use. */
 static void clear_unused(struct load *load)
 {
 	unsigned int flags = variants__find(load->variant)->flags;

@@ -13,7 +13,7 @@
 #define LIST_MAX 32
 
 #define OPTIONS_MAX  48
-#define ROW_TEXT_MAX 256 /* of a value as text */
+#define ROW_TEXT_MAX 256 /* longest value as text, with its end */
 
 /* The values of a list option, of any element type. */
 #define LOAD_LIST(type)            \
@@ -31,10 +31,10 @@ struct load_options {
 	LOAD_LIST(const char *) models;
 	LOAD_LIST(unsigned int) connections;
 	LOAD_LIST(enum load_link) links;
-	bool given[OPTIONS_MAX];  /* load_options__given() */
-	bool every;		  /* all variants or models, except those that this system lacks */
-	bool load_given;	  /* any option but --duration */
-	const char *stream_given; /* an option that only streams have, or NULL */
+	bool given[OPTIONS_MAX];    /* load_options__given() */
+	bool every;		    /* "every": all variants or models that this system has */
+	bool load_given;	    /* an option other than --duration */
+	const char *stream_given;   /* an option that only streams have, or NULL */
 	const char *procinfo_given; /* an option that only procinfo has, or NULL */
 };
 
@@ -49,8 +49,8 @@ extern const struct argp load_argp;
 void load_options__init(struct load_options *o);
 
 /*
- * Sets one option's value; after the last option, checks combinations. 0, or -EINVAL with the
- * reason in one line.
+ * load_options__set() sets one option's value. After the last option, load_options__resolve()
+ * checks combinations. Both return 0, or -EINVAL with the reason in one line.
  */
 int load_options__set(struct load_options *o, const char *name, const char *value, char *why,
 		      size_t room);
@@ -58,16 +58,16 @@ int load_options__resolve(struct load_options *o, char *why, size_t room);
 
 /*
  * Probes each variant. If the option was "every", leaves out those that this kernel lacks, and
- * calls skip with the reason for each. A named variant that it lacks is a negative errno, with the
- * reason in why.
+ * calls skip with the reason for each. Otherwise returns a negative errno, with the reason in why,
+ * if the kernel lacks a named variant.
  */
 int load_options__keep_available(struct load_options *o, void (*skip)(const char *why), char *why,
 				 size_t room);
 
-/* Returns whether the option was set. name is that of a row in rows.c, without dashes. */
+/* Returns whether the option was set. name is a row's name in rows.c, without dashes. */
 bool load_options__given(const struct load_options *o, const char *name);
 
-/* Count the configurations, and return one of them. What is compared varies first. */
+/* Return the number of configurations, and the nth. The compared options vary first. */
 size_t load_options__cells(const struct load_options *o);
 struct load load_options__nth(const struct load_options *o, size_t n);
 

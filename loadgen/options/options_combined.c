@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Combinations of options that contradict each other, though each is valid alone. */
+/* Refuses options that contradict each other, though each is valid alone. */
 #include <stdlib.h>
 
 #include "loadgen/data/message.h"
@@ -101,7 +101,7 @@ static int check_pairs(const struct load_options *o, struct refusal *r)
 	return 0;
 }
 
-/* Refuses an impossible variant if it was named; one of all or every is skipped later. */
+/* Refuses an impossible variant that was named. One from "all" or "every" is skipped later. */
 static int check_variants(const struct load_options *o, struct refusal *r)
 {
 	bool possible = false;
@@ -200,7 +200,7 @@ static int resolve_fields(struct load_options *o, struct refusal *r)
 	return 0;
 }
 
-/* Sets the default addresses. The environment may name the receiver's; then no option has to. */
+/* Sets the default addresses. The environment may name the receiver's address and namespace. */
 static int default_ends(struct load_options *o, char *why, size_t room)
 {
 	const char *address = getenv("SENDPATH_ADDRESS"), *netns = getenv("SENDPATH_NETNS");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The options of a load, one row each, and the functions that some rows need. Pure. */
+/* The options of a load, one row each, and the functions that some rows need. All are pure. */
 #include <stdio.h>
 #include <string.h>
 
@@ -45,7 +45,7 @@ static const char *model_name(size_t i)
 	return i < serve_model_count ? serve_models[i].name : NULL;
 }
 
-/* Sets a known name; all_variants() and all_models() have handled "all" and "every". */
+/* Sets *to to a known name. all_variants() and all_models() handle "all" and "every" before. */
 static int set_name_of(const char **to, const char *(*name)(size_t i), const char *words,
 		       const char *value, struct refusal *r)
 {
@@ -192,7 +192,7 @@ const struct load_row load_rows[] = {
 	{"connections", "LIST", ROW_UNSIGNED, AT(connections), 1, CONNECTIONS_MAX, HELP_SERVING,
 	 OF_CONNECTIONS, "connections open at once, 1 to 10000 (default 10,50,100)", "connections",
 	 .usual = "10,50,100", LISTED(connections)},
-	/* SOMAXCONN by default; the kernel's own limit is net.core.somaxconn. */
+	/* The default is SOMAXCONN. The kernel limits the queue to net.core.somaxconn. */
 	{"backlog", "N", ROW_UNSIGNED, AT(backlog), 1, 65535, HELP_SERVING, OF_CONNECTIONS,
 	 "length of the listen queue (default 4096)", "backlog", .usual = "4096"},
 	{"warmup", "T", ROW_SECONDS, AT(warmup_s), 0, 0, HELP_MESSAGES, OF_ALL,

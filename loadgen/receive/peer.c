@@ -13,17 +13,17 @@
 
 #define TIMEOUT_MS 5000
 #define TRIES	   8
-#define ALIVE_NS   5000000000ULL /* how often the peer gets a message, which keeps the session */
-#define TICK_US	   20000	 /* CPU time may be counted in ticks */
+#define ALIVE_NS   5000000000ULL /* interval of messages that keep the session */
+#define TICK_US	   20000	 /* the kernel may count CPU time in ticks */
 
 struct agent {
-	const struct receiver_process *r; /* its listener is the conversation with the peer */
+	const struct receiver_process *r; /* listener is the socket to the peer */
 	const struct peer *peer;
 	struct failure *f;
 	struct request pending; /* the last request without a reply; number 0: none */
-	uint32_t number;	/* of the last request */
+	uint32_t number;	/* number of the last request */
 	uint64_t sent_ns;
-	uint64_t time_us[2], time_ns; /* the last CPU time that it reported, and when */
+	uint64_t time_us[2], time_ns; /* the peer's last CPU time, and when it came */
 };
 
 #define fail_peer(p, f, err, format, ...) \
@@ -33,7 +33,7 @@ struct agent {
 static int explain_failure(const struct peer *p, const struct wire_message *m, int err,
 			   struct failure *f)
 {
-	if (err == -EPROTO && m) /* connect() can fail so, too */
+	if (err == -EPROTO && m) /* m NULL: connect() failed with this error */
 		return fail_peer(p, f, err,
 				 "it has version %u, this program %u: install the same version "
 				 "on both machines",
@@ -71,7 +71,7 @@ static int exchange_messages(const struct peer *p, int fd, struct wire_message *
 	return 0;
 }
 
-/* Each end proves that it has the key, for this load. */
+/* Agrees on the load. Each end proves that it has the key. */
 int peer__greet(struct peer *p, int fd, const struct load *load, struct failure *f)
 {
 	struct picker picker = dataset__picker(load);
@@ -153,7 +153,7 @@ int peer__introduce(const struct peer *p, int fd, unsigned int slot, uint32_t co
 	return exchange_messages(p, fd, &message, p->secret, &answer, f);
 }
 
-/* Returns whether a slot's receiver can have counted this, given what was sent. */
+/* Returns whether the counts are possible, given how many bytes this slot's sender has sent. */
 static bool is_possible(const struct receiver_process *r, const struct slot *slot,
 			const struct wire_state *s)
 {
@@ -174,7 +174,7 @@ static const char *publish(struct agent *a, const struct request *q)
 	memcpy(&state, q->values, sizeof(state));
 	if (!is_possible(a->r, slot, &state))
 		return "numbers";
-	if (state.found.checked) /* in the last reply only */
+	if (state.found.checked) /* only the last reply has these counts */
 		slot->verified.found = state.found;
 	slot__publish(slot, state.received);
 	if (q->err)
@@ -184,7 +184,7 @@ static const char *publish(struct agent *a, const struct request *q)
 
 /*
  * Returns whether the CPU time is plausible. The peer's process has one thread per connection and
- * one more; since its last report, each cannot have used more CPU time than passed by our clock.
+ * one more. No thread can have used more CPU time since the last report than our clock shows.
  */
 static bool is_later(struct agent *a, const uint64_t *time_us)
 {
@@ -229,7 +229,7 @@ static void read_reply(struct agent *a, struct wire_message *m)
 		fail_impossible(a->peer, wrong, a->f);
 }
 
-/* Passes a request on, and reads replies until its own came; STATE is answered later. */
+/* Passes a request on, and reads replies until the request's own. Does not wait for a STATE's. */
 static void pass_on(struct request *q, void *agent)
 {
 	struct agent *a = agent;
@@ -247,7 +247,7 @@ static void pass_on(struct request *q, void *agent)
 	while (a->pending.number && !a->f->status)
 		if (now_ns() - a->sent_ns < TIMEOUT_MS * 1000000ULL)
 			read_reply(a, &m);
-		else /* other replies may come first */
+		else /* other replies may precede it */
 			explain_failure(a->peer, &m, -ETIMEDOUT, a->f);
 	memcpy(q->values, m.q.values, sizeof(q->values));
 	q->err = a->f->status ? -EPIPE : m.q.err;

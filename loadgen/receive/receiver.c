@@ -13,9 +13,9 @@
 #include "loadgen/system/listener.h"
 
 /*
- * The size of the receive buffer: a message's, within bounds. A large buffer makes a system call
- * cheap beside the copy, and holds what arrives during another; a small one keeps copied data in
- * the cache and reopens the window soon. The buffers of many connections together are bounded, too:
+ * The size of the receive buffer is a message's, within bounds. A large buffer saves system calls:
+ * it has room for what arrives during the previous recv(). A small one keeps copied data in the
+ * cache and reopens the window soon. The buffers of many connections together are bounded, too:
  * with the most connections, each has 64 KiB.
  */
 #define BUFFER_MIN	 (512u << 10)
@@ -29,13 +29,13 @@ struct connection {
 	int fd;
 	struct slot *slot;
 	size_t room;
-	bool empty; /* as far as known, no data wait */
+	bool empty; /* no data waited after the last recv() */
 	_Alignas(4096) char buffer[];
 };
 
 /*
- * Receives after poll(), which notices a new SO_RCVLOWAT; a blocking recv() would use the value
- * from when it began. A recv() that returned less than requested has emptied the queue.
+ * Receives after poll(), which notices a new SO_RCVLOWAT; a blocking recv() would keep the value
+ * from its start. A recv() that returned less than requested has emptied the queue.
  */
 static ssize_t receive_some(struct connection *c)
 {
@@ -54,7 +54,7 @@ static ssize_t receive_some(struct connection *c)
 	return n;
 }
 
-/* Counts a request. Those sent before the phase began are not in its time. */
+/* Counts the time of a request that was sent in this phase. */
 static void count_request(struct slot *s, uint64_t requested_ns)
 {
 	uint64_t phase = atomic_load(&s->begin_ns);
@@ -134,8 +134,8 @@ int receiver_process__start(const struct receiver_process *p, int fd, unsigned i
 }
 
 /*
- * Accepts our sender's connection and closes those of others. If it never comes, the sender stops
- * waiting and ends this process.
+ * Accepts our sender's connection and closes those of others. If our sender never connects, it
+ * stops waiting and ends this process.
  */
 static int accept_from(int listener, unsigned int port)
 {
@@ -158,7 +158,7 @@ static int adopt(const struct receiver_process *p, const struct request *q)
 	return err ? err : -pthread_detach(thread);
 }
 
-/* Sets SO_RCVLOWAT of an established connection. */
+/* Sets SO_RCVLOWAT of the slot's connection. */
 static int apply_mark(const struct receiver_process *p, const struct request *q)
 {
 	int fd = atomic_load(&p->slots[q->slot].socket), bytes = (int)q->values[0];

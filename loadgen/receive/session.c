@@ -24,16 +24,16 @@
 #include "loadgen/system/log.h"
 
 #define PENDING_MAX 64
-#define ADDRESS_MAX 16		    /* pending ones from one address when the table is full */
-#define PENDING_NS  2000000000ULL   /* from accept to a complete message */
-#define HALF_NS	    5000000000ULL   /* for the rest of a sender's message, or reading a reply */
+#define ADDRESS_MAX 16		    /* most from one address when the table is full */
+#define PENDING_NS  2000000000ULL   /* time from accept to a complete message */
+#define HALF_NS	    5000000000ULL   /* time for the rest of a message, or to read a reply */
 #define TICK_MS	    100		    /* how often times are checked; also a wait for descriptors */
 #define SILENT_NS   30000000000ULL  /* a live sender sends a message every 5 s */
-#define IDLE_NS	    120000000000ULL /* and data within this time */
+#define IDLE_NS	    120000000000ULL /* a session without data for this long ends */
 
 struct caller {
 	int fd;		   /* -1: the entry is free */
-	uint64_t since_ns; /* accepted; of the sender: its last message was complete */
+	uint64_t since_ns; /* when it was accepted; the sender: time of its last message */
 	struct sockaddr_storage address;
 	char name[ADDRESS_NAME];
 	struct wire_message message; /* the message so far */
@@ -44,16 +44,16 @@ struct caller {
 
 struct session {
 	struct receiver_process process;
-	uint32_t number; /* of the last request */
+	uint32_t number; /* number of the last request */
 	uint64_t begin_ns, last_request_ns, moved_ns, checked_ns;
-	uint64_t received;	      /* when its received bytes last grew */
+	uint64_t received;	      /* bytes, at moved_ns */
 	bool has_thread[THREADS_MAX]; /* the slot has a thread */
 	pthread_t threads[THREADS_MAX];
 };
 
 struct server {
 	int listener, stop;
-	int event; /* an eventfd, written when a slot may have what STATE awaits */
+	int event; /* an eventfd, written when a slot may have the bytes of a STATE */
 	bool full; /* descriptors ran out */
 	const struct session_limits *limits;
 	const struct key *key;
@@ -107,10 +107,10 @@ static void end_session(struct server *s, const char *why)
 	slot__unmap(p->slots, p->slot_count);
 }
 
-/* Returns a free entry, else the oldest one; the oldest of the same address if that has many. */
+/* Returns a free entry, else the oldest of this address if it has many, else the oldest of all. */
 static struct caller *find_entry(struct server *s, const struct sockaddr_storage *address)
 {
-	struct caller *oldest[2] = {0}; /* of all, and of the same address */
+	struct caller *oldest[2] = {0}; /* oldest of all, and of this address */
 	unsigned int neighbours = 0;
 
 	for (struct caller *c = s->each; c < s->each + PENDING_MAX; c++) {
@@ -155,7 +155,7 @@ static const char *challenge(const struct server *s, struct caller *c)
 	wire__random(m.proof);
 	if (reply(c->fd, &m, NULL))
 		return "it reads nothing";
-	wire__agree(s->key, &c->message, &m, c->secret); /* the message as both ends know it */
+	wire__agree(s->key, &c->message, &m, c->secret); /* m: the CHALLENGE that was sent */
 	return NULL;
 }
 
@@ -237,7 +237,7 @@ static const char *add_connection(struct server *s, struct caller *c)
 	session->has_thread[slot] = true;
 	if (reply(c->fd, &c->message, s->sender.secret))
 		shutdown(c->fd, SHUT_RDWR);
-	c->fd = -1; /* its thread closes it */
+	c->fd = -1; /* the connection's thread closes it */
 	return NULL;
 }
 
@@ -258,11 +258,11 @@ static const char *handle_message(struct server *s, struct caller *c)
 	}
 }
 
-/* Replies to STATE of a slot, for the last time once the bytes have arrived or never will. */
+/* Replies to a slot's STATE. The reply is final if the bytes have arrived or never will. */
 static int reply_state(struct server *s, unsigned int slot, bool late)
 {
 	struct slot *from = &s->session.process.slots[slot];
-	bool ended = atomic_load(&from->ended); /* read before received, which then is final */
+	bool ended = atomic_load(&from->ended); /* read first: if it is set, received is final */
 	struct wire_state state = {.received = atomic_load(&from->received)};
 	bool last = ended || state.received >= atomic_load(&from->wanted);
 	struct wire_message m = {
@@ -389,7 +389,7 @@ static const char *reason_to_end(struct session *s, const struct session_limits 
 	return NULL;
 }
 
-/* Replies to all STATE requests that are due; ends the session if it must. */
+/* Replies to the STATE requests whose reply is due. Ends the session at its limits. */
 static void continue_session(struct server *s)
 {
 	const struct receiver_process *p = &s->session.process;
@@ -406,7 +406,7 @@ static void continue_session(struct server *s)
 		else if (wire__has_room(s->sender.fd, 0))
 			err = reply_state(s, i, late);
 		else
-			eventfd_write(s->event, 1); /* come back for the rest */
+			eventfd_write(s->event, 1); /* reply to the others in the next round */
 	if (err || why)
 		end_session(s, why ? why : strerror(-err));
 }

@@ -57,7 +57,7 @@ static void hmac(size_t key_bytes, const uint8_t *key, size_t size, const void *
 	hmac_sha256_digest(&context, SECRET_BYTES, to);
 }
 
-/* Returns the message in the other byte order, host or network. */
+/* Converts a message between host and network byte order. */
 static struct wire_message reordered(struct wire_message m)
 {
 	m.version = htobe16(m.version);
@@ -101,7 +101,7 @@ bool wire__has_room(int fd, int timeout_ms)
 	return poll(&p, 1, timeout_ms) > 0;
 }
 
-/* The kernel resets a connection that was closed with unread bytes. */
+/* Returns -EPIPE for ECONNRESET: the peer may have closed its end with unread bytes. */
 static int explain_end(void)
 {
 	return errno == ECONNRESET ? -EPIPE : -errno;

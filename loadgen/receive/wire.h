@@ -20,9 +20,9 @@
  * this time. A relay cannot change the load, open a connection, or send or answer a message, unless
  * the key is empty. Nothing is encrypted, and the sender's bytes are not signed.
  *
- * A receiver closes a connection that sends anything else; to another version it replies first:
- * messages keep their size. Neither end trusts the other: peer.c checks what a receiver reports,
- * session.c limits what a sender can use.
+ * A receiver closes a connection that sends anything else. It replies first if only the version
+ * differs: messages have the same size in all versions. Neither end trusts the other: peer.c checks
+ * what a receiver reports, session.c limits what a sender can use.
  */
 #pragma once
 
@@ -38,10 +38,10 @@ struct receiver_process;
 #define WIRE_TEXT    64
 #define SECRET_BYTES 32
 
-/* Message types beside those of child.h. */
+/* Message types in addition to those of child.h. */
 enum wire_type { WIRE_CONTROL = 16, WIRE_PROOF, WIRE_DATA };
 
-#define WIRE_REPLY     (1u << 31) /* of a reply's type: no request can pass for its own reply */
+#define WIRE_REPLY     (1u << 31) /* bit of a reply's type: no request looks like its reply */
 #define WIRE_CHALLENGE (WIRE_CONTROL | WIRE_REPLY)
 
 /*
@@ -51,14 +51,14 @@ enum wire_type { WIRE_CONTROL = 16, WIRE_PROOF, WIRE_DATA };
 enum { LOAD_MESSAGE_BYTES, LOAD_FLAGS, LOAD_FIELDS, LOAD_PICKED_FROM, LOAD_SEED };
 
 #define WIRE_VERIFY (1u << 0)
-#define WIRE_RANDOM (1u << 1) /* of a picker */
-#define WIRE_MARKS  (1u << 2) /* MARK may come */
+#define WIRE_RANDOM (1u << 1) /* the picker is random */
+#define WIRE_MARKS  (1u << 2) /* MARK is allowed */
 
 /*
- * The values of a reply to STATE; its err means that nothing more will come. The receiver replies
- * every WIRE_LOOK_MS, which shows that a slow connection moves, and finally once the bytes that
- * STATE requests have arrived. One STATE per slot is pending. Replies have no number: a repeated
- * one is harmless, and counts never decrease.
+ * The values of a reply to STATE; err set: no more bytes will arrive. The receiver replies every
+ * WIRE_LOOK_MS, which shows that a slow connection moves, and finally once the bytes that STATE
+ * requests have arrived. One STATE per slot is pending. These replies have no number: a repeated
+ * one is harmless, because counts never decrease.
  */
 #define WIRE_LOOK_MS 500
 struct wire_state {
@@ -69,7 +69,7 @@ struct wire_state {
 /* A message as on the wire, except for byte order. */
 struct wire_message {
 	char magic[4];
-	uint16_t version; /* with magic, enough to recognize another protocol or version */
+	uint16_t version; /* with magic, shows another protocol or version */
 	uint16_t zero;
 	struct request q;
 	char text[WIRE_TEXT];	     /* why a request is refused, or the receiver's machine */
@@ -85,7 +85,7 @@ struct key {
 	uint8_t of[KEY_MAX];
 };
 
-/* Reads the file, without a final newline. Returns 0 or a negative errno with words. */
+/* Reads the key file, without a final newline. Returns 0, or -errno with the reason in f. */
 int key__read(struct key *k, const char *path, struct failure *f);
 
 void wire__random(uint8_t secret[SECRET_BYTES]);
@@ -94,19 +94,19 @@ void wire__random(uint8_t secret[SECRET_BYTES]);
 void wire__agree(const struct key *k, const struct wire_message *control,
 		 const struct wire_message *challenge, uint8_t secret[SECRET_BYTES]);
 
-/* Waits for room in which wire__send() can send a message. False: there is none in time. */
+/* Waits for room for a message of wire__send(). Returns false if there is none in time. */
 bool wire__has_room(int fd, int timeout_ms);
 
 /*
- * Completes and sends m, signed with the secret unless that is NULL. Does not wait. 0; -EPIPE: the
- * connection is closed; or another -errno.
+ * Completes and sends m, signed with the secret unless it is NULL. Does not wait. Returns 0, -EPIPE
+ * if the connection is closed, or another -errno.
  */
 int wire__send(int fd, struct wire_message *m, const uint8_t *secret);
 
 /*
- * Reads what has arrived of a message; *got bytes of it were read before. Returns -EAGAIN: it is
- * not complete; -EPIPE: the connection is closed; -EBADMSG: it is no message of this protocol;
- * -EPROTO: it has another version, which is in m.
+ * Reads what has arrived of a message; *got bytes of it were read before. Returns -EAGAIN: the
+ * message is not complete; -EPIPE: the connection is closed; -EBADMSG: the bytes are no message of
+ * this protocol; -EPROTO: the message has another version, which is in m.
  */
 int wire__receive(int fd, struct wire_message *m, size_t *got);
 
@@ -118,17 +118,17 @@ bool wire__is_signed(const struct wire_message *m, const uint8_t secret[SECRET_B
 /* The sender's end: its conversation with the receiver elsewhere. */
 struct peer {
 	const char *name;	      /* HOST:PORT */
-	uint8_t secret[SECRET_BYTES]; /* of the session */
+	uint8_t secret[SECRET_BYTES]; /* secret of the session */
 	char machine[WIRE_TEXT];      /* the receiver's machine, in its own words */
 };
 
 /*
- * Connects to load->peer and agrees on the load. Sets l to the address to connect to, and its fd to
- * the conversation, which receiver__start() takes.
+ * Connects to load->peer and agrees on the load. Sets l to the address for the connections, and
+ * l->fd to this control connection, which receiver__start() takes over.
  */
 int peer__open(struct peer *p, struct listener *l, const struct load *load, struct failure *f);
 
-/* Agrees on the load over the connected fd; p has its name already. */
+/* Agrees on the load over the connected fd. p->name is set. */
 int peer__greet(struct peer *p, int fd, const struct load *load, struct failure *f);
 
 /* Identifies fd as a connection of a session. */
@@ -137,7 +137,7 @@ int peer__introduce(const struct peer *p, int fd, unsigned int slot, uint32_t co
 
 /*
  * Runs instead of the receiving process: passes requests on to the peer and updates the slots from
- * its replies, until the other end of the channel closes. Returns on failure, with words.
+ * its replies, until the other end of the channel closes. Returns on failure, with the reason in f.
  */
 void peer__serve(const struct peer *p, const struct receiver_process *r, struct failure *f);
 
@@ -149,7 +149,7 @@ struct session_limits {
 
 /*
  * Serves connections, within these limits, until stop is readable. One sender at a time has a
- * session. key: what a sender must prove to have; may be empty. Returns 0 or -errno.
+ * session, and must prove that it has the key, which may be empty. Returns 0 or -errno.
  */
 int session__serve(int listener, int stop, const struct session_limits *limits,
 		   const struct key *key);

@@ -30,7 +30,7 @@ int control__open(struct control *c, int fd, struct failure *f)
 		c->fd = signalfd(-1, &stops, SFD_CLOEXEC);
 		return 0;
 	}
-	/* Ctrl-C reaches the whole process group; the driver decides what it does. */
+	/* Ctrl-C reaches the whole process group. The driver reacts to it, not this process. */
 	signal(SIGINT, SIG_IGN);
 	getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length);
 	return type == SOCK_SEQPACKET

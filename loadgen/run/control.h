@@ -46,7 +46,7 @@ struct control_message {
 	__u32 length;		     /* bytes of text, no terminating zero */
 	__s32 sender_pid;	     /* HELLO */
 	__s32 receiver_pid;	     /* HELLO */
-	__s32 status;		     /* ERROR: the exit status that fits */
+	__s32 status;		     /* ERROR: the exit status */
 	__u16 port;		     /* PARKED: where the listening end listens */
 	char text[CONTROL_TEXT_MAX]; /* RESULT, ERROR; only length bytes are sent */
 };
@@ -57,7 +57,7 @@ struct control_message {
 struct control {
 	int fd; /* the driver's socket, or our signals: readable for control__read() */
 	bool driven;
-	int signal; /* that ended a run without a driver; 0: none came */
+	int signal; /* the signal that ended a run without a driver; or 0 */
 	struct control_message message;
 };
 
@@ -65,8 +65,8 @@ struct control {
 int control__open(struct control *c, int fd, struct failure *f);
 
 /*
- * Without a driver, reads SIGINT and SIGTERM from now on. Before, they end the program at once:
- * while it sets up or connects, there is nothing to report.
+ * Without a driver, reads SIGINT and SIGTERM from now on. Before this call, they end the program at
+ * once: while it sets up or connects, there is nothing to report.
  */
 void control__catch_signals(const struct control *c);
 
@@ -74,9 +74,9 @@ void control__catch_signals(const struct control *c);
 int control__read(struct control *c, struct failure *f);
 
 /*
- * The steps of the protocol return at once without a driver. await returns 0 or a negative errno; a
- * STOP meanwhile sets *stopped. send sends a message with the other members of c->message, and
- * text.
+ * These two return at once without a driver. control__await() returns 0 or a negative errno; a STOP
+ * that arrives first sets *stopped. control__send() sends text and the members of c->message that
+ * the caller has set.
  */
 int control__await(struct control *c, enum control_type type, int *stopped, struct failure *f);
 int control__send(struct control *c, enum control_type type, const char *text, struct failure *f);

@@ -60,7 +60,7 @@ static struct json_object *zerocopy_json(const struct result *r)
 	return o;
 }
 
-/* Returns the block of an open loop: how many messages were due and not begun. */
+/* Returns the block of a load with a fixed rate: how many messages were due and not begun. */
 static struct json_object *rate_json(const struct result *r)
 {
 	struct json_object *o = r->load->rate ? json_object_new_object() : NULL;
@@ -118,7 +118,7 @@ static struct json_object *serving_json(const struct result *r)
 	return o;
 }
 
-/* Returns the counters of TCP in the window: the protocol's, and the sending sockets' TCP_INFO. */
+/* Returns TCP's counters in the window: the protocol's, and the sending sockets' TCP_INFO. */
 static struct json_object *tcp_json(const struct result *r)
 {
 	struct json_object *o = netstat__json(&r->netstat_before, &r->netstat_after);
@@ -136,7 +136,7 @@ static struct json_object *pinning_json(const struct result *r)
 	return o;
 }
 
-/* These two limits decide whether zero-copy sends are refused. */
+/* Adds the two limits that decide whether zero-copy sends are refused. */
 static void add_privilege(struct json_object *o)
 {
 	struct rlimit limit;
@@ -149,7 +149,7 @@ static void add_privilege(struct json_object *o)
 		json__add_truth(o, "memlock_unlimited", true);
 }
 
-/* Adds the counts of sends. If the other process sends, only the kernel counts its send calls. */
+/* Adds the counts of sends. If the other process sends, its send calls are not known. */
 static void add_sent(struct json_object *o, const struct result *r)
 {
 	json__add_count(o, "messages", r->messages);

@@ -14,27 +14,27 @@ struct run_ops;
 
 /* Counts of a phase of many connections; starts at zero in each phase. Times in ns. */
 struct visits {
-	uint64_t started;    /* the first of the counters that are summed */
+	uint64_t started;    /* the first counter that is summed over threads */
 	uint64_t answered;   /* the answer arrived up to its end of file */
 	uint64_t unfinished; /* given up because the run was to end */
-	uint64_t unanswered; /* given up because nothing came for long */
+	uint64_t unanswered; /* given up after a long time without an answer */
 	uint64_t bytes;
 	uint64_t errors[ERRNO_LIMIT]; /* failed connections, by errno */
 	struct hist connect;	      /* connect() to connected */
 	struct hist accept;	      /* connected to accepted; 0 if accepted first */
 	struct hist work;	      /* accepted to answer ready */
 	struct hist answer;	      /* connect() to the end of file of the answer */
-	uint64_t end_ns;	      /* when the last one was answered */
+	uint64_t end_ns;	      /* when the last answer was complete */
 	uint64_t turned_away;	      /* connections of other clients, since the server started */
 };
 
 struct result {
 	const struct load *load;
 	const struct run_ops *ops;
-	/* Totals of the workload; of many connections, a message is an answer. */
+	/* Totals of the workload. With many connections, a message is an answer. */
 	uint64_t messages, bytes;
-	const uint64_t *errors;	    /* of failed sends or connections, by errno */
-	const struct hist *latency; /* of a message */
+	const uint64_t *errors;	    /* failed sends or connections, by errno */
+	const struct hist *latency; /* latency of a message */
 	const char *span;	    /* what latency covers */
 	bool zerocopy;		    /* the variant requests zero-copy */
 	struct sent sent;
@@ -47,10 +47,10 @@ struct result {
 	uint64_t checked;		   /* --verify */
 	uint64_t bad;
 	unsigned int bad_connection;
-	struct pattern_verdict first_bad; /* on that connection */
-	struct visits visits;		  /* of many connections; then sent is unused */
+	struct pattern_verdict first_bad; /* the first one on bad_connection */
+	struct visits visits;		  /* counts of many connections; then sent is unused */
 	struct netstat netstat_before, netstat_after;
-	struct tcp_sockets sockets; /* those that sent, when the window closed */
+	struct tcp_sockets sockets; /* the sending sockets, when the window closed */
 	struct cpus cpus;
 	unsigned int port;
 	char peer[96]; /* the receiver's machine, in its own words; "": this one */

@@ -15,7 +15,7 @@ enum { WORKERS, CONTROL, OTHER, EVENTS };
 #define STOPPED_NS    5000000000ULL
 
 struct patience {
-	uint64_t end_ns; /* end of the phase itself */
+	uint64_t end_ns; /* when the phase should end */
 	uint64_t progress_ns;
 	uint64_t received;
 	uint64_t stopped_ns; /* when the other end was first seen stopped; 0: it runs */
@@ -53,7 +53,7 @@ static void give_up(struct run *run, struct patience *w, const char *why)
 	w->abandoned = true;
 }
 
-/* Gives up after the phase's end if some threads do not wait, and nothing moves any more. */
+/* Gives up if the phase is over, threads still work, and no more bytes arrive. */
 static void give_up_if_stuck(struct run *run, struct patience *w)
 {
 	uint64_t now = now_ns(), sum = run->ops->received ? run->ops->received(run) : 0;
@@ -70,7 +70,7 @@ static void give_up_if_stuck(struct run *run, struct patience *w)
 		give_up(run, w, "the other end was not done 6 s after the end");
 }
 
-/* Gives up if the other end stays stopped; a debugger or shell may stop it for a moment. */
+/* Gives up if a signal has stopped the other end for long. A debugger may stop it for a moment. */
 static void give_up_if_stopped(struct run *run, struct patience *w, struct failure *f)
 {
 	uint64_t now = now_ns();
@@ -104,8 +104,8 @@ static int read_control(struct run *run, struct patience *w, struct failure *f)
 
 /*
  * Waits for a phase to end. A stop must end it even if the receiver stopped reading and all workers
- * block. Gives a slow receiver up only if nothing has arrived for a while after the end, or after
- * too long; and a process that a signal stopped.
+ * block. Gives up if, after the phase's end, nothing has arrived for a while or the rest takes too
+ * long, or if a signal has stopped the other process.
  */
 static int wait_for_phase(struct run *run, uint64_t deadline_ns, struct failure *f)
 {
@@ -151,7 +151,7 @@ static int prepare_run(struct run *run, struct failure *f)
 	pid_t other;
 	int err;
 
-	if (load->pinning == PIN_AUTO && !load->peer) /* otherwise all CPUs are ours */
+	if (load->pinning == PIN_AUTO && !load->peer) /* a peer needs none of our CPUs */
 		cpus__plan(&run->cpus);
 	err = run->ops->prepare(run, f);
 	if (!err && load->link)
@@ -178,7 +178,7 @@ static int execute_phase(struct run *run, uint64_t deadline_ns, uint64_t message
 	return wait_for_phase(run, deadline_ns, f);
 }
 
-/* Does everything up to the first PARKED. A failure here leaves nothing else to report. */
+/* Does everything up to the first PARKED. After a failure here, there is no result to report. */
 static int warm_up(struct run *run, struct failure *f)
 {
 	int err = run->ops->connect(run, f);

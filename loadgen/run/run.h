@@ -18,12 +18,12 @@ struct run {
 	struct link link;
 	struct listener listener;
 	struct child other;	/* the receiver, or the server */
-	struct barrier barrier; /* of our threads */
+	struct barrier barrier; /* for our threads */
 	struct cpus cpus;
-	uint64_t start_ns;    /* of the phase: the warm-up, or the window */
+	uint64_t start_ns;    /* start of the phase: the warm-up, or the window */
 	bool stopped;	      /* the run was asked to end */
 	const char *given_up; /* why the run did not wait for all sent data; NULL: it did */
-	void *state;	      /* the workload's own */
+	void *state;	      /* the workload's own state */
 };
 
 struct run_ops {
@@ -31,7 +31,7 @@ struct run_ops {
 
 	/* Allocates the state and checks limits. This and the following return 0 or -errno. */
 	int (*prepare)(struct run *run, struct failure *f);
-	/* Opens the listener and forks the other end, in its place. */
+	/* Opens the listener and forks the other end, in that end's namespace and on its CPUs. */
 	int (*fork)(struct run *run, struct failure *f);
 	/* Opens the connections and starts the threads, which then wait at the barrier. */
 	int (*connect)(struct run *run, struct failure *f);
@@ -41,7 +41,7 @@ struct run_ops {
 	void (*stop)(struct run *run);
 	/* Aborts what is in progress, so that all waits for it fail. */
 	void (*abandon)(struct run *run);
-	/* Returns the bytes that have arrived. NULL: slow arrivals do not end the run. */
+	/* Returns the bytes that have arrived. NULL: slow arrivals never end the run. */
 	uint64_t (*received)(struct run *run);
 	/* Returns whether all data arrived; the rest then ends by itself. May be NULL. */
 	bool (*delivered)(struct run *run);
@@ -58,9 +58,8 @@ struct run_ops {
 extern const struct run_ops run_stream, run_serving;
 
 /*
- * Returns 0 if there is a result, with its own failure if something went wrong in the window; the
- * caller must then send the RESULT. Otherwise returns a negative errno and *f: nothing was
- * measured.
+ * Returns 0 if there is a result, which the caller must send; r->failure shows what went wrong in
+ * the window. Otherwise nothing was measured: returns a negative errno and sets *f.
  */
 int run__execute(const struct load *load, struct control *control, struct result *r,
 		 struct failure *f);

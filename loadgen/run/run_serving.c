@@ -22,13 +22,13 @@
 #define LOST_AGE_NS  10000000000ULL /* a SYN that was retransmitted three times has waited 7 s */
 #define LOST_IDLE_NS 5000000000ULL
 #define LOOK_MS	     1000 /* how often is_lost() is called */
-#define DESCRIPTORS  64	  /* descriptors beside those of connections */
+#define DESCRIPTORS  64	  /* descriptors that are not connections */
 #define STACK_BYTES  (128u << 10)
 
-/* A thread of the client, its connections, and what it counts. */
+/* A thread of the client, its connections and its counts. */
 struct visitor {
 	struct client *client;
-	struct visit *slots; /* one, or with epoll all */
+	struct visit *slots; /* one connection; all with epoll */
 	unsigned int count, busy;
 	uint64_t left; /* connections to begin in this phase */
 	struct visits visits;
@@ -38,7 +38,7 @@ struct visitor {
 struct client {
 	struct run *run;
 	struct server_shared *shared;
-	_Atomic uint64_t deadline_ns; /* of the phase: no connection begins after it */
+	_Atomic uint64_t deadline_ns; /* of the phase; no connection begins later */
 	int abort_fd;		      /* readable: abort what is in progress */
 	int epoll;		      /* -1: a thread for each connection, with poll() */
 	_Atomic uint64_t progress_ns; /* when any connection was last answered */
@@ -57,7 +57,7 @@ struct visit {
 	char text[PROCINFO_TEXT];
 };
 
-/* Binds the socket before it connects, so that the server can know its port. */
+/* Binds the socket before it connects, and marks its port, so that the server recognizes it. */
 static int mark_port(struct visit *v, const struct client *c)
 {
 	struct sockaddr_storage own = c->shared->client;
@@ -71,7 +71,7 @@ static int mark_port(struct visit *v, const struct client *c)
 	return 0;
 }
 
-/* Starts to connect. Returns 0 or a negative errno, as the next two functions do. */
+/* Starts to connect. Returns 0 or a negative errno. */
 static int begin_visit(struct visit *v, const struct client *c, struct visits *count)
 {
 	const struct listener *l = &c->run->listener;
@@ -120,7 +120,7 @@ static int read_answer(struct visit *v)
 	}
 }
 
-/* Returns whether the answer has two lines: there are always two processes, this program's. */
+/* Returns whether the answer has two lines: at least this program's two processes are running. */
 static bool is_answer(const struct visit *v)
 {
 	unsigned int lines = 0;
@@ -170,9 +170,9 @@ static void count_failure(int err, struct visitor *who)
 }
 
 /*
- * Returns whether no answer will come: the connection has waited long, and no other was answered
- * lately. A listener that drops the last packet of a handshake leaves such connections: the client
- * considers them established, the server has forgotten them.
+ * Returns whether no answer will come: the connection has waited long, and no other connection was
+ * answered lately. A listener that drops the last packet of a handshake leaves such connections:
+ * the client considers them established, the server has forgotten them.
  */
 static bool is_lost(const struct visit *v, const struct client *c)
 {
@@ -301,7 +301,7 @@ static void *run_visitor(void *visitor)
 	return NULL;
 }
 
-/* Raises the limit of files: each end needs one descriptor per connection. */
+/* Raises the limit of open files: each end needs one descriptor per connection. */
 static int raise_limit(struct run *run, struct failure *f)
 {
 	unsigned int connections = run->load->connections;
@@ -342,7 +342,7 @@ static int make_client(struct run *run, unsigned int count, bool epoll)
 	return listener__own_address(&run->listener, &c->shared->client);
 }
 
-/* Connects, and starts the threads, which wait at the barrier; they serve for all phases. */
+/* Prepares the client and starts its threads, which wait at the barrier between phases. */
 static int connect_client(struct run *run, struct failure *f)
 {
 	bool epoll = run->load->client_model == CLIENT_EPOLL;
@@ -375,7 +375,7 @@ static void begin_visits(struct run *run, uint64_t deadline_ns, uint64_t rounds)
 		v->left = rounds > UINT64_MAX / v->count ? UINT64_MAX : rounds * v->count;
 }
 
-/* Begins no more connections; those in progress finish. */
+/* Begins no more connections. Connections in progress finish. */
 static void stop_visits(struct run *run)
 {
 	atomic_store(&((struct client *)run->state)->deadline_ns, 0);

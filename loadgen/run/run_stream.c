@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * This process sends, with one thread per connection; the other receives. Between phases, a thread
- * waits at a barrier, where it makes no system call and has nothing in flight: the receiver has
- * read every byte, and every zero-copy completion has arrived.
+ * This process sends, with one thread per connection; the other process receives. Between phases, a
+ * thread waits at a barrier, where it makes no system call and has nothing in flight: the receiver
+ * has read every byte, and every zero-copy completion has arrived.
  */
 #include <linux/sockios.h>
 #include <netinet/in.h>
@@ -30,20 +30,20 @@ struct worker {
 	struct sender sender; /* first: keeps its alignment */
 	struct run *run;
 	const struct send_ops *ops;
-	unsigned int index;	   /* of the slot */
+	unsigned int index;	   /* index of the slot */
 	unsigned int request_read; /* bytes of the next request */
 	_Atomic bool delivered;	   /* the receiver has all its bytes of the phase */
 	uint64_t sent_before;	   /* bytes of earlier phases */
 	uint64_t received_before;
 	uint64_t received;	 /* when the phase ended */
-	uint64_t end_ns;	 /* of the phase: when the receiver had everything */
-	struct tcp_state opened; /* its socket when the window opened */
+	uint64_t end_ns;	 /* when the receiver had everything */
+	struct tcp_state opened; /* the socket's state when the window opened */
 };
 
 /*
- * Pushes a small last segment out by TCP_NODELAY: it may be held back until older data are
- * acknowledged, which a receiver may delay. No message is sent with the option set, so that phases
- * run with the socket's own setting.
+ * Pushes a small last segment out by TCP_NODELAY: the kernel may hold it back until the receiver
+ * acknowledges older data, which may be late. No message is sent with the option set, so that
+ * phases run with the socket's own setting.
  */
 static void push_tail(int fd, bool stays)
 {
@@ -51,14 +51,14 @@ static void push_tail(int fd, bool stays)
 		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
-/* Sets the receiver's mark. Waiting for the receiver finds out whether it is reachable. */
+/* Sets the receiver's mark. Ignores errors: the wait for the receiver reports that it is gone. */
 static void request_mark(struct worker *w, int bytes)
 {
 	if (w->run->load->rcvlowat > 1)
 		receiver__request(&w->run->other, REQUEST_MARK, w->index, (uint64_t)bytes);
 }
 
-/* Returns whether the receiver reports bytes that have not left, or more than were sent. */
+/* Returns whether the receiver reports more bytes than were sent, or bytes that are still here. */
 static bool reports_too_much(const struct worker *w, uint64_t total)
 {
 	int unsent = 0;
@@ -99,7 +99,7 @@ static void drain(struct worker *w)
 		w->ops->settle(s);
 }
 
-/* Reads a request. Returns 1: it is complete; 0: not yet; -EPIPE: no more will come; or -errno. */
+/* Reads a request. Returns 1 if it is complete, 0 if not, -EPIPE if no more arrive, or -errno. */
 static int read_request(struct sender *s, unsigned int *read)
 {
 	char request[REQUEST_BYTES];
@@ -161,7 +161,7 @@ static void run_messages(struct worker *w)
 	drain(w);
 }
 
-/* Sets the variant up. Returns 0, or a negative errno with words in the sender's failure. */
+/* Sets the variant up. Returns 0, or a negative errno with the reason in the sender's failure. */
 static int set_up_variant(struct worker *w)
 {
 	struct timeval look = {.tv_usec = LOOK_US};
@@ -172,8 +172,8 @@ static int set_up_variant(struct worker *w)
 	      : w->ops->setup  ? w->ops->setup(&w->sender, w->run->load)
 			       : 0;
 	/*
-	 * Not poll(): it would return at once while completions wait in the error queue, which the
-	 * variant reads only when it sends.
+	 * Does not use poll(), which would return at once while completions wait in the error
+	 * queue: the variant reads them only when it sends.
 	 */
 	if (!err && w->run->load->workload == WORKLOAD_REQUEST &&
 	    setsockopt(w->sender.fd, SOL_SOCKET, SO_RCVTIMEO, &look, sizeof(look)))
@@ -205,7 +205,7 @@ struct stream {
 	struct slot *slots;
 	struct worker *workers;
 	unsigned int connected;
-	struct dataset dataset; /* without memory: messages have their own */
+	struct dataset dataset; /* memory.base NULL: messages have their own fields */
 	uint64_t checked_before;
 };
 
@@ -266,12 +266,12 @@ static void init_worker(struct worker *w, struct run *run, unsigned int index, i
 		.run = run,
 		.ops = s->ops,
 		.index = index,
-		.delivered = true, /* before the first phase, no bytes are due */
+		.delivered = true, /* before the first phase, no bytes are awaited */
 	};
 	w->sender.slot->verified.connection = w->sender.connection;
 }
 
-/* Connects one worker after the other, each acknowledged, so that each knows its slot. */
+/* Connects one worker after the other. The receiver confirms each, so that it knows the slot. */
 static int connect_all(struct run *run, struct failure *f)
 {
 	struct stream *s = run->state;
@@ -385,7 +385,7 @@ static void open_window(struct run *run)
 	((struct stream *)run->state)->checked_before = checked(run);
 }
 
-/* Reports the result of the receiver's check of every byte. Wrong bytes are a failure. */
+/* Adds the result of the receiver's check of every byte. Wrong bytes are a failure. */
 static void verify(const struct run *run, struct result *r)
 {
 	const struct stream *s = run->state;
@@ -404,7 +404,7 @@ static void verify(const struct run *run, struct result *r)
 	}
 	if (!r->bad)
 		r->checked -=
-			s->checked_before; /* without the warm-up, whose bad bytes count, though */
+			s->checked_before; /* excludes the warm-up; but its bad bytes do count */
 	else
 		failure__set(&r->failure, STATUS_FAILED, -EBADMSG,
 			     "verification: %llu bytes arrived wrong, first in connection %u, "

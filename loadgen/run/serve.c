@@ -21,7 +21,7 @@
 #define RETURNED_MIN (64 << 10)
 
 struct serve_options {
-	struct load_options load; /* only its address and port */
+	struct load_options load; /* only its address and port are used */
 	struct session_limits limits;
 	const char *key;
 	bool open;

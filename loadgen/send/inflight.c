@@ -16,7 +16,7 @@ struct inflight {
 	uint32_t *pending; /* message -> its sends in flight, plus 1 while the caller has it */
 	uint32_t *free;	   /* a stack of messages that are not pending */
 	uint32_t free_count;
-	uint32_t owner[]; /* number -> its message, or INFLIGHT_NONE; then the other two */
+	uint32_t owner[]; /* number -> its message, or INFLIGHT_NONE; pending and free follow */
 };
 
 struct inflight *inflight__create(uint32_t messages, uint32_t first_id)
@@ -36,7 +36,7 @@ struct inflight *inflight__create(uint32_t messages, uint32_t first_id)
 	for (uint32_t i = 0; i < size; i++)
 		l->owner[i] = INFLIGHT_NONE;
 	while (l->free_count < messages) {
-		l->free[l->free_count] = messages - 1 - l->free_count; /* 0 comes first */
+		l->free[l->free_count] = messages - 1 - l->free_count; /* 0 is taken first */
 		l->free_count++;
 	}
 	return l;

@@ -16,10 +16,10 @@
 
 struct inflight;
 
-/* Creates a table, for free(); NULL: out of memory. first_id is 0 for a new socket. */
+/* Creates a table, which free() frees; NULL: out of memory. A new socket's first_id is 0. */
 struct inflight *inflight__create(uint32_t messages, uint32_t first_id);
 
-/* Returns false if the table is full: wait for completions before sending more. */
+/* Returns false if the table is full; the caller must then wait for completions. */
 bool inflight__has_room(const struct inflight *l);
 
 #define INFLIGHT_NONE UINT32_MAX
@@ -44,7 +44,7 @@ struct completion {
 	bool copied;
 };
 
-/* Finds the completion in a received error message; false if there is none. */
+/* Finds the completion in a received error message; returns false if there is none. */
 bool completion__parse(struct msghdr *m, struct completion *c);
 
 /* Reads one completion without waiting. Returns 1, 0 if the queue is empty, or -errno. */

@@ -16,7 +16,7 @@ struct pool {
 	struct message *messages;
 	uint32_t count;
 	uint32_t turn;	      /* the message to send next */
-	struct memory memory; /* base NULL: fields are allocated */
+	struct memory memory; /* base NULL: malloc() allocates each field */
 };
 
 /* Returns how many messages of this load may await completion. */
@@ -29,7 +29,7 @@ uint32_t pool__depth(const struct load *load);
 #define POOL_PIPE_BYTES (1u << 20) /* an unprivileged user's limit; a pipe may be smaller */
 double pool__need(const struct load *load);
 
-/* Creates the pool. It must be destroyed, also on failure; s->failure may have the words then. */
+/* Creates the pool. Destroy it also on failure; s->failure may then have the reason. */
 int pool__create(struct pool *p, struct sender *s, const struct load *load, uint32_t count);
 void pool__destroy(struct pool *p);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * sendfile: the kernel sends the pages of a file, in memory or in a given folder; a message is one
- * piece of it, as in a file server. splice: the kernel sends the pages of the fields. Neither
- * copies. The pages must not be written to before the receiver has read them.
+ * sendfile: the kernel sends the pages of a file, which is in memory or in a given folder. A
+ * message is one piece of the file, as in a file server. splice: the kernel sends the pages of the
+ * fields. Neither copies. The pages must not be written to before the receiver has read them.
  */
 #include <fcntl.h>
 #include <sys/sendfile.h>
@@ -42,7 +42,7 @@ static void borrowed_teardown(struct sender *s)
 }
 
 /*
- * Waits until the next message may be written to: until the receiver has everything except the
+ * Waits until the next message may be written to: until the receiver has read everything except the
  * messages that were sent since. Returns -EPIPE if it never will.
  */
 static inline int await_receiver(struct borrowed *l, struct sender *s)

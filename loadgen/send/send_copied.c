@@ -2,7 +2,7 @@
 /*
  * The variants that need no completion: the kernel copies the message, which the application has
  * gathered in one buffer (flat) or which lies in fields. They use the system calls of sockets or of
- * files. One variant does everything except the send.
+ * files. The variant null does everything except the send.
  */
 #include <string.h>
 #include <unistd.h>
@@ -79,7 +79,7 @@ static always_inline int null_one(struct sender *s, enum send_mode mode)
 	return 0;
 }
 
-/* One row per variant: its name, how it sends a message, its flags, its setup. */
+/* One row per variant: its name, its functions that send a message, its flags, its setup. */
 #define COPIED(variant, send_one, send, is, set_up)                                             \
 	static always_inline int variant##_one(struct sender *s, enum send_mode mode)           \
 	{                                                                                       \

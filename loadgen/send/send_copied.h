@@ -7,7 +7,7 @@
 
 /* The beginning of these variants' state. */
 struct copied {
-	struct pool pool;    /* of one message */
+	struct pool pool;    /* holds one message */
 	struct message flat; /* one field, in which the application gathers the message */
 };
 
@@ -16,7 +16,7 @@ void copied__teardown(struct sender *s);
 
 typedef ssize_t (*copied_send_fn)(struct sender *s, struct iovec *iov, unsigned int count);
 
-/* Sends until all of the message was taken. */
+/* Sends until the kernel has taken all of the message. */
 static always_inline int send_all(struct sender *s, struct message *m, copied_send_fn send)
 {
 	struct iovec *iov = m->fields;
@@ -37,7 +37,7 @@ static always_inline int send_all(struct sender *s, struct message *m, copied_se
 	}
 }
 
-/* The kernel gathers the fields. */
+/* Sends a message whose fields the kernel gathers. */
 static always_inline int fields__send_one(struct sender *s, enum send_mode mode,
 					  copied_send_fn send)
 {

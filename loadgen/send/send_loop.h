@@ -8,11 +8,11 @@
 #include "loadgen/send/send_ops.h"
 #include "loadgen/send/sender.h"
 
-/* The times when messages are due at a fixed rate, however late earlier ones were. */
+/* The times when messages are due at a fixed rate. They do not depend on late messages. */
 struct pacing {
 	uint64_t begin_ns;
 	uint64_t rate;	 /* a second */
-	uint64_t number; /* next message's, from 0 */
+	uint64_t number; /* the next message's number, from 0 */
 	uint64_t due_ns; /* when that message is due */
 	uint64_t end_ns; /* when the pacing ended; 0: not yet */
 };
@@ -26,13 +26,13 @@ uint64_t pacing__count(uint64_t ns, uint64_t rate);
 void pacing__begin(struct pacing *p, uint64_t begin_ns, uint64_t rate);
 
 /*
- * Waits until the next message is due, not at all if it is late. Returns false if the deadline
+ * Waits until the next message is due; returns at once if it is late. Returns false if the deadline
  * (which may change) comes first. Sleeps until 50 microseconds before, because a timer may be late
  * by as much; then spins.
  */
 bool pacing__await(struct pacing *p, const _Atomic uint64_t *deadline_ns);
 
-/* Returns how many were due until pacing ended; if remaining is 0, at most those sent. */
+/* Returns how many messages were due until pacing ended; at most those sent if remaining is 0. */
 uint64_t pacing__end(const struct pacing *p, uint64_t remaining);
 
 typedef int (*send_one_fn)(struct sender *s, enum send_mode mode);
@@ -45,7 +45,7 @@ static always_inline void count_message(struct sender *s, uint64_t ns)
 	s->remaining--;
 }
 
-/* Sends one message after the other; one clock reading ends one and starts the next. */
+/* Sends one message after the other. One clock reading ends a message and starts the next. */
 static always_inline int send_loop(struct sender *s, send_one_fn send_one, enum send_mode mode)
 {
 	uint64_t start = now_ns();
@@ -66,8 +66,8 @@ static always_inline int send_loop(struct sender *s, send_one_fn send_one, enum 
 
 /*
  * Sends at a fixed rate. A message's latency counts from the time when it was due, so that a stall
- * delays all that wait for it. The first is due when the phase starts: a thread that wakes up late
- * is such a stall.
+ * counts for all messages that wait for it. The first message is due when the phase starts, so a
+ * late wake-up of the thread counts as a stall.
  */
 static always_inline int send_loop_paced(struct sender *s, send_one_fn send_one)
 {
@@ -91,8 +91,8 @@ static always_inline int send_loop_paced(struct sender *s, send_one_fn send_one)
 	}
 
 /*
- * Defines a variant by its function that sends one message: the loops, and the ops table with its
- * other functions.
+ * Defines a variant from the function that sends one message: its loops, and its ops struct, which
+ * the further arguments initialize.
  */
 #define SEND_VARIANT(variant, send_one, ...)                                  \
 	SEND_LOOP(variant##_as_is, send_loop(s, send_one, SEND_AS_IS))        \

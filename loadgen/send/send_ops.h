@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A send variant. To add one: a row of send_copied.c, or a file that defines such a struct, and
- * its line in variants.c.
+ * A send variant. To add one, add a row to send_copied.c, or a file that defines such a struct, and
+ * a line to variants.c.
  */
 #pragma once
 
@@ -14,7 +14,7 @@ struct sender;
 #define SEND_NOTHING   (1u << 1) /* no byte leaves: measures the harness */
 #define SEND_COURSE    (1u << 2) /* one of the three variants of "all" */
 #define SEND_SHARES    (1u << 3) /* the kernel sends from our memory: messages are in flight */
-#define SEND_FILE      (1u << 4) /* from a file, each message in one piece */
+#define SEND_FILE      (1u << 4) /* sends from a file, each message in one piece */
 #define SEND_FLAGLESS  (1u << 5) /* its system call takes no flags such as MSG_MORE */
 #define SEND_REGISTERS (1u << 6) /* can send from registered buffers */
 #define SEND_BORROWS   (1u << 7) /* the kernel borrows pages until the receiver has them (pool.h) */
@@ -38,8 +38,8 @@ struct send_ops {
 
 	/*
 	 * Sends messages until the deadline has passed or none remain. Returns 0 or a negative
-	 * errno, with or without words in s->failure. The loop checks no options: there is one for
-	 * each enum send_mode, and SEND_PACED for a fixed rate.
+	 * errno, perhaps with a reason in s->failure. The loops check no options: there is one for
+	 * each enum send_mode, and one for a fixed rate (SEND_PACED).
 	 */
 	int (*const *runs)(struct sender *s);
 
@@ -47,7 +47,7 @@ struct send_ops {
 	int (*settle)(struct sender *s);
 };
 
-/* All variants, in the order of their list. */
+/* All variants, in the order in which they are listed. */
 extern const struct send_ops *const send_variants[];
 extern const size_t send_variant_count;
 

@@ -11,7 +11,7 @@
 #include "loadgen/send/send_copied.h"
 #include "loadgen/send/send_ops.h"
 
-/* Since Linux 6.2 (e307e6698165), so some headers lack it. */
+/* The flag exists since Linux 6.2 (e307e6698165), so some headers lack it. */
 #ifndef IORING_SEND_ZC_REPORT_USAGE
 #define IORING_SEND_ZC_REPORT_USAGE  (1U << 3)
 #define IORING_NOTIF_USAGE_ZC_COPIED (1U << 31)
@@ -43,7 +43,7 @@ static int open_ring(struct io_uring *ring, unsigned int submissions, unsigned i
 		   : 0;
 }
 
-/* Closes a ring; all zero: it was not set up. */
+/* Closes a ring, unless it is all zero: it was not set up. */
 static void close_ring(struct io_uring *ring)
 {
 	if (ring->ring_fd)
@@ -167,16 +167,16 @@ SEND_VARIANT(uring, send_one_copied, .operation = IORING_OP_SEND,
  * operation; from registered buffers it is one linked operation per field, because before Linux
  * 6.15 an operation takes one buffer.
  */
-#define LOOK_NS 100000000LL /* how long a wait may continue after it became futile */
+#define LOOK_NS 100000000LL /* interval at which a wait checks whether it is futile */
 
 struct uring_zc {
 	struct io_uring ring;
 	struct pool pool;
 	struct msghdr message;
 	uint32_t *pending;  /* message -> notifications to come */
-	uint32_t *failed;   /* message -> those that belong to failed operations */
+	uint32_t *failed;   /* message -> notifications to come of failed operations */
 	uint32_t in_flight; /* notifications to come, over all messages */
-	uint32_t failing;   /* those that belong to failed operations */
+	uint32_t failing;   /* notifications to come of failed operations, over all messages */
 	uint32_t depth;
 	bool reuse_early, registered;
 	unsigned int usage; /* the flag that requests the report, if the kernel knows it */
@@ -281,8 +281,8 @@ static void apply_entry(struct sender *s, const struct io_uring_cqe *cqe)
 }
 
 /*
- * Returns once a result or a notification was applied. -ETIMEDOUT if none came in time (0: no
- * limit), -ECANCELED if waiting is futile.
+ * Waits for a result or a notification, and applies it. Returns -ETIMEDOUT if none arrived in time
+ * (until_ns 0: no limit), -ECANCELED if waiting is futile.
  */
 static int await_entry(struct sender *s, uint64_t until_ns)
 {
@@ -334,7 +334,7 @@ static void prepare_message(struct sender *s, struct iovec *iov, unsigned int co
 	u->awaited = 1;
 }
 
-/* Prepares an operation per field; after all but the last, more data follow: no push. */
+/* Prepares an operation per field; all but the last have MSG_MORE, so that TCP does not push. */
 static void prepare_fields(struct sender *s, const struct iovec *iov, unsigned int count,
 			   unsigned int flags)
 {
@@ -378,7 +378,7 @@ static ssize_t submit_fields(struct sender *s, struct iovec *iov, unsigned int c
 	return u->taken || !u->err ? (ssize_t)u->taken : u->err;
 }
 
-/* Handles a refusal: a limit is reached, by our sends or by those of others. */
+/* Handles a refused send: our sends or those of others have reached a limit. */
 static int relieve_ring(struct sender *s, uint64_t *refused_since)
 {
 	struct uring_zc *u = s->state;
@@ -388,7 +388,7 @@ static int relieve_ring(struct sender *s, uint64_t *refused_since)
 		*refused_since = 0;
 		return await_entry(s, 0);
 	}
-	/* A failed operation has a notification, too, which frees nothing. */
+	/* A failed operation has a notification, too; it frees no message. */
 	while (u->failing) {
 		int err = await_entry(s, 0);
 

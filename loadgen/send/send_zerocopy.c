@@ -20,9 +20,9 @@ struct zerocopy {
 	struct inflight *inflight;
 	struct pool pool;
 	size_t unread;	  /* bytes sent since the error queue was read */
-	uint32_t depth;	  /* most sends in flight, if the messages do not bound them */
-	bool reuse_early; /* one message is written to before its completion, */
-	uint32_t early;	  /* this one; it is never free */
+	uint32_t depth;	  /* most sends in flight with reuse_early */
+	bool reuse_early; /* one message is written to before its completion */
+	uint32_t early;	  /* the message that is written to early; it is never free */
 };
 
 static void tear_down_zerocopy(struct sender *s)
@@ -77,7 +77,7 @@ static int apply_completion(struct sender *s, const struct completion *c)
 	return 0;
 }
 
-/* Returns the connection's error, by which poll() returned without a completion. */
+/* Returns the connection's error if poll() returned because of it. */
 static int connection_error(struct sender *s, short events)
 {
 	socklen_t length = sizeof(int);
@@ -89,13 +89,13 @@ static int connection_error(struct sender *s, short events)
 	if (err)
 		return -err;
 	if (events & POLLHUP)
-		poll(NULL, 0, 1); /* with a dead socket poll() never waits for completions */
+		poll(NULL, 0, 1); /* poll() never waits on a dead socket */
 	return 0;
 }
 
 /*
- * Returns once at least one notification was read. -ETIMEDOUT if none came in time (0: no limit;
- * the coordinator can shut the socket down).
+ * Waits for a notification and applies it. Returns -ETIMEDOUT if none arrived in time (until_ns 0:
+ * no limit; the coordinator can shut the socket down).
  */
 static int await_notification(struct sender *s, uint64_t until_ns)
 {
@@ -115,12 +115,12 @@ static int await_notification(struct sender *s, uint64_t until_ns)
 		now = until_ns ? now_ns() : 0;
 		if (until_ns && now >= until_ns)
 			return -ETIMEDOUT;
-		p.revents = 0; /* as a poll() that fails leaves it */
+		p.revents = 0; /* a failed poll() does not set it */
 		poll(&p, 1, until_ns ? (int)((until_ns - now) / 1000000 + 1) : -1);
 	}
 }
 
-/* Handles a refusal: a limit is reached, by our sends or by those of others. */
+/* Handles a refused send: our sends or those of others have reached a limit. */
 static int relieve_socket(struct sender *s, uint64_t *refused_since)
 {
 	struct zerocopy *z = s->state;
@@ -164,7 +164,7 @@ static int send_pinned(struct sender *s, struct message *m, uint32_t message)
 	}
 }
 
-/* Reads one notification if there is one. */
+/* Reads and applies one notification if there is one. */
 static int read_completion(struct sender *s)
 {
 	struct zerocopy *z = s->state;
@@ -175,7 +175,7 @@ static int read_completion(struct sender *s)
 	return n > 0 ? apply_completion(s, &c) : n;
 }
 
-/* Returns the message to send next; INFLIGHT_NONE: none until something completes. */
+/* Returns the message to send next; INFLIGHT_NONE: no message is free until a send completes. */
 static uint32_t next_message(struct zerocopy *z)
 {
 	if (!inflight__has_room(z->inflight))

@@ -6,8 +6,8 @@
 
 #define SECOND_NS	    1000000000ULL
 #define AWAKE_NS	    50000ULL
-#define LOOK_NS		    (SECOND_NS / 10) /* how late a sleep may notice the phase's end */
-#define REFUSAL_PATIENCE_NS 1000000000ULL    /* meanwhile other threads may use the memory */
+#define LOOK_NS		    (SECOND_NS / 10) /* longest sleep before the deadline is read again */
+#define REFUSAL_PATIENCE_NS 1000000000ULL    /* others may free the memory by then */
 
 ssize_t sender__account(struct sender *s, ssize_t n)
 {
@@ -41,7 +41,7 @@ int sender__wait_refused(struct sender *s, uint64_t *since, const char *by, cons
 				    "%sthe locked-memory limit (ulimit -l) above the size of a "
 				    "message",
 				    by, error, remedy);
-	poll(NULL, 0, 1); /* no completion of ours will wake us */
+	poll(NULL, 0, 1); /* nothing of ours is in flight that could wake us */
 	return 0;
 }
 
@@ -56,7 +56,7 @@ uint64_t pacing__due(uint64_t number, uint64_t rate)
 	return (uint64_t)((unsigned __int128)number * SECOND_NS / rate);
 }
 
-/* Counts the first message as due at 0. */
+/* The first message is due at 0. */
 uint64_t pacing__count(uint64_t ns, uint64_t rate)
 {
 	return ns ? (uint64_t)(((unsigned __int128)ns * rate - 1) / SECOND_NS) + 1 : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One worker's private state while it sends. In a phase, no other thread writes to it, except the
- * two members that end the phase early.
+ * One worker's private state while it sends. In a phase, other threads write only deadline_ns and
+ * abandoned, which end the phase early.
  */
 #pragma once
 
@@ -28,9 +28,9 @@ struct zerocopy_counts {
 	uint64_t notifications; /* fewer than completions, because the kernel coalesces them */
 };
 
-/* Counts of a phase; all start at zero in each phase. All except the last two are summed. */
+/* Counts of a phase; they start at zero. All except the last two members are summed. */
 struct sent {
-	uint64_t messages; /* complete ones */
+	uint64_t messages; /* completely sent messages */
 	uint64_t due;	   /* messages that were due, at a fixed rate */
 	uint64_t bytes;	   /* accepted by the kernel */
 	uint64_t calls;	   /* send system calls, failed ones included */
@@ -55,16 +55,16 @@ enum send_mode {
 
 struct sender {
 	_Alignas(128) _Atomic uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0 ends the phase now */
-	uint64_t start_ns;			    /* of the phase, as deadline_ns is its end */
+	uint64_t start_ns;			    /* start of the phase */
 	uint64_t remaining;			    /* messages */
 	int fd;
-	uint32_t connection;	       /* its identity: the local port */
-	struct slot *slot;	       /* what the receiver has received */
+	uint32_t connection;	       /* the connection's identity: its local port */
+	struct slot *slot;	       /* shows what the receiver has received */
 	const struct dataset *dataset; /* for SEND_PICKED */
 	enum send_mode mode;
-	int flags;		/* of every send: MSG_MORE, or 0 */
-	uint64_t rate;		/* messages per second; 0: one after the other */
-	uint64_t number;	/* of the next message on this connection */
+	int flags;		/* flags of every send: MSG_MORE, or 0 */
+	uint64_t rate;		/* messages per second; 0: as fast as possible */
+	uint64_t number;	/* number of the next message on this connection */
 	void *state;		/* private to the variant */
 	_Atomic bool abandoned; /* the socket was shut down: wait for nothing */
 	struct sent sent;
@@ -96,11 +96,11 @@ ssize_t sender__sendmsg(struct sender *s, struct iovec *iov, unsigned int count,
 
 /*
  * Handles a refusal of zero-copy while nothing of ours is in flight: waits a moment, or fails if
- * others have held the resource for too long. *since is 0 at the first refusal.
+ * others have used up the limit for too long. *since is 0 at the first refusal.
  */
 int sender__wait_refused(struct sender *s, uint64_t *since, const char *by, const char *error,
 			 const char *remedy);
 
-/* The time by which a phase's completions should have arrived; the failure if they have not. */
+/* Limits the wait for a phase's completions; sender__missing() sets the failure. */
 #define SETTLE_NS 10000000000ULL
 int sender__missing(struct sender *s, int err, uint32_t count, const char *what);

@@ -12,8 +12,8 @@
 #include "loadgen/data/pattern.h"
 
 /*
- * With --workload request, the receiver requests each message by this many bytes, when the message
- * before is complete.
+ * With --workload request, the receiver requests each message with this many bytes once the
+ * previous message is complete.
  */
 #define REQUEST_BYTES 64
 
@@ -21,22 +21,22 @@ struct slot {
 	/* written by the receiver */
 	_Alignas(128) _Atomic uint64_t received; /* since the connection began */
 	struct pattern_stream verified;		 /* check of the first `received` bytes */
-	_Atomic int socket;			 /* its descriptor there; 0: no connection */
-	struct hist requests;	 /* request to the answer's last byte, as of received; */
-	uint64_t requests_since; /* of the phase that began at this time */
+	_Atomic int socket;			 /* the receiver's descriptor; 0: no connection */
+	struct hist requests;	 /* times from a request to its answer's last byte */
+	uint64_t requests_since; /* start of the phase of these times */
 	/* written by the sender */
 	_Alignas(128) _Atomic uint64_t wanted; /* wake the sender at this count; or 0 */
 	_Atomic uint32_t wakeups;	       /* futex */
 	_Atomic bool ended;		       /* nothing more will be received */
 	int event;		   /* an eventfd of the receiver that is written as well; 0: none */
-	_Atomic uint64_t begin_ns; /* of the phase; earlier requests do not count */
+	_Atomic uint64_t begin_ns; /* start of the phase; earlier requests do not count */
 };
 
 /* Maps count slots in memory that a forked process shares. NULL when out of memory. */
 struct slot *slot__map(unsigned int count);
 void slot__unmap(struct slot *slots, unsigned int count);
 
-/* Marks the end of receiving: by the receiver, or by the process that saw it end. */
+/* Marks that nothing more will be received. The receiver calls it, or whoever saw it end. */
 void slot__end(struct slot *s);
 
 /* Sleeps until the receiver has read this many bytes. Returns -EPIPE if it never will. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Accepts and answers connections by one of the server models, and starts the serving process. */
+/* The server models, which accept and answer connections, and the start of the serving process. */
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 #define BEGIN_TIMEOUT_MS 1000
 #define EVENTS		 256
 #define STAT_MAX	 1024
-#define OTHERS		 24	      /* descriptors below FD_SETSIZE beside connections, at most */
+#define OTHERS		 24	      /* most descriptors that are not connections */
 #define STACK_BYTES	 (256u << 10) /* for thousands of threads; the default is 8 MiB each */
 
 int procinfo__parse(const char *stat, struct procinfo *p)
@@ -118,7 +118,7 @@ int procinfo__answer(char text[PROCINFO_TEXT])
 			closedir(proc);
 			return err;
 		}
-		if (!err) /* otherwise the process has ended */
+		if (!err) /* skips a process that has ended */
 			count = procinfo__keep(top, count, &p);
 	}
 	closedir(proc);
@@ -137,11 +137,11 @@ struct exchange {
 	struct server *server;
 	int fd;
 	unsigned int port;   /* the client's */
-	size_t length, sent; /* of the answer; length 0: not ready */
+	size_t length, sent; /* bytes of the answer; length 0: it is not ready */
 	char text[PROCINFO_TEXT];
 };
 
-/* Writes the words of a server's failure; the first one stays. Returns err. */
+/* Records why the server fails, unless a reason is recorded already. Returns err. */
 static int fail_serving(struct server *s, int err, const char *what)
 {
 	return failure__set(&s->shared->failure, STATUS_FAILED, err, "the server cannot %s: %s%s",
@@ -154,7 +154,7 @@ static int fail_serving(struct server *s, int err, const char *what)
 				    : "");
 }
 
-/* Returns whether it is our client's: it marks a port before it connects, once. */
+/* Returns whether it is our client's, which marks its port before it connects. Clears the mark. */
 static bool is_ours(struct server *s, const struct sockaddr_storage *peer)
 {
 	return listener__same_host(peer, &s->shared->client) &&
@@ -163,8 +163,8 @@ static bool is_ours(struct server *s, const struct sockaddr_storage *peer)
 
 /*
  * Accepts the client's next connection, with flags for accept4(). Returns 1, 0 if none waits (on a
- * non-blocking listener), or -errno with words. Connections of others are closed: their sends would
- * be counted, and they would learn what runs here.
+ * non-blocking listener), or -errno with the reason in s->shared. Closes connections of other
+ * clients: their sends would be counted, and they would learn what runs here.
  */
 static int accept_connection(struct server *s, struct exchange *x, int flags)
 {
@@ -196,7 +196,7 @@ static int prepare_answer(struct exchange *x)
 
 /*
  * Sends as much of the answer as the socket takes, then closes. Returns 0 when done, -EAGAIN if it
- * must be called again once the socket is writable, or another -errno with words.
+ * must be called again once the socket is writable, or another -errno with the reason in x->server.
  */
 static int answer_connection(struct exchange *x)
 {
@@ -232,7 +232,7 @@ static int serve_iterative(struct server *s)
 
 /*
  * Accepts connections forever or, on a non-blocking listener, as long as any wait. Calls begin with
- * each; on failure, it closes the connection itself.
+ * each; a begin that fails closes the connection itself.
  */
 static int accept_all(struct server *s, int flags, int (*begin)(struct exchange *x, void *how),
 		      void *how, const char *begins)
@@ -288,8 +288,8 @@ static int serve_threaded(struct server *s)
 }
 
 struct table {
-	struct exchange *of[FD_SETSIZE]; /* by descriptor */
-	fd_set readable, writable;	 /* awaited */
+	struct exchange *of[FD_SETSIZE]; /* the index is the descriptor */
+	fd_set readable, writable;	 /* descriptors that select() awaits */
 	int highest;
 };
 
@@ -327,7 +327,7 @@ static int answer_all(struct table *t, const fd_set *ready)
 /* Serves in one thread, with select() for new and for writable connections. */
 static int serve_by_select(struct server *s)
 {
-	static struct table t; /* one server per process */
+	static struct table t; /* static, because a process has one server */
 	int err = 0;
 
 	t.highest = s->listener;
@@ -418,12 +418,12 @@ static void *run_model(void *arg)
 	struct server *s = arg;
 
 	s->model->serve(s);
-	_exit(STATUS_FAILED); /* it has reported its failure */
+	_exit(STATUS_FAILED); /* the model has recorded why it failed */
 }
 
 /*
- * Starts the model in its own thread, so that this one can wait for the parent's end. It starts on
- * request, because counters are opened while the process has one thread.
+ * Starts the model in a thread of its own, so that this thread notices the parent's end. Waits for
+ * the request: counters are opened while the process has one thread.
  */
 static void answer_request(struct request *q, void *server)
 {

@@ -14,7 +14,7 @@ struct load;
 
 /* The answer of the server lists the two processes with the most CPU time in /proc. */
 #define PROCINFO_TOP  2
-#define PROCINFO_TEXT 256 /* the longest answer */
+#define PROCINFO_TEXT 256 /* most bytes of an answer */
 
 struct procinfo {
 	int pid;
@@ -25,10 +25,7 @@ struct procinfo {
 /* Reads a line of /proc/PID/stat, with any bytes in the name. Returns 0, or -EINVAL. Pure. */
 int procinfo__parse(const char *stat, struct procinfo *p);
 
-/*
- * Inserts a process, most CPU time first. count is how many are in top; returns the new count.
- * Pure.
- */
+/* Inserts a process, most CPU time first. top has count processes; returns the new count. Pure. */
 size_t procinfo__keep(struct procinfo *top, size_t count, const struct procinfo *p);
 
 /*
@@ -40,7 +37,7 @@ size_t procinfo__text(const struct procinfo *top, size_t count, char text[PROCIN
 /* Reads all of /proc. Returns the bytes of the answer, or -errno. */
 int procinfo__answer(char text[PROCINFO_TEXT]);
 
-/* When a client port's connection was accepted, and its answer ready: CLOCK_MONOTONIC, ns. */
+/* When a client port's connection was accepted and its answer was ready: CLOCK_MONOTONIC, ns. */
 struct served {
 	_Atomic bool ours; /* the client is about to connect from this port */
 	_Atomic uint64_t accepted_ns;
@@ -52,7 +49,7 @@ struct server_shared {
 	struct failure failure;		/* why the server ended; first member, as child.h demands */
 	_Atomic uint64_t turned_away;	/* connections closed because they were not our client's */
 	struct sockaddr_storage client; /* the client's address; the port is not used */
-	struct served ports[65536];	/* by the client's port */
+	struct served ports[65536];	/* the index is the client's port */
 };
 
 struct server;
@@ -60,9 +57,9 @@ struct server;
 /* A server model. To add one: a function and a row in server.c. */
 struct serve_model {
 	const char *name;
-	/* Serves until the process ends; returns only on failure: -errno, words in s->shared. */
+	/* Serves until the process ends. Returns only on failure: -errno, reason in s->shared. */
 	int (*serve)(struct server *s);
-	/* The most connections that it can serve at once, and why; 0: the limits decide. */
+	/* The most connections that it can serve at once, and why; 0: only system limits apply. */
 	unsigned int most;
 	const char *limit;
 };
@@ -79,5 +76,5 @@ const struct serve_model *serve_model__find(const char *name);
  */
 int serving__start(struct child *c, struct listener *l, const struct load *load,
 		   const struct cpus *cpus, struct failure *f);
-/* Starts serving: before, the process has one thread, and connections wait. */
+/* Starts serving. Before this call, the process has one thread, and connections wait. */
 int serving__begin(struct child *c, struct failure *f);

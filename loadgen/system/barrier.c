@@ -13,8 +13,8 @@ static int start_all(struct barrier *b, unsigned int count, const pthread_attr_t
 	int err = 0;
 
 	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the coordinator's */
-	pthread_mutex_lock(&b->lock); /* no thread counts as waiting before count is final */
+	pthread_sigmask(SIG_SETMASK, &all, &before); /* only the coordinator handles signals */
+	pthread_mutex_lock(&b->lock); /* so that no thread waits before count is final */
 	while (b->count < count && !err) {
 		err = pthread_create(&b->threads[b->count], attributes, body,
 				     elements + b->count * size);

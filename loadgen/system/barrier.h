@@ -23,9 +23,9 @@ struct barrier {
 };
 
 /*
- * Creates the barrier and starts count threads, each with an element of an array; size is an
- * element's. stack_bytes 0: the default. Returns 0, or -errno: then b->count threads were started,
- * which barrier__destroy() ends.
+ * Creates the barrier and starts count threads, each with an element of an array; size is one
+ * element's. stack_bytes 0 is the default. On failure, returns -errno, and barrier__destroy() must
+ * end the b->count threads that were started.
  */
 int barrier__start(struct barrier *b, unsigned int count, void *(*body)(void *), void *elements,
 		   size_t size, size_t stack_bytes);
@@ -39,5 +39,5 @@ void barrier__destroy(struct barrier *b);
  */
 bool barrier__wait(struct barrier *b, const struct failure *f);
 
-/* Releases the threads, when all wait, into the next phase or for good. */
+/* Releases all threads, which must wait, into the next phase or, if leaving, for good. */
 void barrier__release(struct barrier *b, bool leaving);

@@ -92,7 +92,7 @@ static void settle_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Closes descriptors of the parent, or closing them there would not show. */
+/* Closes inherited descriptors: a copy here would hide that the parent has closed its own. */
 static void close_all_but(int a, int b)
 {
 	unsigned int low = (unsigned int)(a < b ? a : b), high = (unsigned int)(a < b ? b : a);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A child process is one end of the connections, so that its CPU time and counters are separate.
- * Neither process outlives the other: the child is killed when its parent dies, and ends at the end
- * of file of their socket pair, over which it answers requests.
+ * Neither process outlives the other: the child is killed when its parent dies, and it ends when
+ * their socket pair, over which it answers requests, is closed.
  */
 #pragma once
 
@@ -59,7 +59,7 @@ enum request_type {
 #define REQUEST_VALUES 7
 struct request {
 	uint32_t type;
-	uint32_t number; /* identifies a reply that comes too late */
+	uint32_t number; /* distinguishes a late reply of an earlier request */
 	uint32_t slot;
 	int32_t err; /* 0 or a negative errno */
 	uint64_t values[REQUEST_VALUES];
@@ -72,11 +72,11 @@ struct child {
 	const char *name; /* "receiver", "server"; NULL: none was forked */
 	pid_t pid;	  /* 0 when it has been reaped */
 	int channel;	  /* SOCK_SEQPACKET: requests and replies; hung up when the process ends */
-	void *shared;	  /* memory of both processes; begins with a struct failure: why it ended */
+	void *shared;	  /* shared memory; first, a struct failure: why the child ended */
 	size_t shared_bytes;
-	pthread_mutex_t asking; /* guards the conversation and its number */
+	pthread_mutex_t asking; /* guards requests, replies and number */
 	uint32_t number;
-	_Atomic bool silent; /* it is stopped: each request would wait in vain */
+	_Atomic bool silent; /* the child is stopped: a request would wait in vain */
 };
 
 /*
@@ -99,7 +99,7 @@ bool child__answer(int channel, void (*answer)(struct request *q, void *arg), vo
  */
 int child__request(struct child *c, struct request *q, int timeout_ms);
 
-/* Returns whether a signal has stopped the child, and none continued it. */
+/* Returns whether a signal has stopped the child and it has not continued. */
 bool child__is_stopped(const struct child *c);
 
 /* Reads the child's CPU time so far. Returns -errno if it does not reply. */

@@ -19,8 +19,8 @@ struct word {
 };
 
 /*
- * A request to rtnetlink, in the namespace in which its socket was made. info, data and peer are
- * nested attributes.
+ * A request to rtnetlink, in the namespace of its socket. info, data and peer are nested
+ * attributes.
  */
 struct pair_request {
 	struct nlmsghdr header;

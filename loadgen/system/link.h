@@ -13,7 +13,7 @@
 #define LINK_DEVICE   "veth0" /* the sender's */
 
 struct link {
-	int sender; /* its namespace, or -1: no link */
+	int sender; /* the sender's namespace; -1: no link */
 };
 
 /*

@@ -41,7 +41,7 @@ void listener__name(const struct sockaddr_storage *address, char name[ADDRESS_NA
 	snprintf(name, ADDRESS_NAME, strchr(host, ':') ? "[%.64s]:%.8s" : "%.64s:%.8s", host, port);
 }
 
-/* Connects a datagram socket, which sends nothing, but chooses the local address. */
+/* Connects a datagram socket: this sends nothing, and the kernel chooses the local address. */
 int listener__own_address(const struct listener *l, struct sockaddr_storage *own)
 {
 	socklen_t length = sizeof(*own);
@@ -53,7 +53,7 @@ int listener__own_address(const struct listener *l, struct sockaddr_storage *own
 
 	if (fd >= 0)
 		close(fd);
-	((struct sockaddr_in *)own)->sin_port = 0; /* the port of IPv6 is at the same place */
+	((struct sockaddr_in *)own)->sin_port = 0; /* sin6_port has the same offset */
 	return err;
 }
 
@@ -94,7 +94,7 @@ static int explain_netns(const char *name, struct failure *f)
 					      : "");
 }
 
-/* Creates the socket in that namespace, where it stays; the thread returns. */
+/* Creates the socket in another namespace, where it stays, and moves the thread back. */
 static int socket_in(const char *netns, int family, struct failure *f)
 {
 	int here = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC), there, fd = -1, err = 0;
@@ -144,8 +144,8 @@ static bool set_algorithm(int fd, const char *name)
 }
 
 /*
- * Replaces bbr, which paces by its estimate of the path: within one machine that is far below what
- * sends can reach, and changes from run to run.
+ * Replaces bbr, which paces by its estimate of the path. Within one machine, the estimate is far
+ * below the possible rate, and differs from run to run.
  */
 static void avoid_pacing(int fd)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The receiver's listening socket: an address, a port, perhaps in a named namespace. */
+/* The receiver's listening socket: its address and port, perhaps in a named namespace. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@ struct listener {
 	socklen_t length;
 };
 
-/* Reads an address, and a port or NULL, in numbers. Returns the error of getaddrinfo(). */
+/* Reads a numeric address and port (NULL: none). Returns 0 or the error of getaddrinfo(). */
 int listener__resolve(struct listener *l, const char *address, const char *port);
 
 /* Opens the listener, perhaps in another namespace: must be called before there are threads. */
@@ -34,7 +34,7 @@ int listener__connect(const struct listener *l, const struct load *load, struct 
 /* Returns whether only this machine can reach the listener. */
 bool listener__is_loopback(const struct listener *l);
 
-/* Finds the local address from which this machine connects to it, port 0. Returns 0 or -errno. */
+/* Finds the local address, with port 0, that connections to l have. Returns 0 or -errno. */
 int listener__own_address(const struct listener *l, struct sockaddr_storage *own);
 
 /* Returns whether the addresses are equal; ignores ports. */

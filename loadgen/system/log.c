@@ -20,7 +20,7 @@ void log__begin(void)
 	own = open("/proc/self/fd/2", O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-/* Writes a line; checks first that stderr has room if it could not be opened anew. */
+/* Writes a line. If stderr could not be opened anew, it may block: checks first for room. */
 static bool write_line(const char *text, size_t size)
 {
 	struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};

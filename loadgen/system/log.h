@@ -7,12 +7,12 @@
 
 #include <stdbool.h>
 
-/* Opens stderr anew, because O_NONBLOCK would apply to all who share its file. */
+/* Opens stderr anew: O_NONBLOCK would also apply to other processes that share its open file. */
 void log__begin(void);
 
 /* Logs one line: printf arguments without the newline. */
 void log__line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Tries to report dropped lines. Returns whether that is still due. Also called at the end. */
+/* Tries to report the number of dropped lines. Returns whether some are still not reported. */
 bool log__is_behind(void);
 void log__end(void);

@@ -71,7 +71,7 @@ static void add_process(struct netstat *n, pid_t process)
 	n->read &= add_file(n, path);
 }
 
-/* Reads the counters of both namespaces; each has the same ones. */
+/* Adds the counters of both processes' namespaces. */
 void netstat__read(struct netstat *n, pid_t other)
 {
 	*n = (struct netstat){.read = true};
@@ -93,7 +93,7 @@ struct json_object *netstat__json(const struct netstat *before, const struct net
 	return o;
 }
 
-/* How a member of struct tcp_info is combined over sockets; a counter by its growth. */
+/* How a member of struct tcp_info is combined over sockets. GROWTH sums what a counter grew by. */
 enum over_sockets { GROWTH, LEAST, MEAN, MOST };
 
 #define MEMBER(name) offsetof(struct tcp_info, name), sizeof(((struct tcp_info *)0)->name)

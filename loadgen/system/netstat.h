@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * TCP's counters: those of the protocol, in the caller's network namespace, and those of the
- * sending sockets (TCP_INFO).
+ * TCP's counters: the protocol's, in the caller's network namespace, and the sending sockets'
+ * (TCP_INFO).
  */
 #pragma once
 
@@ -22,7 +22,7 @@ struct netstat {
 
 /*
  * Reads the counters of this process's namespace and, unless other is 0, adds those of another
- * process's. What cannot be read stays unknown.
+ * process's. Counters that cannot be read stay unknown.
  */
 void netstat__read(struct netstat *n, pid_t other);
 
@@ -47,13 +47,13 @@ struct tcp_state {
 struct tcp_sockets {
 	uint32_t count;
 	uint64_t values[TCP_VALUES_MAX];
-	char congestion[16]; /* of the first socket: all have the same options */
+	char congestion[16]; /* the first socket's: all have the same options */
 };
 
 /* Reads a socket's state. Returns 0 or -errno. */
 int tcp_state__read(int fd, struct tcp_state *s);
-/* Adds what a socket did between the two readings. Pure. */
+/* Adds the growth of a socket's counters between two readings, and its state. Pure. */
 void tcp_sockets__add_socket(struct tcp_sockets *all, const struct tcp_state *before,
 			     const struct tcp_state *after);
-/* Returns the block of these sockets; NULL for none. */
+/* Returns the record's block about these sockets; NULL if there are none. */
 struct json_object *tcp_sockets__json(const struct tcp_sockets *all);

@@ -26,7 +26,7 @@ def samples():
 
 
 def changed(record, **changes):
-    """Returns a copy with other values at paths, whose dots are written as two underscores."""
+    """Returns a copy of a record in which each named path has another value: a__b=1 sets record["a"]["b"]."""
     record = copy.deepcopy(record)
     for path, value in changes.items():
         *way, last = path.split("__")
@@ -38,7 +38,7 @@ def changed(record, **changes):
 
 
 def record_of(data, line=1):
-    """Returns the Record that this data would be read as."""
+    """Returns the Record that reading this data from a file would give."""
     return Record("here", "file", line, parse(json.dumps(data).encode()))
 
 
@@ -48,8 +48,8 @@ def write(path, records):
 
 
 def analysis(*arguments, stdout=None):
-    """Returns the result of program(), but runs in this process, because importing the libraries takes a second. The
-    path /dev/stdout is that of the tests.
+    """Returns the same result as program(), but runs in this process, because importing the libraries takes a second.
+    The path /dev/stdout means the standard output of the tests.
     """
     arguments = [str(argument) for argument in arguments]
     with contextlib.redirect_stdout(stdout or io.StringIO()) as out, \
@@ -59,7 +59,7 @@ def analysis(*arguments, stdout=None):
 
 
 def program(*arguments, stdout=subprocess.PIPE):
-    """Runs the command line as ./analyze does, by this Python, with captured text output."""
+    """Runs a command line of ./analyze with this Python, and captures the output as text."""
     return subprocess.run([sys.executable, ROOT / "analysis/__main__.py", *map(str, arguments)],
                           stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE, text=True,
                           timeout=120, check=False)
@@ -72,8 +72,8 @@ def folder(tmp_path):
 
 @pytest.fixture
 def only_figures(monkeypatch):
-    """Makes reports of this process draw only the named figures: drawing takes most of their time."""
-    from analysis.report import build  # importing the drawing library takes a second
+    """Makes reports of this process draw only the named figures, because drawing takes most of the time."""
+    from analysis.report import build  # imports the drawing library, which takes a second
 
     def only(*names):
         monkeypatch.setattr(build, "FIGURES", [figure for figure in build.FIGURES if figure.name in names])
@@ -83,5 +83,5 @@ def only_figures(monkeypatch):
 @pytest.fixture(scope="session")
 def whole():
     """Returns data for all figures and questions."""
-    import planted  # it imports the same library
+    import planted  # imports the same library
     return planted.all_data()

@@ -19,7 +19,7 @@ TAPPED = "host007"
 
 
 def real() -> pl.DataFrame:
-    """Returns the runs of streams among real records."""
+    """Returns the streams among the sample records that the program wrote."""
     problems: list = []
     frame = table.build(records.stream([str(SAMPLES)], problems), problems)
     assert not problems, problems

@@ -32,18 +32,18 @@ UNCAUSED = {"zc_copied": 900, "fallback_causes": ""}
 
 
 def changed(change):
-    """Returns a function that makes data of all sends, whose rows `change` has changed."""
+    """Returns the planted data of sends, after applying `change` to each row."""
     return planted.data(list(map(change, planted.sends())))
 
 
 def updated(row, columns):
-    """Returns the row with other values; a value may be a function of the row."""
+    """Returns the row with other values; a value that is a function gets the row."""
     return {**row, **{name: value(row) if callable(value) else value
                       for name, value in columns.items()}}
 
 
 def of(variant, **columns):
-    """Returns a change of the rows of a variant."""
+    """Returns a function for changed(): it gives the rows of a variant other values."""
     return lambda row: updated(row, columns) if row["variant"] == variant else row
 
 
@@ -164,20 +164,20 @@ def answers_text():
 
 
 def runs(repeats=8, factor=1.0, seed=1, noise=0.03, **columns):
-    """Returns a table of two-copy and zero-copy, which is faster by a factor."""
+    """Returns a table of two-copy and zero-copy runs. Zero-copy has 2 * factor times the throughput of two-copy."""
     return made.sweep({"twocopy": lambda x: 1e9, "zerocopy": lambda x: factor * 2e9},
                       (1024, 16384, 262144), repeats, noise, seed=seed, **columns)
 
 
 def of_link(frame, link, copied):
-    """Returns the table over a link, with a copied share of zero-copy sends."""
+    """Returns the table as measured over this link, with `copied` as the copied share of zero-copy sends."""
     is_zero_copy = pl.col("variant") == "zerocopy"
     return frame.with_columns(
         link=pl.lit(link, pl.String), fallback_rate=pl.when(is_zero_copy).then(copied),
         fallback_causes=pl.when(is_zero_copy).then(pl.lit("loopback@lo:7" if copied else "")))
 
 
-# Result sets that are compared.
+# Pairs of result sets for the command compare.
 COMPARED = {
     "loopback against a network": lambda: (
         of_link(runs(factor=0.3), "loopback", 1.0), of_link(runs(), None, 0.0)),
@@ -198,7 +198,7 @@ COPIED = "Do not use MSG_ZEROCOPY on this path, at any size: every send is copie
 
 
 def ratios(against, metric, kind="from", worse=4096, better=65536, values=(2.5, 0.6, 0.5)):
-    """Returns an answer of advise, with its ratios."""
+    """Returns an answer as advise writes it, with its ratios."""
     return {"against": against, "metric": metric, "kind": kind, "worse": worse, "better": better,
             "ratios": [{"size": size, "n": n, "effect": value, "interval": [value - 0.1, value + 0.2],
                         "verdict": "better" if value < 0.9 else "worse"}
@@ -226,7 +226,7 @@ PROGRAM = {"what": "pid 4711", "seconds": 2.12, "exit_status": None, "device": "
            "classes": [{"low": low, "high": 2 * low - 1, "sends": 7, "bytes": 9,
                         "zerocopy_sends": low, "zerocopy_bytes": 9, "other_sends": 0,
                         "other_bytes": 0} for low in (64, 4096)]}
-# An answer of each kind: what is worse, what is better, and the ratios.
+# For each kind of answer: the largest worse size, the smallest better size, and the ratios.
 KINDS = {"always": (None, 4096, (0.8, 0.6, 0.5)), "never": (1 << 20, None, (2.5, 1.6, 1.5)),
          "irregular": (1 << 20, 4096), "alike": (None, None)}
 ADVICES = (ADVICE, ON_LOOPBACK, NOT_ASKED, {**ADVICE, "program": PROGRAM},
@@ -260,7 +260,7 @@ def figure_texts():
 
 @contextlib.contextmanager
 def undrawn():
-    """Makes pictures of reports that are built meanwhile have only names and words."""
+    """Draws nothing while it is active: reports that are built then have pictures of only names and words."""
     with mock.patch("analysis.report.build.spec"), mock.patch("analysis.report.build.svg"), \
             mock.patch("analysis.figures.advice.alt"), mock.patch("analysis.figures.advice.lines"):
         yield

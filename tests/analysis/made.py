@@ -28,8 +28,8 @@ def frame(rows):
 
 def sweep(truths, sizes, repeats, noise=0.03, block_noise=0.0, seed=1, spikes=0.0, **columns):
     """Returns a table of throughputs. truths: variant -> function of the size. noise: standard deviation of a run's
-    logarithm; block_noise: that of a repeat, which all its variants share; spikes: the chance that a run is three
-    times slower."""
+    logarithm; block_noise: standard deviation of a repeat's logarithm, which all its variants share; spikes: the chance
+    that a run is three times slower."""
     random = np.random.default_rng(seed)
     rows = []
     for repeat in range(1, repeats + 1):

@@ -37,7 +37,7 @@ def coverage(interval, repeats, random):
 
 
 def main():
-    warnings.simplefilter("ignore")  # a bootstrap of equal values
+    warnings.simplefilter("ignore")  # a bootstrap of equal values warns
     random = np.random.default_rng(1)
     print("level reached where 95 % are asked for: repeats, ours, percentile, BCa bootstrap")
     for repeats in (5, 6, 7, 8, 10, 15, 20):

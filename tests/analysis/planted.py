@@ -12,7 +12,7 @@ import made
 SIZES = (256, 1024, 4096, 16384, 65536)
 THREADS = (1, 4)
 REPEATS = 10
-# onecopy overtakes twocopy at 2048, significantly between 1K and 4K.
+# onecopy overtakes twocopy at this size. The difference is significant up to 1 KiB and from 4 KiB on.
 CROSSING = 2048
 
 
@@ -54,7 +54,7 @@ def _send(variant, size, threads, repeat, random, rate, causes, counters):
     if counters:
         row.update(sender_cycles=10**9, sender_cycles_per_byte=copies * noise,
                    receiver_cycles_per_byte=0.5 * noise,
-                   # The first level's misses depend on the copies, the last's do not.
+                   # Misses of the first cache level depend on the copies; misses of the last level do not.
                    sender_l1d_misses=int(copies * 40e6 * noise),
                    sender_llc_misses=int(5e6 * np.exp(random.normal(0, 0.01))),
                    memory_read_bytes=1 << 30, memory_write_bytes=1 << 30,
@@ -62,12 +62,12 @@ def _send(variant, size, threads, repeat, random, rate, causes, counters):
     return row
 
 
-# The number of records of 128 bytes at which the throughput of zero-copy dips.
+# With this many records of 128 bytes, the throughput of zero-copy dips.
 DIP = 16
 
 
 def records(seed=3, repeats=5, numbers=range(1, 33)):
-    """Returns rows of messages of 1 to 32 records of 128 bytes and of 1 KiB, picked at random."""
+    """Returns rows of messages that consist of 1 to 32 records, of 128 bytes or 1 KiB, picked at random."""
     random, rows = np.random.default_rng(seed), []
     for repeat in range(1, repeats + 1):
         for number in numbers:
@@ -87,7 +87,7 @@ def _of_records(variant, number, size, repeat, random):
 
 
 def servers(syns=0, slow=False, seed=2, repeats=REPEATS):
-    """Returns rows of three server models; select answers twice as much at 100 connections."""
+    """Returns rows of three server models; select answers twice as many connections per second at 100 connections."""
     random, rows = np.random.default_rng(seed), []
     for repeat in range(1, repeats + 1):
         for connections in (10, 100):
@@ -111,7 +111,7 @@ def servers(syns=0, slow=False, seed=2, repeats=REPEATS):
     return rows
 
 
-# Samples of a send by the functions that tcp_sendmsg_locked calls.
+# For each variant: stack, stage and samples of functions that tcp_sendmsg_locked calls.
 SAMPLED = {"twocopy": (("_copy_from_iter", "copy", 60), ("tcp_write_xmit", "transmit", 40)),
            "zerocopy": (("skb_zerocopy_iter_stream", "pin", 30),
                         ("tcp_write_xmit;skb_copy_ubufs", "deep_copy", 90))}
@@ -128,7 +128,7 @@ def stacks(rows, sampled=None, times=2):
         schema=Details().stacks.schema, orient="row")
 
 
-# ns of a send by stage: zero-copy saves the copy, and needs more for other stages.
+# ns of a send by stage: zero-copy saves the copy, but takes longer in other stages.
 DIVIDED = {"twocopy": {"entry": 100, "fragment": 200, "copy": 400, "transmit": 100, "blocked": 50},
            "onecopy": {"entry": 150, "fragment": 200, "copy": 400, "transmit": 100, "blocked": 50},
            "zerocopy": {"entry": 150, "copy": 0, "pin": 300, "deep_copy": 4000, "completion": 150,
@@ -165,7 +165,7 @@ def data(rows, **details):
 
 
 def hosts(names="abcdef", seed=7, **of_host):
-    """Returns rows of hosts in a ring, each of which sends to the next. of_host: other columns, by host."""
+    """Returns rows of hosts in a ring, each of which sends to the next. of_host: values of columns, by host."""
     rows = []
     for at, name in enumerate(names):
         for row in sends(0.0, seed=seed + at, counters=False, repeats=2):

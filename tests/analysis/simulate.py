@@ -3,8 +3,8 @@
 
 analysis/.venv/bin/python3 tests/analysis/simulate.py
 
-Compares the rule of analysis/compare/judge.py with a t-test of logarithms with Holm's correction; for pairs, the
-interval of the median must also exclude 0.
+Compares the rule of analysis/compare/judge.py with a t-test of logarithms with Holm's correction; for pairs, the t-test
+counts only if the interval of the median also excludes 0.
 """
 
 import functools
@@ -39,7 +39,7 @@ def bimodal(draw, shape):
 
 
 def drifting(draw, shape):
-    """Makes all runs slower from one repeat (a row) to the next."""
+    """Makes all runs of a repeat (a row) slower than those of the previous repeat."""
     return normal(draw, shape) - NOISE * np.linspace(0, 4, shape[0]).reshape(-1, *[1] * (len(shape) - 1))
 
 
@@ -65,7 +65,7 @@ ALL = {**KINDS, "wandering": wandering}
 @functools.cache
 def experiments(design, noise, repeats, family, draws, seed=1):
     """Returns logarithms of two variants without any difference: draws x family comparisons, each of two sides with
-    `repeats` values. Runs of a pair drift together."""
+    `repeats` runs. Runs of a pair drift together."""
     draw = np.random.default_rng(seed)
     made = []
     for _ in range(draws):
@@ -78,32 +78,33 @@ def experiments(design, noise, repeats, family, draws, seed=1):
 
 
 def by_judge(design, a, b, margin=judge.MARGIN):
-    """Returns which comparisons, rows of logarithms, have a difference by the rule."""
+    """Returns for each comparison (a row of logarithms) whether judge.py finds a difference."""
     samples = [judge.paired(x - y) if design == PAIRS else judge.unpaired(np.exp(x), np.exp(y))
                for x, y in zip(a, b)]
     return [found.verdict in (judge.BETTER, judge.WORSE) for found in judge.judge(samples, margin=margin)]
 
 
 def by_ranks(design, a, b):
-    """Returns by_judge() without a margin, as the other rules have none."""
+    """Does the same as by_judge(), but without a margin, because the rules that it is compared with have none."""
     return by_judge(design, a, b, 0.0)
 
 
 def on_the_edge(design, a, b):
-    """Returns by_judge() for differences of exactly the margin, which are not beyond it."""
+    """Does the same as by_judge(), after adding a difference of exactly the margin, which must not be found."""
     return by_judge(design, a + np.log1p(judge.MARGIN), b)
 
 
 def by_looks(design, a, b):
-    """Returns by_judge() for a sequential experiment, as sweep --decide makes."""
+    """Does the same as by_judge(), but analyses the repeats several times while they are made, as sweep --decide
+    does."""
     assert design == PAIRS
     return [found.verdict in (judge.BETTER, judge.WORSE) for found in judge.judge(
         [judge.paired(logs, repeats=range(1, len(logs) + 1), first_look=9) for logs in a - b], margin=0.0)]
 
 
 def by_t_and_median(design, a, b):
-    """Returns which comparisons differ by the corrected t-test. For pairs, the median's interval between the second
-    values from both ends (97.9 % for ten) must also exclude 0."""
+    """Returns for each comparison whether the corrected t-test finds a difference. For pairs, the median's interval
+    between the second values from both ends (97.9 % for ten) must also exclude 0."""
     if design == PAIRS:
         p, ordered = scipy.stats.ttest_rel(a, b, axis=1).pvalue, np.sort(a - b, axis=1)
         agreed = (ordered[:, 1] > 0) | (ordered[:, -2] < 0)
@@ -122,7 +123,7 @@ def wrong(rule, design, noise, repeats, family, draws=DRAWS):
 
 
 def power(rule, design, noise, repeats, family, effect, draws=500):
-    """Returns the share of comparisons in which the rule finds an effect that all have."""
+    """Returns the share of comparisons in which the rule finds an effect. All comparisons have the effect."""
     return np.mean([rule(design, a + np.log(effect), b)
                     for a, b in experiments(design, noise, repeats, family, draws)])
 

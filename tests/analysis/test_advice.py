@@ -38,7 +38,7 @@ def test_a_page_has_the_advice_its_evidence_and_all_ratios():
 
 
 def layers(node, mark):
-    """Returns all parts of a description that draw such marks."""
+    """Returns all parts of a chart's description that draw this kind of mark."""
     if isinstance(node, list):
         return [found for item in node for found in layers(item, mark)]
     if not isinstance(node, dict):
@@ -160,7 +160,7 @@ def test_damaged_and_foreign_files_are_one_line(folder, content, said):
 
 
 def test_command_line(folder, only_figures):
-    """Reads folders with both, a file that is named twice, and a damaged one; uses all good ones."""
+    """Reads folders with advice and records, a file that is named twice, and a damaged file; uses all good files."""
     only_figures("throughput")
     (folder / "paths").mkdir()
     (folder / "paths/one.json").write_text(json.dumps(ADVICE, indent=1))

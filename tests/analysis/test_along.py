@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests that effects planted in runs are found along an axis."""
+"""Tests that effects planted in runs along an axis are found."""
 
 import math
 
@@ -21,13 +21,13 @@ SIZES_KIND = next(kind for kind in judged.KINDS if kind.name == "sizes")
 
 
 def compared(frame, a, b):
-    """Returns the comparisons by size, as the report makes them."""
+    """Returns the comparisons by size, as in a report."""
     return summary.compare(SIZES_KIND.over.runs(Data(frame)), ["setting", "threads", "message_bytes"], "variant",
                           [(a, b)], "throughput_bps")
 
 
 def crossovers(frame, a, b):
-    """Returns the number of threads and the crossing of each."""
+    """Returns (number of threads, crossing) of each crossing."""
     return [(cell["threads"], one) for _, cell, one in judged.crossovers(SIZES_KIND, compared(frame, a, b))]
 
 
@@ -37,7 +37,7 @@ def overtaking(size):
 
 @pytest.mark.simulation
 def test_crossovers_of_each_condition_and_of_no_other():
-    """Each condition has one crossing, which the interval includes as often as it should."""
+    """Each condition has one crossing. The intervals include it as often as their level requires."""
     held = []
     for seed in range(40):
         frame = pl.concat([made.sweep({"onecopy": overtaking(size), "twocopy": lambda x: 1e9},
@@ -77,8 +77,8 @@ def test_a_dip_along_fields_and_the_counters_that_changed_with_it():
 
 
 def test_counters_that_depend_on_throughput_have_not_changed_with_it():
-    """Runs are equally long, so that a fall has fewer messages. A counter that is 0, has a constant rate, or belongs to
-    messages has not changed; one that rises as messages fall has."""
+    """Runs are equally long, so a run with lower throughput has fewer messages. A counter that is 0, has a constant
+    rate, or counts per message has not changed. A counter that rises while messages fall has changed."""
     fall = made.sweep({"onecopy": lambda n: 1e9 * (0.2 if n > 16 else 1)}, range(13, 20), 9)
     frame = fall.with_columns(
         fields=pl.col("message_bytes"), message_bytes=pl.col("message_bytes") * 128,

@@ -20,9 +20,9 @@ from analysis.table import empty
 from test_advice import ADVICE, read
 
 CHROMIUM = shutil.which("chromium")
-TIMEOUT_MS = 120_000  # others may use the CPUs
+TIMEOUT_MS = 120_000  # other processes may use the CPUs
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not CHROMIUM, reason="no chromium: apt-get install chromium")]
-# The figures of each report, and the fewest marks in one: a bar or a point per variant.
+# The number of figures of each report, and the fewest marks in any of them: a bar or a point per variant.
 FIGURES = {"samples": 7, "advice": 1, "copies": 9, "sizes": 9, "servers": 3, "records": 3}
 FEWEST_MARKS = {"samples": 1, "advice": 9, "copies": 10, "sizes": 10, "servers": 4,
                 "records": 4}
@@ -33,7 +33,7 @@ def sizes(**options):
     return [{**row, "message_bytes": 4 * row["message_bytes"]} for row in planted.sends(**options)]
 
 
-# The data of reports on the grids.
+# The functions that make the data of each grid's report.
 GRIDS = {"copies": planted.sends, "sizes": sizes, "servers": planted.servers,
          "records": planted.records}
 # A screen and a telephone, each with one of the schemes: colours do not depend on the width.
@@ -61,7 +61,7 @@ MARKS = f"""(figure) => {{
              && (seen(style.fill) || seen(style.stroke));
     }}).length;
 }}"""
-# Counts the same marks in a picture that the browser could draw.
+# Counts the same marks in a still picture, after the browser has decoded it.
 MARKS_OF_STILL = f"""async (image) => {{
   await image.decode();
   const copy = document.createElement("div");
@@ -90,7 +90,7 @@ PIXELS = f"""async (source) => {{
   return {{paper, drawn: drawn.reduce((sum, [, count]) => sum + count, 0)}};
 }}"""
 PAPER = {"light": style.PAPER, "dark": style.DARK[style.PAPER]}
-# A point has more pixels. A legend has the same colours, but no marks.
+# A point has more pixels than this. A legend has the colours of marks, but is no mark.
 FEWEST_PIXELS = 30
 NO_LEGEND = ".role-legend { visibility: hidden; }"
 WITHOUT_LEGEND = f"""image => {{
@@ -111,7 +111,7 @@ def browser():
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
-    """Makes a report for each grid, one for advice, and one for records of the program, without counters."""
+    """Writes a report for each grid, one for advice, and one for sample records, which have no counters."""
     folder = tmp_path_factory.mktemp("browser")
     for grid, rows in GRIDS.items():
         report = build(planted.data(rows(repeats=5)), grid, [], ["DIR"])
@@ -126,7 +126,7 @@ def folders(tmp_path_factory):
 
 @pytest.fixture
 def opened(browser):
-    """Opens pages. At the end, their consoles must be empty."""
+    """Returns a function that opens a page. At the end, the consoles of all pages must be empty."""
     pages, said = [], []
 
     def do(path, **options):
@@ -145,7 +145,7 @@ def opened(browser):
 
 
 def assert_drawn(element, scheme, grey):
-    """Checks the pixels of an element: marks on paper of the page's colour. grey: marks may have no hue."""
+    """Checks the pixels of an element: marks on a background of the page's colour. grey: marks may have no hue."""
     source = "data:image/png;base64," + base64.b64encode(element.screenshot()).decode()
     found = element.evaluate(f"(_, source) => ({PIXELS})(source)", source)
     assert grey or "#" + bytes(found["paper"]).hex() == PAPER[scheme]
@@ -164,7 +164,7 @@ def test_every_figure_of_a_report_has_marks(opened, folders, name, width, scheme
         still, live, button = map(figure.query_selector, (".still", ".interactive", "button"))
         image = next(one for one in still.query_selector_all("img") if one.is_visible())
         fewest = FEWEST_MARKS[name]
-        grey = image.get_attribute("alt").startswith("Verdicts")  # inconclusive ones are grey
+        grey = image.get_attribute("alt").startswith("Verdicts")  # inconclusive verdicts are grey
         assert image.evaluate(MARKS_OF_STILL) >= fewest, image.get_attribute("alt")
         image.evaluate(WITHOUT_LEGEND)
         assert_drawn(still, scheme, grey)
@@ -194,7 +194,7 @@ def test_a_tooltip_has_the_true_size_and_rounded_values(opened, folders, mark):
     page = opened(folders / "copies" / "report.html", viewport={"width": 1400, "height": 900})
     page.click("button[data-figure=throughput]")
     live = page.wait_for_selector("figure:has(button[data-figure=throughput]) .interactive svg")
-    # One mark for each variant, side by side at the first size.
+    # The first three marks: one for each variant at the smallest size.
     found = live.query_selector_all(f"{mark}.role-mark path, {mark}.role-mark line")[:3]
     for row in [tooltip(page, one) for one in found]:
         assert row["message size (bytes)"] == "256" and row["repeats"] == "5", row

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests the comparison of two result sets: planted changes are found, and none between equal sets."""
+"""Tests the comparison of two result sets: planted changes are found, and equal sets have none."""
 
 import json
 import math

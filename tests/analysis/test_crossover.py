@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests that planted crossovers are found, and no others."""
+"""Tests that exactly the planted crossovers are found."""
 
 import math
 
@@ -21,14 +21,14 @@ def blocks(truth, repeats, noise, seed, sizes=SIZES):
 
 
 def one_at(size, slope=0.1):
-    """Returns a truth in which a overtakes b at this size."""
+    """Returns a truth for blocks() in which a overtakes b at this size."""
     return lambda x: slope * (x - math.log2(size))
 
 
 @pytest.mark.simulation
 @pytest.mark.parametrize("repeats", (9, 12))
 def test_one_planted_crossing(repeats):
-    """It is found at its size, and in its interval as often as the level says."""
+    """The crossing is found near its size, and its interval includes that size as often as the level requires."""
     level = judge.judge_one(judge.paired([0.0] * repeats)).level
     found = [crossover.find_crossings(SIZES, blocks(one_at(10000), repeats, 0.03, seed))
              for seed in range(DRAWS)]
@@ -44,7 +44,7 @@ def test_one_planted_crossing(repeats):
 
 @pytest.mark.simulation
 def test_several_crossings_each_with_its_direction():
-    """A ratio that is above 1 up to 8 KiB, below it up to 128 KiB, and then above again."""
+    """The ratio is above 1 up to 8 KiB, below 1 up to 128 KiB, and then above 1 again."""
     def truth(x):
         return 0.3 * math.sin((x - 9) * math.pi / 4)
     sizes = tuple(2**k for k in range(10, 20))

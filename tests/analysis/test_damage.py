@@ -187,7 +187,7 @@ def test_standard_output_s_own_link_is_followed(tmp_path):
 
 
 def test_an_open_file_gets_text_after_its_content(tmp_path):
-    """/dev/stdout is also such a link, but a defect here would remove it for the whole machine."""
+    """Uses /dev/fd/1. /dev/stdout is such a link, too, but a defect could remove it for the whole machine."""
     runs, out = write(tmp_path / "runs.jsonl", samples()[:2]), tmp_path / "out"
     out.write_text("old\n")
     with out.open("a") as file:
@@ -248,7 +248,7 @@ def build(content, folder):
 
 
 def with_value(which, choice, value):
-    """Returns a sample record with this value at some place."""
+    """Returns a sample record with this value at a random place."""
     record = json.loads(json.dumps(samples()[which]))
     *way, last = choice.choice(PATHS[which])
     place = record

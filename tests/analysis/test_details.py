@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests the data without a column of the table, which are collected while records are read."""
+"""Tests the data that have no column in the table, and are collected while records are read."""
 
 import polars as pl
 import pytest
@@ -11,7 +11,7 @@ from analysis.model import BadRecord
 
 
 def watched(*records):
-    """Returns the Details of these records, and the records that were passed on."""
+    """Returns the Details of these records; all records must be passed on unchanged."""
     collector, given = Collector(), [record_of(r, n) for n, r in enumerate(records, 1)]
     passed = list(collector.watch(given))
     assert passed == given
@@ -37,7 +37,7 @@ def part(name, ns):
 
 
 def divided(record, *calls):
-    """Returns the record with calls (syscall, sends, bytes, ns by stage) of divided sends."""
+    """Returns the record with these calls, whose sends are divided: (syscall, sends, bytes, ns by stage)."""
     (call, *_) = record["calls"]
     return {**record, "calls": [
         {**call, "syscall": syscall, "sends": sends, "stages": {

@@ -27,7 +27,7 @@ UNIT = re.compile(r"\(.*(bit/s|µs|ms|%|/KiB|/byte|s/GiB|1/s|bytes|/answer).*\)"
 
 @pytest.fixture(scope="module")
 def pictures():
-    """Returns every figure by its name, wide and narrow. Those of records and hosts have data of their own."""
+    """Returns every figure by its name, wide and narrow. The figures of records and of hosts have data of their own."""
     made = goldens.whole_report().all_pictures
     for rows, names in ((planted.hosts(), ["hosts"]),
                         (planted.records(repeats=6, numbers=range(1, 17)), [name for name in NAMES if "records" in name])):
@@ -43,7 +43,7 @@ def specs(pictures):
 
 
 def axes(node):
-    """Returns the titles of every axis in a description; None for an axis without one."""
+    """Returns the titles of every axis in a description; None for an axis without a title."""
     if isinstance(node, dict):
         for key, value in node.items():
             if key in ("x", "y") and isinstance(value, dict) and ("field" in value):
@@ -73,7 +73,7 @@ def test_descriptions_fit_the_schema(specs, name):
 
 
 def test_the_schema_refuses_others(specs):
-    """The test of the schema can fail."""
+    """Shows that the test of the schema can fail."""
     with pytest.raises(ValidationError):
         alt.Root.validate({**specs["throughput"], "titel": "x"})
 
@@ -94,7 +94,7 @@ def test_labels_of_zerocopy_have_the_copied_share(specs, name):
     text = json.dumps(specs[name], ensure_ascii=False)
     if '"zerocopy' in text and name != "fallback":
         assert "zerocopy (100 % copied)" in text
-        # No label is without the share.
+        # Every label of zerocopy has the share.
         assert not re.search(r'"label": "zerocopy"', text)
 
 
@@ -185,7 +185,7 @@ def test_stages_are_stacked_where_a_record_has_them():
     found = {(v["stage"], round(v["median"], 3)) for v in values if v["variant"] == "zerocopy"}
     truth = {(stage, ns / 1000) for stage, ns in planted.DIVIDED["zerocopy"].items() if ns}
     assert found == truth | {(kernel_time.ERROR_QUEUE, 0.5)}
-    # Each stage begins where the one below it ends. Time off the CPU is above.
+    # Each stage of the bar begins where the stage below it ends. Time off the CPU is at the top.
     bar = [v for v in values if v["variant"] == "twocopy" and v["panel"] == values[0]["panel"]]
     bar.sort(key=lambda v: v["bottom"])
     assert [v["stage"] for v in bar] == ["entry", "fragment", "copy", "transmit", "blocked"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests that the dashboard fits Grafana's schema, by the types of its foundation SDK."""
+"""Tests that the dashboard fits Grafana's schema, with the types of Grafana's foundation SDK."""
 
 import enum
 import json
@@ -19,7 +19,7 @@ def loaded():
 
 
 def unknown_keys(given, known, path=""):
-    """Yields the keys that the types lack: they are lost when the dashboard is written again."""
+    """Yields the keys that the types lack. Grafana would lose them when it saves the dashboard."""
     if isinstance(given, dict):
         for key, value in given.items():
             if key in known:
@@ -38,7 +38,7 @@ def fits(value, hint):
 
 
 def wrong_types(value, hint, path=""):
-    """Yields values of another type than the schema's, down to the fields of its classes."""
+    """Yields the values whose type differs from the schema's, also inside the fields of its classes."""
     origin, of = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Union:
         found = [list(wrong_types(value, one, path)) for one in of]
@@ -73,7 +73,7 @@ def test_the_schema_takes_the_dashboard():
     (lambda d: d["panels"][0]["options"], "colorMode", "nothing", ".panels.0.options.color_mode 'nothing'"),
     (lambda d: d["panels"][0]["targets"][0], "expression", "up", ".panels[0].targets[0].expression")])
 def test_the_schema_refuses_others(place, key, value, said):
-    """The test of the schema can fail."""
+    """Shows that the test of the schema can fail."""
     dashboard = loaded()
     place(dashboard)[key] = value
     assert problems(dashboard) == [said]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests that the planted outliers among hosts are found and no others, and that memory does not grow with the runs."""
+"""Tests that exactly the planted outliers among hosts are found, and that memory does not grow with the runs."""
 
 import subprocess
 import sys
@@ -93,7 +93,7 @@ def test_unit_and_order_do_not_matter(values, unit, random):
     random.shuffle(shuffled)
     apart = outliers.names_of(values, 1.25, as_ratios=True)
     assert set(outliers.names_of(dict(shuffled), 1.25, as_ratios=True)) == set(apart)
-    # Exactly at the bound, another unit may round a value across it.
+    # A value exactly at the bound may be rounded across it in another unit.
     wider = outliers.names_of({k: v * unit for k, v in values.items()}, 1.25 * (1 - 1e-6), as_ratios=True)
     narrower = outliers.names_of({k: v * unit for k, v in values.items()}, 1.25 * (1 + 1e-6), as_ratios=True)
     assert set(narrower) <= set(wider) and len(apart) < len(values) / 2 + 1
@@ -148,7 +148,7 @@ def test_the_question_of_hosts_needs_several_and_is_the_only_one_of_many():
 
 
 def test_folders_of_hosts_make_a_report(folder, only_figures):
-    """The command line makes it from records as the program writes them."""
+    """Makes the report by the command line, from records as the program writes them."""
     only_figures("hosts")
     record = next(r for r in samples() if r["load"] and r["load"]["variant"] == "zerocopy")
     for at, name in enumerate("abcd"):
@@ -209,7 +209,7 @@ def test_streamed_sums_equal_those_in_memory(folder):
     finally:
         table.ROWS_IN_MEMORY = hosts.ROWS_OF_A_PART = before
     assert streamed.hosts == whole.hosts and streamed.totals.equals(whole.totals)
-    # The sums are added in another order.
+    # The streamed sums were added in another order.
     for one, other in zip(hosts.rates(streamed).iter_rows(), hosts.rates(whole).iter_rows()):
         assert one[:6] == other[:6]
         assert one[6:] == pytest.approx(other[6:])

@@ -17,12 +17,12 @@ SHAPES = {
     "long-tailed": lambda random, n: random.standard_t(3, n),
     "skewed": lambda random, n: random.exponential(1, n) - math.log(2),
     "very skewed": lambda random, n: random.lognormal(0, 1, n) - 1,
-    # Like times of zero-copy: the median of all is in the larger part, 5/7 of the way up.
+    # Like times of zero-copy. The median of all values is in the larger mode, at its quantile 5/7.
     "bimodal": lambda random, n: np.where(random.random(n) < 0.7, random.normal(0, 0.2, n),
                                           random.normal(3, 0.2, n)) - BIMODAL_MEDIAN,
 }
 BIMODAL_MEDIAN = 0.2 * scipy.stats.norm.ppf(5 / 7)
-# Intervals of these include the median more or less often than their level.
+# For these shapes, intervals include the median more or less often than their level.
 DRIFTING = {"drifting": lambda random, n: np.linspace(-1, 1, n) + random.normal(0, 1, n)}
 HALVES = {"halves": lambda random, n: random.choice((-1, 1), n) + random.normal(0, 0.3, n)}
 
@@ -64,7 +64,7 @@ def test_95_percent_are_more_of_values_that_drift(n):
 @pytest.mark.simulation
 @pytest.mark.parametrize("n", (5, 6, 7, 10, 15))
 def test_95_percent_are_fewer_of_two_equal_halves(n):
-    """No value is near the median, so that ends between two ordered values are misplaced."""
+    """No value is near the median, so an end that is interpolated between two values is misplaced."""
     assert coverage(ours, "halves", n) > 0.86
 
 
@@ -84,7 +84,7 @@ def test_the_level_of_five_repeats(shape, capsys):
 @pytest.mark.simulation
 @pytest.mark.filterwarnings("ignore")
 def test_the_bootstrap_has_lower_levels(capsys):
-    """This measurement is the reason for our method."""
+    """The bootstrap reaches less than its level with few values; this is the reason for our method."""
     plain = {(method, n): coverage(bootstrapped(method), "normal", n)
              for method in ("percentile", "BCa") for n in (7,)}
     with capsys.disabled():

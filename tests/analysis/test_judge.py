@@ -28,7 +28,7 @@ OPPOSITE = {BETTER: WORSE, WORSE: BETTER, SAME: SAME, INCONCLUSIVE: INCONCLUSIVE
 
 
 def two_sided(sample):
-    """Returns the p of no difference, by the number of points on the smaller side of 0."""
+    """Returns the p-value of "no difference", from the number of points on the smaller side of 0."""
     fewer = min(sum(point <= 0 for point in sample.points), sum(point >= 0 for point in sample.points))
     return min(1, 2 * sample.chances[fewer])
 
@@ -163,7 +163,7 @@ def test_no_effect_is_rarely_found_by_the_rule(noise, design):
 def test_95_percent_of_the_rule_are_95_percent(noise, design):
     held = simulate.coverage(design, noise, repeats=12, draws=DRAWS)
     slack = 3 * math.sqrt(0.95 * 0.05 / DRAWS)
-    # Two sets that drift equally vary more than by chance, so that more intervals include the truth.
+    # Two sets that drift equally vary more than independent runs, so more intervals include the truth.
     assert 0.95 - slack < held < (1.01 if (design, noise) == (simulate.TWO_SETS, "drifting") else 0.96 + slack)
 
 
@@ -192,7 +192,7 @@ def test_looks_cost_confidence_and_verdicts_stay():
 @settings(max_examples=20)
 @given(st.lists(st.floats(0.1, 3), min_size=1, max_size=4), st.sampled_from(sorted(simulate.KINDS)),
        st.integers(2, 40), st.sampled_from([0, 0.1, 0.5]), st.sampled_from([None, 6]), st.integers(0, 2**32))
-@example([1.0] * 4, "bimodal", 8, 0.5, 6, 63)  # some sizes have no undisturbed pair
+@example([1.0] * 4, "bimodal", 8, 0.5, 6, 63)  # here, some sizes have no undisturbed pair
 def test_the_terminal_the_report_compare_and_advise_agree(effects, noise, repeats, busy, first_look, seed):
     """The verdicts, intervals and levels on the same records are equal."""
     draw = np.random.default_rng(seed)
@@ -229,7 +229,7 @@ def test_the_terminal_the_report_compare_and_advise_agree(effects, noise, repeat
 
 
 def advised(loads):
-    """Returns the verdicts by size that advise makes of the same runs, as blocks."""
+    """Returns advise's verdicts by size, from the same runs as blocks."""
     found = search.Search()
     for both in zip(loads[::2], loads[1::2]):
         if not any(load["disturbed"] for load in both):
@@ -240,7 +240,7 @@ def advised(loads):
 
 
 def compared(frame):
-    """Returns the verdicts by size of the command compare, with the variants as two sets."""
+    """Returns compare's verdicts by size, with the two variants as two result sets."""
     a, b = (frame.filter(pl.col("variant") == name).with_columns(variant=pl.lit("a way"))
             for name in ("twocopy", "zerocopy"))
     return {found.configuration["message_bytes"]: found.verdict for found in result_sets.compare(a, b).differences
@@ -248,7 +248,7 @@ def compared(frame):
 
 
 def contradictions(some, others):
-    """Returns the sizes at which one is better and the other worse."""
+    """Returns the sizes at which one of the two verdicts is better and the other is worse."""
     return {size for size, verdict in others.items()
             if size in some and {some[size]["verdict"], verdict} == {BETTER, WORSE}}
 

@@ -24,7 +24,7 @@ def test_the_schemas_accept_the_manifests(file, version):
 
 
 def test_the_schemas_refuse_others():
-    """The test of the schemas can fail."""
+    """Shows that the test of the schemas can fail."""
     wrong = documents(DEPLOY / "exporter.yaml")[0]
     wrong["spec"]["selectors"] = {}
     with pytest.raises(kubernetes_validate.ValidationError):

@@ -19,7 +19,7 @@ BLIND = {
                    [0.004733, 0.691367, 0.303900]],
     "normal": np.eye(3),
 }
-# Distances in CIE 1976 L*a*b*: 10 is visible at a glance, 2.3 is just noticeable.
+# The least distances in CIE 1976 L*a*b*: 10 is visible at a glance, 2.3 is just noticeable.
 APART, GREY_APART = 20, 8
 PAGES = ("light", "dark")
 TOGETHER = [("twocopy", "onecopy", "zerocopy"), ("iterative", "threaded", "select")]

@@ -14,7 +14,7 @@ from analysis.stats.interval import median
 
 POSITIVE = st.floats(1e-6, 1e12)
 SAMPLE = st.lists(POSITIVE, min_size=1, max_size=30)
-# Blocks x sizes, with holes for failed runs. Logarithms are rounded: 1e-16 is no ratio, because 1 + 1e-16 is 1.
+# Logarithms of ratios, blocks x sizes; NaN is a failed run. They are rounded, because exp(1e-16) is exactly 1.
 HOLED = arrays(float, st.tuples(st.integers(1, 8), st.integers(2, 9)),
                elements=st.floats(-3, 3).map(lambda log: round(log, 9)) | st.just(float("nan")))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests that answers have the planted effects, and claim nothing without any."""
+"""Tests that answers have the planted effects, and claim no difference if none is planted."""
 
 import re
 
@@ -17,7 +17,7 @@ DECIDED = {judge.BETTER, judge.WORSE, judge.SAME}
 
 
 def claims(answer):
-    """Returns the verdicts of an answer and of the rows of its tables that are decided."""
+    """Returns the decided verdicts: of the answer, and of the rows of its tables."""
     rows = [row for table in answer.tables if "verdict" in table.header
             for row in table.rows if row[table.header.index("verdict")] in DECIDED]
     return rows + ([answer.verdict] if answer.verdict in DECIDED else [])
@@ -93,7 +93,7 @@ def test_too_few_and_disturbed_repeats_claim_nothing_and_name_the_next_command(r
 
 
 def test_without_difference_nothing_is_better_or_worse():
-    """One of twenty seeds may have a false alarm."""
+    """Uses a fixed seed: by chance, one seed of twenty may have a false alarm."""
     rows = planted.sends(counters=False, seed=5) + planted.servers()
     for row in rows:
         if row["variant"]:
@@ -105,7 +105,7 @@ def test_without_difference_nothing_is_better_or_worse():
 
 
 def test_planted_differences_are_claimed(whole):
-    """The tests of no claims can fail."""
+    """Shows that the tests of no claims can fail."""
     assert sum(bool(claims(one)) for one in answered(whole)) >= 6
 
 
@@ -136,7 +136,7 @@ def test_caches_and_memory_as_planted(whole):
 
 
 def test_a_cache_gains_by_its_pairs_though_medians_say_the_opposite():
-    """One pair of several moves the median up."""
+    """One pair of fifteen is an outlier, which reverses the order of the medians."""
     def misses(row):
         of_two = 2_000_000 * row["repeat"]
         return of_two if row["variant"] == "twocopy" else 10**9 if row["repeat"] == 1 else int(0.94 * of_two)

@@ -29,8 +29,8 @@ def ratios(frame):
 @pytest.mark.parametrize("seeds, then", [
     ((None, None), {"disturbed": "others"}), ((3, 4), {"disturbed": "others"}), ((3, 4), {"complete": False}), ((3, 4), None)])
 def test_a_run_that_does_not_count_is_not_replaced_by_one_of_another_day(seeds, then):
-    """Both days are the same for a and b, and the second has twice the values of the first. On the first, b was
-    disturbed, failed, or was not run."""
+    """On each day, a and b are equal; on the second day, both are twice as fast. On the first day, b was disturbed,
+    failed, or was not run."""
     days = [made.sweep({"a": flat(day), "b": flat(day)}, SIZES, repeats=7, noise=0, seed=1).with_columns(
         pl.col("started") + pl.duration(days=day), seed=pl.lit(seed, pl.Int64)) for day, seed in zip((1, 2), seeds)]
     of_b = pl.col("variant") == "b"

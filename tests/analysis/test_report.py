@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests the pages: complete in one file, without requests, and no text of a record is markup."""
+"""Tests the pages: each is complete in one file, makes no requests, and no text of a record is markup."""
 
 import html
 import html.parser
@@ -59,7 +59,7 @@ class Page(html.parser.HTMLParser):
 
 
 def words_of(rows, title="T", sources=("DIR",)):
-    """Returns a report without pictures, which take most of the time."""
+    """Returns a report without pictures, because drawing takes most of the time."""
     return build(planted.data(rows), title, [], list(sources), draws=False)
 
 
@@ -149,7 +149,7 @@ def test_command_line(folder, only_figures):
     assert {"report.html", "report.md", "figures/throughput.svg"} <= made_files
     assert not any(name.endswith((".html", ".part")) for name in made_files - {"report.html"})
     Page((folder / "out/report.html").read_text())
-    # The files of a report in the folder are no records.
+    # The report's own files in the folder are not read as records.
     only_figures("throughput")
     again = analysis("report", folder, "--figures", "png")
     assert again.returncode == 0 and not again.stderr
@@ -234,7 +234,7 @@ def test_every_kind_of_loss_is_reported_with_its_number(kind):
 
 
 def test_the_first_screen_has_questions_answers_and_one_figure(report, page):
-    """They come before any other figure, table or warning."""
+    """Questions, answers and the first figure come before any other figure, table or warning."""
     pages = html.unescape(page), markdown(report).replace("\\", "")
     assert report.first.name == "ratio" and report.title == "Title"
     for text_ in pages:

@@ -45,7 +45,7 @@ def lines_of(record):
 
 
 def imported(index, lines, folder):
-    """Returns the profile that speedscope saves, in its own format, of a file with these lines."""
+    """Opens a file with these lines in speedscope. Returns the profile that it saves in its own format."""
     script = folder / "open.js"
     content = base64.b64encode("".join(f"{line}\n" for line in lines).encode()).decode()
     script.write_text(f'speedscope.loadFileFromBase64("sends.folded", "{content}")')
@@ -67,7 +67,7 @@ def test_speedscope_reads_every_stack(page_of_speedscope, tmp_path):
     lines = lines_of(record)
     read = imported(page_of_speedscope, lines, tmp_path)
     names = [frame["name"] for frame in read["shared"]["frames"]]
-    # Frames open and close at places. The samples of a stack are between two places.
+    # Events open and close frames at positions. A stack has the samples between two positions.
     stacks, stack, last = collections.Counter(), [], 0
     for event in read["profiles"][0]["events"]:
         if event["at"] > last:

@@ -25,7 +25,7 @@ from analysis.text.timeline import lines  # noqa: E402
 
 KINDS = [event.name for event in EVENTS]
 LOOPBACK = 7  # the counter of a cause
-# Two zero-copy sends that completed together, the second in parts and off the CPU: time, kind, and columns.
+# (time, kind, columns) of two zero-copy sends that completed together. The second was in parts and off the CPU.
 TWO = ((100, "send", {"id": 99, "bytes": 50, "extra": 1000}), (110, "softirq_begin", {"extra": 3}),
        (120, "copied", {"id": 4, "of": 1, "bytes": 50, "extra": LOOPBACK}), (130, "softirq_end", {}),
        (140, "return", {"id": 4, "of": 1, "bytes": 50, "extra": 5}),
@@ -117,17 +117,17 @@ def test_json_has_the_same_events():
 def test_a_send_has_its_events():
     found = timeline_block(run_of(TWO))
     assert (found["sends"], found["events"], found["sockets"], found["gaps"]) == (2, len(TWO), 1, 0)
-    first, second = found["slowest"], found["median"]  # by their completion, for which the first waited longer
+    first, second = found["slowest"], found["median"]  # ordered by completion time: the first took longer
     assert (first["number"], first["call_ns"], first["completion_ns"]) == (1, 40, 200)
     assert (second["number"], second["bytes"], second["returned"], second["call_ns"]) == (2, 80, 70, 60)
     assert second["copied"]
     assert [second[key] for key in ("completion_ns", "read_ns", "received_ns")] == [100, 120, 70]
-    # They completed together, because they share a ubuf; its copy has the id of the first.
+    # Both completed together, because they share a ubuf. The copy's event has the id of the first send.
     assert first["causes"] == second["causes"] == ["loopback"]
 
 
 def test_sends_of_sockets_at_the_same_address_are_distinguished():
-    """The kernel reuses a socket's memory for a connection whose ids begin at the same number."""
+    """The kernel reuses the memory of a closed socket for a new one, whose ids begin at the same number."""
     later = [(time + 1000, kind, {**columns, **({"id": 77, "extra": columns["extra"] + 10 ** 6} if kind == "send" else
                                                 {"id": 77, "extra": 1000 + 10 ** 6} if kind == "received" else {})})
              for time, kind, columns in TWO]

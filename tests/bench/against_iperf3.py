@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Compares the load generator with iperf3: is its load fast enough to measure with?
+"""Compares the load generator with iperf3: is the load generator fast enough to measure with?
 
-One stream per thread, one buffer per message. Both run for whole seconds, because iperf3 takes no others. One
-difference remains: with small messages iperf3 also receives small pieces; the load generator always receives 512
-KiB or more at once.
+One stream per thread, one buffer per message. Both run for whole seconds, because iperf3 takes no fractions. One
+difference remains: with small messages, iperf3 also uses a small receive buffer; the load generator's has at least 512
+KiB.
 """
 
 import math

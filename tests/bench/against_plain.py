@@ -2,8 +2,8 @@
 """Compares the load generator's zero-copy with the simplest loop: send with MSG_ZEROCOPY, read the error queue,
 repeat. The loop never writes to its memory, so it need not wait for completions.
 
-The loop runs with as many buffers as the load generator has messages in flight: the same work. It also runs with
-one buffer, which stays in the cache: only a program that sends nothing new is so fast.
+The loop runs with as many buffers as the load generator has messages in flight, so both do the same work. It also runs
+with a single buffer, which stays in the cache; a program that sends new data cannot be as fast.
 """
 
 import json
@@ -16,7 +16,7 @@ PLAIN = loads.PROGRAMS / "plain"
 
 
 def in_flight(count):
-    """Returns how many messages of this size are in flight: 1 MiB of them, within bounds."""
+    """Returns how many messages of this size are in flight: as many as fit in 1 MiB, within bounds."""
     return min(max((1 << 20) // count, 32), 1024)
 
 

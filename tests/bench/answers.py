@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Measures the time and memory to load many records, to answer a report's questions, and to draw its figures.
 
-The records are samples that the program wrote (tests/analysis/samples.jsonl), made into grids: 10,000 as JSON
-lines, 100,000 as a table in Parquet. The aim is 20 s and 1 GiB for each.
+The records are copies of samples that the program wrote (tests/analysis/samples.jsonl), extended to grids: 10,000 as
+JSON lines, 100,000 as a table in Parquet. The target is 20 s and 1 GiB for each grid.
 """
 
 import json
@@ -33,7 +33,7 @@ def samples():
 
 
 def write_records(path, repeats):
-    """Writes a grid with this many repeats, from samples; changes only what distinguishes its configurations."""
+    """Writes a grid of this many repeats of samples. Changes only what distinguishes configurations and repeats."""
     records, number = samples(), 0
     with open(path, "w", encoding="ascii") as file:
         for repeat in range(1, repeats + 1):
@@ -44,7 +44,7 @@ def write_records(path, repeats):
                         record["run"].update(id=f"bench-{number}", repeat=repeat)
                         record["load"].update(message_bytes=size, threads=threads,
                                               connections=threads)
-                        # Make repeats differ: the statistics of equal ones are another case.
+                        # Makes repeats differ, because equal repeats are a special case of the statistics.
                         record["app"]["throughput_bps"] = 1e9 + 1e6 * (number * 7919 % 101)
                         file.write(json.dumps(record) + "\n")
 

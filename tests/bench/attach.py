@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Measures whether an observation leaves anything behind: the speed of a program after the analyzer has observed
-it many times, beside one that was never observed. Both are the tests' own sender, started for each run.
+"""Measures whether an observation leaves anything behind: the speed of a program after the analyzer has observed it
+many times, beside a program that was never observed. Both are the tests' own sender, started anew for each run.
 """
 
 import contextlib
@@ -49,7 +49,7 @@ def speed(times, seconds):
                     send(sender, 100)
             if analyzer.returncode:
                 raise programs.Failed(f"analyze --pid ended with {analyzer.returncode}")
-        before = send(sender, BATCH)  # warms up
+        before = send(sender, BATCH)  # warms the sender up
         begun = time.monotonic()
         while time.monotonic() < begun + seconds:
             sent = send(sender, BATCH)

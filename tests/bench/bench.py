@@ -82,7 +82,7 @@ def read(path):
 
 def describe_host():
     cpus = read("/proc/cpuinfo") or ""
-    model = re.search(r"^model name\s*: (.*)$", cpus, re.M)  # on x86; other machines print numbers
+    model = re.search(r"^model name\s*: (.*)$", cpus, re.M)  # x86 has a name, other machines print only numbers
     return {"cpu": model[1] if model else platform.machine(),
             "virtual": os.path.exists("/sys/hypervisor") or " hypervisor" in cpus,
             "kernel": platform.release(), "arch": platform.machine(), "nproc": os.cpu_count(),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Measures what measuring costs: the same load with the analyzer attached and without it.
 
-The throughput of a load includes all of it: time in the kernel programs, cache lines that they use, and the
+The loss of throughput includes the whole cost: the time of the kernel programs, the cache lines that they use, and the
 analyzer, which only waits.
 """
 
@@ -13,7 +13,7 @@ from printing import gbit, interval, level, size, table
 
 VARIANTS = ("twocopy", "onecopy", "zerocopy")
 SIZES = (256, 4 << 10, 64 << 10)
-# Further options are measured with these configurations only.
+# Options are measured with only these configurations.
 FEW = [(variant, count) for variant in ("twocopy", "zerocopy") for count in (256, 64 << 10)]
 OPTIONS = {"": [(variant, count) for variant in VARIANTS for count in SIZES],
            "--stages": FEW,

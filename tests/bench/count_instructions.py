@@ -19,12 +19,12 @@ from tools import Tool
 
 BIN = pathlib.Path(os.environ["SENDPATH_BIN"])
 ANALYZE = BIN / "analyze"
-# rcvlowat: no message wakes the receiver, which would cost whichever end runs at that moment.
+# rcvlowat: a receiver that each message wakes would cost instructions of whichever end runs at that moment.
 LOAD = ("--size", 256, "--rcvlowat", "64K")
 UNOBSERVED = (1, 100)
 
-# options: of analyze; a way is left out if this analyze lacks one of them. tool: attached by itself, without
-# analyze; slow: it takes long to start.
+# options: of analyze; if this analyze lacks one of them, the way is skipped. tool: a program that is attached without
+# analyze. slow: the tool takes long to start.
 Way = collections.namedtuple("Way", "name options tool slow variant threads",
                              defaults=(None, False, "twocopy", 1))
 
@@ -53,7 +53,7 @@ WAYS = (
       for mechanism in ("none", "fentry", "kprobe", "tracepoint")),
     # Every sender is observed.
     Way("fentry --all", NOTHING, observing("--mechanism", "fentry", "--all")),
-    # This process is observed, and sends nothing: its overhead on the others is counted.
+    # Observes this process, which sends nothing: measures the overhead for unobserved senders.
     *(Way(f"unobserved, {threads} threads", NOTHING,
           observing("--mechanism", "fentry", "--pid", os.getpid()), threads=threads)
       for threads in UNOBSERVED),

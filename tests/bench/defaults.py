@@ -2,8 +2,8 @@
 """Compares the load generator at its defaults with the simplest loop (against_plain) where its settings could slow
 it down: congestion controls, links, sizes and fields.
 
-Links are loopback, a veth pair into a network namespace that the benchmark makes, and the link that
-SENDPATH_ADDRESS and SENDPATH_NETNS name, as the lab does: a pair of NICs, for example.
+Links are loopback, a veth pair into a network namespace that the benchmark creates, and the link that SENDPATH_ADDRESS
+and SENDPATH_NETNS name. The lab sets these, for example for a pair of NICs.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ ENOUGH = 0.9
 
 @contextlib.contextmanager
 def veth():
-    """Creates a veth pair with a receiver's address at the other end; both are removed at the end."""
+    """Creates a veth pair into a new network namespace, with an address at its other end. Removes both afterwards."""
     near = f"spb{os.getpid()}"
     def ip(*words):
         programs.must(["ip", *words])

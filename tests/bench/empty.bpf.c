@@ -16,7 +16,7 @@ int left(void *ctx)
 	return 0;
 }
 
-/* Attached to the raw tracepoints that the arguments name. */
+/* Runs at the raw tracepoints that empty's arguments name. */
 SEC("raw_tp")
 int passed(void *ctx)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * empty [TRACEPOINT...]: attaches an empty program to each raw tracepoint named, or else the pair
- * to tcp_sendmsg, prints that, and holds them until it is ended.
+ * empty [TRACEPOINT...]: attaches an empty program to each raw tracepoint, else to the entry and
+ * the exit of tcp_sendmsg. Prints "attached", and holds the programs until it is ended.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static int load(struct empty *skel, bool named)
 {
 	if (!skel)
 		return fail("open", "the programs");
-	/* Loads only programs that are attached: the kernel may refuse the other kind. */
+	/* Loads only the programs that will be attached: the kernel may refuse the others. */
 	bpf_program__set_autoload(skel->progs.passed, named);
 	bpf_program__set_autoload(skel->progs.entered, !named);
 	bpf_program__set_autoload(skel->progs.left, !named);

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Measures the instructions that measuring adds to a send, beside other tools.
 
-They are counted in a guest of the lab, whose emulated PMU counts nothing else. The guest has one CPU: on two,
-sender and receiver would wait for each other, which takes instructions too.
+Instructions are counted in a guest of the lab, whose emulated PMU counts only what the guest executes. The guest has
+one CPU: on two, sender and receiver would wait for each other, which takes instructions too.
 """
 
 import json
@@ -25,7 +25,7 @@ TIMEOUT_S = 1800
 
 
 def unattached(way, runs):
-    """Returns the way that sends the same with nothing attached."""
+    """Returns the name of the same load with nothing attached."""
     load = way.split(", ")
     for name in (f"{load[0]}, none", f"none, {load[-1]}"):
         if name in runs:
@@ -34,7 +34,7 @@ def unattached(way, runs):
 
 
 def added(runs):
-    """Returns the instructions per send beyond those of the run without tools of its round."""
+    """Returns for each way how many more instructions a send took than without tools in the same round."""
     return {way: pairs.summarise(pairs.differences(values, runs[unattached(way, runs)][:len(values)]))
             for way, values in runs.items() if "none" not in way.split(", ")}
 
@@ -52,7 +52,7 @@ class Section:
     def missing(self):
         if not (PROGRAMS / "analyze").exists():
             return "no programs for an arm64 guest: run make cross, which prints why"
-        # The first run downloads the guest's parts.
+        # This first run also downloads the guest's kernel and headers.
         probe = programs.run([LAB, *GUEST, "--headers", "--", "true"], TIMEOUT_S)
         if probe.status == CANNOT:
             return probe.errors.strip().splitlines()[-1]

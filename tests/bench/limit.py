@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Measures the cost of measuring beside a lower limit: a message untraced, with empty programs on the analyzer's
-own tracepoints, and measured. Compares the exporter with an observation.
+"""Compares the cost of measuring with a lower limit: the time of a message untraced, with empty programs on the
+analyzer's own tracepoints, and measured. Compares the exporter with an observation.
 """
 
 import collections
@@ -13,12 +13,12 @@ import tools
 from cost import send_ns
 from printing import interval, level, size, table
 
-PARTS = 4  # of a round's time
+PARTS = 4  # a round's time is divided into this many runs
 EMPTY = loads.ROOT / "build/tests/bench/empty"
-# The empty programs attach to tracepoints only.
+# The analyzer uses only tracepoints, too, because the empty programs attach to no other hooks.
 TRACEPOINTS = ("--mechanism", "tracepoint")
-# Targets of two ratios: (measured - untraced) / (limit - untraced), and measured / untraced. tools: the limit and
-# the measuring program, if these are other processes.
+# Targets of two ratios: (measured - untraced) / (limit - untraced), and measured / untraced. tools: the programs that
+# serve as the limit and as the measurement, if these are other programs.
 Cell = collections.namedtuple("Cell", "variant size over_limit over_untraced tools",
                               defaults=(None,))
 CELLS = (Cell("onecopy", 256, 2.0, None),
@@ -43,7 +43,7 @@ def beside(tool, load):
 
 
 def limit_and_measured(cell, load):
-    """Returns the two ways to run a load that are compared."""
+    """Returns two functions that run the load: beside the limit, and measured."""
     if cell.tools:
         return [functools.partial(beside, others.ALL[name], load) for name in cell.tools]
     empty = tools.Tool((EMPTY, *attached_tracepoints(cell.variant)), tools.prints("attached"))
@@ -52,8 +52,8 @@ def limit_and_measured(cell, load):
 
 
 def over_limit(measured, limit):
-    """Returns what measuring added in a round, divided by what the limit added. If noise leaves the limit nothing,
-    uses the smallest value, so that the median is still the ratio.
+    """Returns what measuring added in a round, divided by what the limit added. Noise may make the limit's cost 0 or
+    negative; it then counts as 1, so that the median is still right.
     """
     return [more / max(least, 1) for more, least in zip(measured, limit, strict=True)]
 

@@ -15,8 +15,8 @@ ANALYZE = ROOT / "analyze"
 LOADGEN = ROOT / "loadgen/loadgen"
 PROGRAMS = ROOT / "build/tests/programs"
 LISTENING = "0A"
-# Every kernel has reno, every user may request it, and it does not pace. bbr, which some machines use by default,
-# paces, which would hide the differences on loopback.
+# Every kernel has reno, every user may request it, and it does not pace. Some machines use bbr by default; its pacing
+# would hide differences on loopback.
 CONGESTION = "reno"
 
 
@@ -50,7 +50,7 @@ def lacks(program, package):
 
 
 def result(program, *options):
-    """Returns what a program prints about a load, as an object."""
+    """Runs a load. Returns the JSON that the program prints about it, as an object."""
     done = programs.must([program, *options, "--socket", f"congestion={CONGESTION}",
                           "--json", "-"])
     return json.loads(done.output)
@@ -77,7 +77,7 @@ def listens(port):
 
 
 def iperf3(size, streams, seconds, warmup, pinned):
-    """iperf3 takes only whole seconds."""
+    """Runs iperf3 with these parameters; seconds and warmup must be whole numbers."""
     port = free_port()
     where = ["-p", port, *(["-A", "0,1"] if pinned else [])]
     with programs.Program(["iperf3", "-s", "-1", "-B", "127.0.0.1", "-p", port]) as server:

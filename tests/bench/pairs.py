@@ -16,7 +16,7 @@ Summary = collections.namedtuple("Summary", "median low high level minimum maxim
 
 
 def run_pair(number, *runs):
-    """Returns the results of a pair or more, in this order; the next number begins with the next run."""
+    """Runs a pair, or more. Returns the results in the order of `runs`; `number` decides which one runs first."""
     begin = number % len(runs)
     results = {i: runs[i]() for i in (*range(begin, len(runs)), *range(begin))}
     return tuple(results[i] for i in range(len(runs)))
@@ -31,13 +31,13 @@ def differences(a, b):
 
 
 def interval_rank(n, level=LEVEL):
-    """(k, reached): the k-th smallest and k-th largest of n values enclose the median.
+    """Returns (k, reached): the k-th smallest and k-th largest of n values enclose the median with the level `reached`.
 
-    The number of values below the true median is binomial(n, 1/2), whatever the distribution, so `reached` is
-    exact. The interval is the narrowest of at least the requested level, or the whole range if n is too small for
-    that.
+    The number of values below the true median is binomial(n, 1/2), whatever the distribution, so `reached` is exact.
+    The interval is the narrowest one that has at least the requested level. If n is too small for that level, it is the
+    whole range.
     """
-    outside = 2 * 0.5 ** n  # both tails: fewer than k values on one side
+    outside = 2 * 0.5 ** n  # probability that fewer than k values are on one side, both sides added
     k, reached = 1, max(0.0, 1 - outside)
     while k < (n + 1) // 2:
         outside += 2 * math.comb(n, k) * 0.5 ** n

@@ -3,7 +3,7 @@
 
 
 def table(header, rows):
-    """Returns aligned columns: the first to the left, the others to the right."""
+    """Returns the table with aligned columns: the first is left-aligned, the others are right-aligned."""
     lines = [header, *rows]
     widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
     return "\n".join(

@@ -21,7 +21,7 @@ Finished = collections.namedtuple("Finished", "status output errors wall_s cpu_s
 
 
 class Failed(Exception):
-    """A program failed; the message names it, what it should have done, and what it printed."""
+    """A program failed. The message names it, and what it failed to do or its status and output."""
 
 
 class _Interrupts:
@@ -54,19 +54,19 @@ def handle_interrupts():
 
 
 def environment():
-    """Under sudo the analyzer runs its load as the caller; here all run as the same user."""
+    """Returns the environment without sudo's variables: the analyzer would run its load as sudo's caller."""
     return {name: value for name, value in os.environ.items() if not name.startswith("SUDO_")}
 
 
 class Program:
-    """A running child, which has ended when its block ends."""
+    """A running child process. The end of its with block ends it."""
 
     def __init__(self, command):
         self.command = [str(word) for word in command]
         self.output = tempfile.TemporaryFile()
         self.errors = tempfile.TemporaryFile()
         self.started = time.monotonic()
-        # Starts a session of its own: this process handles Ctrl-C in the terminal.
+        # Starts the child in a session of its own, so that Ctrl-C in the terminal reaches only this process.
         try:
             self.child = subprocess.Popen(self.command, stdin=subprocess.DEVNULL,
                                           stdout=self.output, stderr=self.errors,
@@ -97,7 +97,7 @@ class Program:
                         wall_s, usage.ru_utime + usage.ru_stime, usage.ru_maxrss)
 
     def wait_until(self, condition, seconds=END_S):
-        """Polls a condition without an event to wait on, until it holds or the program ends."""
+        """Polls a condition that has no event to wait for, until it holds or the program ends."""
         deadline = time.monotonic() + seconds
         with _interrupts.handled():
             while not condition():
@@ -133,7 +133,7 @@ def run(command, seconds=TIMEOUT_S):
 
 
 def must(command, seconds=TIMEOUT_S):
-    """Runs a program that has to succeed."""
+    """Runs a program, and raises Failed unless its status is 0."""
     done = run(command, seconds)
     if done.status:
         lines = (done.errors or done.output).strip().splitlines()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Measures the start and the memory of the shortest measurement, beside the same without the analyzer.
+"""Measures the time and the memory of the shortest measurement, beside the same command without the analyzer.
 
 The time includes all steps: start, load, attach, read, detach, exit. Memory is that of the largest process among a
-program and its children, as time(1) reports it: a process forked by this interpreter would begin with the
+program and its children, as time(1) reports it. A process that this interpreter forks itself would begin with the
 interpreter's memory.
 """
 
@@ -20,10 +20,10 @@ from printing import interval, level, spread, table
 CLONE_NEWNS = 0x20000
 LOAD = ("--variant", "twocopy", "--messages", 1, "--warmup", 0)
 WINDOW_S = 0.1
-# The command prints the time at which it runs: the time before is the start.
+# The command prints the time at which it runs. The time before that is the analyzer's start.
 COMMAND = ("date", "+%s.%N")
-# The first probe is the analyzer's own hook by bpftrace, the others are near it. Some versions end a script that
-# fails by abort(): any status except 0 means that the probe does not work here.
+# bpftrace scripts: the first probe is a hook of the analyzer, the others are near it. Some versions of bpftrace abort()
+# if a script fails, so any status except 0 means that the probe does not work here.
 SCRIPTS = [f"{probe} {{ @[cpu] = count(); }} interval:ms:1 {{ exit(); }}" for probe in (
     "rawtracepoint:sock_send_length", "tracepoint:sock:sock_send_length",
     "tracepoint:syscalls:sys_enter_sendto")]
@@ -33,7 +33,7 @@ BARE = {"analyze, a load": "loadgen, the load", "analyze -- date": "date",
 
 
 def see_tracefs():
-    """Mounts tracefs for this process only, if it is not mounted: bpftrace finds tracepoints by it."""
+    """Mounts tracefs for this process only, if it is not mounted: bpftrace needs it to find tracepoints."""
     if any(pathlib.Path(place, "events").exists()
            for place in ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")):
         return
@@ -49,7 +49,7 @@ class Section:
 
     def __init__(self, _settings):
         self.script = None
-        self.no_bpftrace = None  # or the reason why it is left out
+        self.no_bpftrace = None  # the reason if bpftrace is left out
         self.runs = {}
         self.peaks_kib = {}
         self.ran_after = {}
@@ -58,13 +58,13 @@ class Section:
         return loads.cannot_measure() or loads.lacks("time", "time") or self._prepare()
 
     def _prepare(self):
-        """Runs everything once, so that all is in the page cache."""
+        """Runs each command once, so that its files are in the page cache."""
         self.no_bpftrace = loads.lacks("bpftrace", "bpftrace") or self._find_script()
         for command in self._commands().values():
             programs.must(command)
 
     def _find_script(self):
-        """Finds the first script that works, else the reason why there is none."""
+        """Sets self.script to the first script that works. If there is none, returns the reason."""
         try:
             see_tracefs()
         except programs.Failed as problem:
@@ -104,7 +104,7 @@ class Section:
         return [1e3 * run.wall_s for run in self.runs[name]]
 
     def _program(self, name):
-        """Returns what a program took, and how much more than the same without the analyzer."""
+        """Returns a program's times and memory, and how much more they are than without the analyzer."""
         walls, runs = self._walls(name), self.runs[name]
         result = {"wall_ms": pairs.summarise(walls),
                 "cpu_ms": pairs.summarise([1e3 * run.cpu_s for run in runs]),

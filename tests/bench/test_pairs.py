@@ -85,7 +85,7 @@ def test_coverage_on_skewed_data():
     """The interval contains the true median as often as it claims, or a little more often."""
     rng, trials, held = random.Random(1), 4000, 0
     for _ in range(trials):
-        s = pairs.summarise([rng.lognormvariate(0, 1) for _ in range(9)])  # its median is 1
+        s = pairs.summarise([rng.lognormvariate(0, 1) for _ in range(9)])  # the true median is 1
         held += s.low <= 1 <= s.high
     error = (s.level * (1 - s.level) / trials) ** 0.5
     assert abs(held / trials - s.level) < 4 * error
@@ -107,7 +107,7 @@ def test_each_of_three_runs_begins_once():
 
 
 class Thief:
-    """A hypervisor that takes this many seconds from each CPU in each pair, which lasts a second."""
+    """Simulates a hypervisor: pair i lasts a second, and takes[i] seconds of each CPU go to others."""
 
     def __init__(self, *takes):
         self.takes, self.stolen, self.time = list(takes), 0.0, 0.0

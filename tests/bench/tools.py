@@ -12,13 +12,13 @@ import programs
 Tool = collections.namedtuple("Tool", "command ready")  # ready(program) -> bool
 START_S = 240  # bcc compiles its programs; in a guest, the compiler is emulated
 
-# Attaches the last probe first. The script does what funclatency does, as a user of bpftrace writes it,
+# Does what funclatency does, as a user of bpftrace would write it. bpftrace attaches the last probe first.
 HISTOGRAM = """
 interval:s:1 { printf("attached\\n"); }
 kprobe:tcp_sendmsg { @begun[tid] = nsecs; }
 kretprobe:tcp_sendmsg /@begun[tid]/ { @ns = hist(nsecs - @begun[tid]); delete(@begun[tid]); }
 """
-# and the same for the syscall, where kprobes are refused.
+# Does the same for the syscall, for kernels that refuse kprobes.
 SYSCALLS = """
 interval:s:1 { printf("attached\\n"); }
 tracepoint:syscalls:sys_enter_sendto { @begun[tid] = nsecs; }

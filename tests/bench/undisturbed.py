@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Repeats pairs of runs that a busy hypervisor disturbed.
+"""Repeats pairs of runs that a hypervisor disturbed by giving CPU time to other guests.
 
 A guest reads how much time of its CPUs went to others (steal time). Steal time does not depend on the programs, so
 repeating such a pair favours neither side.
@@ -11,7 +11,7 @@ import time
 
 import pairs
 
-STOLEN_MAX = 0.02  # share of the time of all CPUs
+STOLEN_MAX = 0.02  # largest share of the time of all CPUs
 TRIES = 4
 STEAL = 8  # the word's index in the first line of /proc/stat, since Linux 2.6.11
 
@@ -28,8 +28,8 @@ class Undisturbed:
         self.again = self.disturbed = 0
 
     def run_pair(self, number, *runs):
-        """Does the same as pairs.run_pair(), but repeats a pair with too much steal time; the last try counts
-        anyway."""
+        """Does the same as pairs.run_pair(), but repeats a pair with too much steal time. The last of TRIES counts in
+        any case."""
         for left in reversed(range(TRIES)):
             steal, begun = self.steal(), self.now()
             results = pairs.run_pair(number, *runs)
@@ -41,7 +41,7 @@ class Undisturbed:
         return results
 
     def text(self):
-        """Returns a note about repeated pairs, or ""."""
+        """Returns a note about the repeated pairs; "" if there are none."""
         if not self.again:
             return ""
         return (f"{self.again} pairs were taken again, because the hypervisor had given more than "

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Compares the load generator with another program that sends the same: a table of ratios by message size and
-threads. A ratio compares what was received over loopback in the same time after the same warm-up.
+"""Compares the load generator with another program that sends the same: a table of ratios by message size and threads.
+A ratio compares the data received over loopback in the same time after the same warm-up.
 """
 
 import functools
@@ -29,14 +29,14 @@ class Versus:
         self.cells = {(count, n): ([], []) for n in threads for count in sizes}
 
     def window(self, seconds):
-        """Returns the seconds of a run; there are this many in a round."""
+        """Returns the seconds of one run; a round of `seconds` has pairs_a_round pairs of runs."""
         return seconds / self.pairs_a_round
 
     def missing(self):
         return loads.cannot_load() or self.lacks()
 
     def pins(self, threads):
-        """Pins the two ends to different CPUs, if there are two; else the kernel places them."""
+        """Returns whether the two ends are pinned to different CPUs: with one thread, if there are two CPUs."""
         return self.pinned and threads == 1
 
     def ours(self, count, threads):
@@ -46,7 +46,7 @@ class Versus:
                              "--pin", "auto" if self.pins(threads) else "none")
 
     def more(self, count):
-        """Returns further options of the load generator."""
+        """Returns additional options of the load generator."""
         del count
         return []
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""sends.py CASE: sends by TCP to a thread of its own, with a fault that makes users wonder why zero-copy does not
-work, or without one. Prints its own counts as JSON.
+"""sends.py CASE: sends by TCP to a thread of its own, with a fault because of which zero-copy does not work, or without
+a fault. Prints its own counts as JSON.
 """
 
 import collections
@@ -105,7 +105,7 @@ def connected_to(peer, *arguments):
 
 
 def answers(connection, size):
-    """Answers each `size` bytes by one."""
+    """Answers each `size` bytes with one byte."""
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     received = 0
     while data := connection.recv(1 << 16):
@@ -121,14 +121,14 @@ def serves(port, size):
 
 
 def await_completion(sender):
-    """Counts waits of 1 ms and more."""
+    """Waits for the completion of a send, and counts the wait if it took 1 ms or more."""
     begun = time.monotonic()
     drained(sender, 1)
     ANSWERS["waits"] += time.monotonic() - begun > 0.001
 
 
 def awaits_each(flags=MSG_ZEROCOPY, size=13, sends=40):
-    """Waits for each completion. The peer answers each second message, and delays its acknowledgement of others."""
+    """Waits for each completion. The peer answers every second message, and acknowledges the others late."""
     sender = connected_to(answers, 2 * size)
     for sent in range(sends):
         send(sender, bytes(size), flags)
@@ -158,7 +158,7 @@ def paced(sends=50):
 
 
 def several_in_flight(depth=8, sends=400):
-    """Waits only if `depth` sends are in flight. The peer answers each, but late."""
+    """Waits only while `depth` sends are in flight. The peer answers once per `depth` sends."""
     sender, seen = connected_to(answers, 13 * depth), 0
     for sent in range(sends):
         send(sender, bytes(13))
@@ -221,20 +221,20 @@ def polls():
 
 
 def with_timestamps(sender):
-    """Requests timestamps of sends, which lie between notifications, so that these cannot coalesce."""
+    """Requests timestamps of sends. They lie between notifications in the queue, so these cannot coalesce."""
     sender.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPING, TX_SOFTWARE | SOFTWARE | OPT_TSONLY)
     return sender
 
 
 def unread_queue(sends):
-    """Never reads the error queue, whose notifications take more and more optmem."""
+    """Never reads the error queue; its notifications take more and more optmem."""
     sender = with_timestamps(connected())
     for _ in range(sends):
         send(sender, bytes(100))
 
 
 def optmem_and_full():
-    """Sends without blocking: the send buffer is full most of the time, later optmem."""
+    """Sends without blocking: first the send buffer is full most of the time, later optmem is."""
     sender = with_timestamps(connected(slowly=True, buffer=1 << 14))
     sender.setblocking(False)
     while ANSWERS["ENOBUFS"] < 50:
@@ -260,7 +260,7 @@ def never_passed():
 
 
 def stalled():
-    """Sends to a peer that does not read, until SIGTERM ends the program."""
+    """Sends to a peer that does not read, and waits for SIGTERM with the sends in flight."""
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
     sender = connected(reads=False, buffer=8 << 20)
     sender.setblocking(False)
@@ -279,7 +279,7 @@ def unmapped():
 
 
 def large():
-    """Makes one send, larger than the limit of locked memory."""
+    """Makes one send, which is larger than the limit of locked memory."""
     send(connected(), bytes(512 << 10))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""report.py BUILD: prints the line coverage by the profiles in BUILD/lines, one line per folder.
+"""report.py BUILD: prints the line coverage that the profiles in BUILD/lines show, one line per folder.
 
 It also writes which lines of each file were executed: BUILD/lines/c.info (lcov) and analysis.json.
 """
@@ -41,7 +41,7 @@ def c_lines(build, lines):
 
 
 def python_lines(lines):
-    """Returns the same for the files of analysis/, and how many processes could not write all their counts."""
+    """Returns {file: (executed lines, lines)} for analysis/, and how many processes could not write all counts."""
     counter = coverage.Coverage(f"{lines}/python", config_file=str(lines / "coveragerc"))
     with warnings.catch_warnings(record=True) as damaged:
         counter.combine([str(lines)], keep=True)

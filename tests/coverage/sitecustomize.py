@@ -7,7 +7,7 @@ import sys
 FOLDER = "/run/sendpath-coverage"
 
 if os.access(FOLDER, os.W_OK | os.X_OK):
-    # Finds coverage also in a venv and without environment variables (-I).
+    # Finds the module coverage also in a venv, and if Python ignores the environment (-I).
     sys.path.append("/usr/lib/python3/dist-packages")
     os.environ["COVERAGE_PROCESS_START"] = f"{FOLDER}/coveragerc"
     import coverage

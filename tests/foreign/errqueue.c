@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A library to preload into a program that does not report what it reads of its error queues. It
+ * A library to preload into a program that does not report what it reads from its error queues. It
  * counts zero-copy notifications at recvmsg(), and writes the counts to the file ERRQUEUE_COUNTS
  * when the program ends.
  */

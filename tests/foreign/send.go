@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 
 // Sends by Go's runtime: send write|sendfile|zerocopy ADDRESS CONNECTIONS SENDS BYTES FILE.
-// A goroutine per connection; prints what they counted as JSON.
+// Each connection has a goroutine. Prints the goroutines' counts as JSON.
 package main
 
 import (
@@ -67,7 +67,7 @@ func (c *counts) sendPart(raw syscall.RawConn, data []byte) int {
 	return n
 }
 
-// waitForError blocks: Go's poller calls a socket with nothing but an error not pollable.
+// waitForError blocks its thread: Go's poller cannot wait for an error alone.
 func waitForError(fd uintptr) {
 	waiting := struct {
 		fd              int32
@@ -82,7 +82,7 @@ func waitForError(fd uintptr) {
 	}
 }
 
-// readNotification reads one of the error queue: a range of sends, and whether it was copied.
+// readNotification reads one notification: a range of sends, and whether it was copied.
 func (c *counts) readNotification(raw syscall.RawConn) {
 	var control [128]byte
 	must(raw.Control(func(fd uintptr) {

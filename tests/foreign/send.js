@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Sends by Node: node send.js PORT CONNECTIONS WRITES BYTES. Every second write is corked with the
-// next, which libuv sends by one writev. Prints as JSON the counts of its sockets.
+// Sends by Node: node send.js PORT CONNECTIONS WRITES BYTES. Every second write is corked with the next; libuv sends
+// both by one writev. Prints the sockets' own counts as JSON.
 'use strict';
 const net = require('net');
 

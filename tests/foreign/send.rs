@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 
-//! Sends by tokio: send write|zerocopy ADDRESS CONNECTIONS SENDS BYTES. A task per connection,
-//! two worker threads; prints what they counted as JSON.
+//! Sends by tokio: send write|zerocopy ADDRESS CONNECTIONS SENDS BYTES. Each connection has
+//! a task; there are two worker threads. Prints the tasks' counts as JSON.
 
 use std::io::{Error, ErrorKind, Result};
 use std::os::unix::io::AsRawFd;
@@ -74,7 +74,7 @@ impl Counts {
             match sent {
                 Err(e) if e.kind() == ErrorKind::WouldBlock => {
                     self.again += called as usize;
-                    // To tokio a socket with errors has room: it would ask for ever.
+                    // For tokio, a socket with an error has room, so it would try to send for ever.
                     if zerocopy && self.sends > self.completions {
                         self.read_notifications(stream.as_raw_fd(), self.sends - self.completions - 1)?;
                     }

@@ -40,7 +40,7 @@ def test_iperf3(options, tmp_path):
 
 
 def test_its_data_go_by_udp(tmp_path):
-    """The few bytes about the test that go by TCP decide nothing."""
+    """iperf3 sends its messages about the test by TCP; these few bytes are not compared."""
     witness = Bpftrace(tmp_path)
     program, report = measured(witness, tmp_path, "-u", "-Z", "-b", "1G", "-n", "20M")
     agree(program, f"its JSON, bytes, and {HELLO} of its protocol", report["sum"]["bytes"] + HELLO,

@@ -14,7 +14,7 @@ CONNECTIONS, SENDS, SIZE = 4, 300, 100_000
 
 
 def observe(witness, program, command):
-    """Returns the program's own counts; bytes as the other end received them, too."""
+    """Returns the program's own counts. The receiver's bytes must equal the record's."""
     with Receiver() as receiver:
         own = json.loads(witness.run(*command(receiver.port)).stdout.splitlines()[0])
     calls = witness.record["calls"]
@@ -32,7 +32,7 @@ def built(name):
 
 
 def assert_each_call(program, own, calls):
-    """The program made the system calls itself, so it has counted each."""
+    """Compares each call: the program made the system calls itself, so it has counted them."""
     agree(program, "itself, calls", own["sends"] + own["again"], sum(c["sends"] for c in calls))
     agree(program, "itself, calls that found no room (EAGAIN)", own["again"],
           sum(c["errors"].get("EAGAIN", 0) for c in calls))

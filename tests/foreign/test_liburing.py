@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""liburing's own example of zero-copy, as packaged by Debian, sends batches of eight for a second. With SEND the
-socket takes what it has room for, so one send of the example is one successful send of the kernel. With SEND_ZC it
-requests the whole message, which may be several of the kernel's: the bytes are compared."""
+"""liburing's own example of zero-copy, as packaged by Debian, sends batches of eight for a second. With SEND, the
+socket takes what it has room for, so each send of the example is one send in the kernel. With SEND_ZC, the example
+requests the whole message, which may be several sends in the kernel, so only bytes are compared."""
 
 import re
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""nginx sends only answers, and logs how many bytes of each the kernel accepted, even if a request was broken off.
-wrk counts the answers that it read; one per connection may be in progress when its time is up."""
+"""nginx sends only answers, and logs how many bytes of each answer the kernel accepted, even if a request was broken
+off. wrk counts the answers that it read; when its time is up, one answer per connection may be in progress."""
 
 import re
 

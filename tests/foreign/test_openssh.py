@@ -17,7 +17,7 @@ SIZE = 20 << 20
 def _folder(tmp_path):
     """Writes keys, a file, and the configurations of both ends."""
     need("/usr/sbin/sshd", "scp", "ssh-keygen")
-    os.makedirs("/run/sshd", exist_ok=True)  # as its service does
+    os.makedirs("/run/sshd", exist_ok=True)  # sshd's service creates it, too
     for key in ("host", "user"):
         made = run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / key)
         assert made.returncode == 0, made.stderr
@@ -25,7 +25,7 @@ def _folder(tmp_path):
     (tmp_path / "sshd_config").write_text(
         f"HostKey {tmp_path}/host\nAuthorizedKeysFile {tmp_path}/user.pub\n"
         f"PidFile {tmp_path}/pid\nStrictModes no\nPermitRootLogin prohibit-password\n"
-        "UsePAM yes\n"  # otherwise a root without a password would be refused
+        "UsePAM yes\n"  # without PAM, a root without a password would be refused
         "Subsystem sftp internal-sftp\n")
     (tmp_path / "ssh_config").write_text(
         f"Host *\nUser root\nIdentityFile {tmp_path}/user\nIdentitiesOnly yes\n"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""PostgreSQL runs a process per connection. It answers each of pgbench's transactions by one send, after one send
-as a greeting."""
+"""PostgreSQL runs a process per connection. It sends one greeting per connection, and one answer per transaction of
+pgbench."""
 
 import os
 import pathlib
@@ -30,7 +30,7 @@ def _programs():
 
 @pytest.fixture(name="cluster")
 def _cluster(programs, tmp_path):
-    """Creates its files as another user, because PostgreSQL refuses to run as root."""
+    """Creates the database cluster as the user postgres, because PostgreSQL refuses to run as root."""
     need("setpriv")
     owner, cluster = pwd.getpwnam("postgres"), tmp_path / "cluster"
     cluster.mkdir(mode=0o700)
@@ -45,7 +45,7 @@ def _cluster(programs, tmp_path):
 
 
 def serving(witness, programs, cluster, port):
-    def stop():  # after all clients have left: it would send another message to those that it ends
+    def stop():  # all clients have left: a client that the server disconnects would get one more message
         os.kill(int((cluster / "postmaster.pid").read_text().split()[0]), signal.SIGTERM)
 
     def ready():
@@ -84,8 +84,8 @@ def test_what_pgbench_is_answered(instrument, programs, cluster, tmp_path):
 
 
 def test_what_pgbench_requests(programs, cluster, tmp_path):
-    """Each client sends a greeting, one request per transaction, and a goodbye; a first client requests
-    nothing."""
+    """Each client sends a greeting, one request per transaction, and a goodbye; a first connection, which pgbench opens
+    before the others, requests nothing."""
     program = f"pgbench {version(programs / 'pgbench', '--version')}"
     (tmp_path / "other").mkdir()
     port, witness, server = free_port(), Bpftrace(tmp_path), Strace(tmp_path / "other")
@@ -98,7 +98,7 @@ def test_what_pgbench_requests(programs, cluster, tmp_path):
 
 
 def test_rows_copied_out(programs, cluster, tmp_path):
-    """Each row has a header of 5 bytes; apart from rows, only a few messages are sent."""
+    """Each row has a header of 5 bytes; besides rows, only a few messages are sent."""
     program = f"PostgreSQL {version(programs / 'postgres', '--version')}"
     port, witness = free_port(), Strace(tmp_path)
     query = f"COPY (SELECT repeat('x', {ROW - 1}) FROM generate_series(1, {ROWS})) TO STDOUT"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""QEMU's live migration with multifd and zero-copy-send, over loopback: 256 MiB that are not zero, of a stopped
-guest. QEMU reports how many bytes its channels sent, and how often a flush found all of them copied. A preloaded
-library counts what it reads of its error queues."""
+"""QEMU's live migration with multifd and zero-copy-send, over loopback: a stopped guest with 256 MiB that are not zero.
+QEMU reports how many bytes its channels sent, and how often a flush found all of them copied. A preloaded library
+counts the notifications that QEMU reads from its error queues."""
 
 import json
 import os
@@ -19,7 +19,7 @@ MACHINE = ("-M", "pc,memory-backend=memory", "-accel", "tcg", "-S", "-nodefaults
            "none", "-monitor", "none")
 MEMORY = 256 << 20
 CHANNELS = 2
-GREETING = 64  # MultiFDInit_t, which its byte count leaves out
+GREETING = 64  # MultiFDInit_t, which QEMU's byte count leaves out
 
 
 class Monitor:
@@ -31,7 +31,7 @@ class Monitor:
         self.execute("qmp_capabilities")
 
     def execute(self, what, **arguments):
-        """Returns QEMU's answer; skips events before it."""
+        """Executes a command. Returns QEMU's answer; skips events that precede it."""
         self.file.write(json.dumps({"execute": what, "arguments": arguments}) + "\n")
         self.file.flush()
         for line in self.file:
@@ -48,7 +48,7 @@ class Monitor:
 
 
 def connected(path):
-    """Connects to a monitor, once QEMU listens there."""
+    """Returns a connection to QEMU's monitor, or None if QEMU does not listen there yet."""
     try:
         return Monitor(path)
     except OSError:
@@ -101,7 +101,7 @@ def test_qemu(instrument, tmp_path):
     agree(program, "its error queues, copied", read["copied"], ours["copied"])
     assert ours["requests"] == ours["completions"] == ours["copied"] > 0
     assert ours["bytes"] >= MEMORY
-    # Flushes that found all copied: over loopback every flush does.
+    # QEMU counts the flushes that found all sends copied. Over loopback, that is every flush.
     assert status["dirty-sync-missed-zero-copy"] > 0
     if instrument is Bpftrace:
         sizes = sorted(sends.bytes for sends in witness.sockets().values())

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Redis counts its writes to clients and their bytes. The answer that reports both is written afterwards: one more
-write, of its own length."""
+"""Redis counts its writes to clients and their bytes. The answer that reports these counts is written after they are
+read: one more write, with its own length."""
 
 import json
 import re
@@ -17,8 +17,8 @@ REQUESTS = 20_000
 
 
 def query(port, then=b""):
-    """Returns its number of commands, and of writes and their bytes, including this answer. `then` is a request
-    without an answer."""
+    """Returns Redis's numbers of commands, writes and written bytes, including this answer. `then` is a request that
+    gets no answer."""
     with socket.create_connection(("127.0.0.1", port)) as client, client.makefile("rb") as answer:
         client.sendall(b"INFO stats\r\n")
         head = answer.readline()
@@ -56,7 +56,7 @@ def test_redis(threads, instrument, tmp_path):
 
 
 def test_a_running_redis(tmp_path):
-    """Compares its counts at both ends of the window; the first answer is before it, the last within it."""
+    """Compares Redis's counts at both ends of the window. The first answer precedes it, the last is within it."""
     need("redis-server", "redis-benchmark")
     program = f"redis {version('redis-server', '--version')}, by --pid"
     port, record = free_port(), tmp_path / "record"

@@ -18,7 +18,7 @@ from collections import Counter, namedtuple
 
 import pytest
 
-# Loads the conftest of tests/integration; make check-foreign keeps pytest from loading that of all tests.
+# Loads the conftest of tests/integration; make check-foreign keeps pytest from loading tests/conftest.py.
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
 # pylint: disable=wrong-import-position,unused-import
 from conftest import (ANALYZE, Child, NOTHING_LOST, PATIENCE_S, PROGRAMS, Receiver, check, eventually,
@@ -31,7 +31,7 @@ TRACEFS = pathlib.Path("/sys/kernel/tracing")
 TRACED = "write,writev,pwritev2,sendto,sendmsg,sendmmsg,sendfile,splice"
 # strace writes one file per thread, so a line is a call; -yy shows the socket's type.
 CALL = re.compile(r"(\w+)\(\d+<TCP(?:v6)?:.*= (-?\d+)(?: (E\w+))?")
-# Counts the command that bpftrace starts, and its descendants.
+# Counts the sends of the command that bpftrace starts, and of its descendants.
 PROBES = """
 tracepoint:sched:sched_process_fork /pid == cpid || @ours[pid]/ { @ours[args->child_pid] = 1; }
 tracepoint:sock:sock_send_length /args->protocol == 6 && (pid == cpid || @ours[pid])/ {
@@ -44,7 +44,7 @@ END { clear(@ours); }
 
 
 class Sends(namedtuple("Sends", "calls bytes failed", defaults=(0, 0, {}))):
-    """failed: how many, or a count per name of an error."""
+    """failed: the number of failed sends, or a count per name of an error."""
 
     def __str__(self):
         failed = self.failed if isinstance(self.failed, dict) else {"failed": self.failed}
@@ -59,7 +59,7 @@ def version(*command):
 
 
 def agree(program, what, theirs, ours):
-    """Asserts that they are equal; appends the comparison to the file that SENDPATH_FOREIGN names."""
+    """Asserts that both counts are equal; appends the comparison to the file that SENDPATH_FOREIGN names."""
     if "SENDPATH_FOREIGN" in os.environ:
         with open(os.environ["SENDPATH_FOREIGN"], "a", encoding="ascii") as table:
             words = [f"{n:,}" if isinstance(n, int) else str(n) for n in (theirs, ours)]
@@ -69,14 +69,14 @@ def agree(program, what, theirs, ours):
 
 
 class Witness:
-    """around: the command line before the program's own. read() works when the program has ended."""
+    """around: the words that precede the program's command line. read() may be called after the program has ended."""
 
     def __init__(self, folder):
         self.folder, self.record = folder, None
         self.observe = [ANALYZE, "--json", folder / "record", "--by", "process", "--"]
 
     def read(self):
-        """Returns the record, from which nothing may be lost."""
+        """Returns the record, after checking that nothing was lost."""
         self.record = check(json.loads((self.folder / "record").read_text()))
         assert losses(self.record) == NOTHING_LOST and self.record["complete"]
         assert self.record["observed"]["in_flight"] == 0
@@ -91,7 +91,7 @@ class Witness:
 
     @contextlib.contextmanager
     def serving(self, ready, stop, *command):
-        """Runs a server until stop() has ended it; the block begins when it is ready()."""
+        """Runs a server. The with block begins when ready() is true; at its end, stop() ends the server."""
         with open(self.folder / "server", "w", encoding="utf-8") as output:
             process = subprocess.Popen([str(word) for word in (*self.around, *command)],
                                        stdin=subprocess.DEVNULL, stdout=output, stderr=output,
@@ -132,8 +132,8 @@ class Strace(Witness):
         return {key: Sends(calls[key], size[key], failed.get(key, {})) for key in calls}
 
     def agrees(self, program):
-        """Compares each syscall; of sendfile, which may be several sends, only the bytes: its last send may fail
-        without a trace in sendfile's result."""
+        """Compares each syscall. One sendfile may be several sends, and it does not report if the last of them fails,
+        so only its bytes are compared."""
         theirs = self.counts()
         ours = {(c["syscall"], c["zerocopy"]): c for c in self.record["calls"]}
         for key in sorted({*ours, *theirs}):
@@ -174,7 +174,7 @@ class Bpftrace(Witness):
                 for key, count in maps["@sends"].items()}
 
     def agrees(self, program):
-        """Compares each process; together they are all calls."""
+        """Compares the counts of each process. The processes' counts must add up to those of all calls."""
         groups = {g["pid"]: g for g in self.record["by"]["groups"]}
         calls = self.record["calls"]
         for key in ("sends", "bytes"):

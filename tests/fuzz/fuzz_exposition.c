@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Fuzzes a client's header Accept, and the name of a process: a sample must always stay a line. */
+/* Fuzzes a client's header Accept, and the name of a process: each sample must remain one line. */
 #include "user/exporter/exposition.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns whether it is one line of printable characters with that many labels. */
+/* Returns whether a sample is one line of printable characters with this many labels. */
 static int is_sample(const char *line, size_t labels)
 {
 	size_t quotes = 0;
@@ -22,7 +22,7 @@ static int is_sample(const char *line, size_t labels)
 	return quotes == 2 * labels && !strcmp(line, "\n");
 }
 
-#define HEAD_END "\n# TYPE g gauge\n" /* a help has no end of line */
+#define HEAD_END "\n# TYPE g gauge\n" /* a help text contains no newline */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!exposition__begin(&e, open_metrics))
 		abort();
 	exposition__family(&e, &f, text);
-	if (strlen(text) < 16) /* as long as a name in the kernel */
+	if (strlen(text) < 16) /* a process name in the kernel is shorter */
 		exposition__number(&e, LABELS(text), 1);
 	written = exposition__end(&e);
 	sample = written ? strstr(written, HEAD_END) : NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Fuzzes a line from the front to the engine, which has privilege. */
+/* Fuzzes a line that the engine, which is privileged, reads from the front. */
 #include "user/engine.h"
 
 #include <stdlib.h>

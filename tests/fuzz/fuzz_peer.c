@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Fuzzes a receiver elsewhere that sends to its sender. The input has a byte that selects a key or
- * none, then answers in this machine's byte order, each after a byte of how it is made (enum). One
- * answers what introduces a connection, one each message that begins the session, and one each
- * request.
+ * Fuzzes what a sender reads from a receiver on another machine. The input has a byte that selects
+ * a key or none, then answers in this machine's byte order, each after a byte of flags (enum).
+ * There is an answer for the message that introduces a connection, for each message that begins the
+ * session, and for each request.
  */
 #include "loadgen/load.h"
 #include "loadgen/receive/receiver.h"
@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 /*
- * The parts that an answer copies from its question; at the beginning of a session, head and
- * slot.
+ * Flags of an answer. SAME_ flags copy a part of the question; at the beginning of a session, they
+ * copy the head and the slot.
  */
 enum { SAME_TYPE = 1, SAME_NUMBER = 2, SAME_SLOT = 4, TWICE = 8, UNSIGNED = 16 };
 
@@ -25,7 +25,7 @@ enum { SAME_TYPE = 1, SAME_NUMBER = 2, SAME_SLOT = 4, TWICE = 8, UNSIGNED = 16 }
 #define KEY_SIZE    (sizeof(KEY) - 1)
 #define SLOTS	    2
 #define TIMEOUT_MS  1000
-#define PATIENCE_MS 10000 /* the sender closes earlier */
+#define PATIENCE_MS 10000 /* a correct sender closes earlier */
 
 struct other_end {
 	int fd;
@@ -67,7 +67,7 @@ static const uint8_t *read_input(struct other_end *o, size_t bytes)
 	return start;
 }
 
-/* Answers a message; bytes define how it is made. Returns its type, or 0. */
+/* Answers a message from input bytes; the first has the flags. Returns the answer's type or 0. */
 static uint32_t answer_first(struct other_end *o, int fd, const struct wire_message *question,
 			     const uint8_t *bytes)
 {
@@ -87,7 +87,7 @@ static uint32_t answer_first(struct other_end *o, int fd, const struct wire_mess
 	return m.q.type;
 }
 
-/* Sends the next answer of the input. Returns how it is made, or -1. */
+/* Sends the next answer of the input. Returns its flags, or -1 at the end of the input. */
 static int answer_one(struct other_end *o, const struct wire_message *question)
 {
 	struct wire_message m = {0};
@@ -104,7 +104,7 @@ static int answer_one(struct other_end *o, const struct wire_message *question)
 	return *how;
 }
 
-/* Answers the messages that begin the session, until the sender has sent the last. */
+/* Answers the messages that begin the session, until the sender has sent the last one. */
 static bool answer_begin(struct other_end *o)
 {
 	struct wire_message question = {0};
@@ -120,7 +120,7 @@ static bool answer_begin(struct other_end *o)
 	return type == (question.q.type | WIRE_REPLY);
 }
 
-/* Answers until the number is right: otherwise the sender would wait for seconds. */
+/* Answers each question until an answer has its number, for which the sender waits. */
 static void answer(struct other_end *o)
 {
 	struct wire_message question = {0};
@@ -135,7 +135,7 @@ static void answer(struct other_end *o)
 	}
 }
 
-/* One thread handles all inputs: a sanitizer keeps memory of every thread that ever ran. */
+/* One thread handles all inputs, because a sanitizer keeps memory for every ended thread. */
 static pthread_barrier_t turn;
 static struct other_end *current;
 
@@ -200,7 +200,7 @@ static void serve(int fd, const struct peer *p)
 	slot__unmap(r.slots, SLOTS);
 }
 
-/* Introduces a connection; the answer is written before the question. */
+/* Introduces a connection, with the other end's answer written in advance. */
 static bool introduce(struct other_end *o, const struct peer *p, const uint8_t *bytes)
 {
 	struct wire_message question = {.q = {.type = WIRE_DATA, .values = {1}}};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Fuzzes a sender to loadgen serve. The input has a byte with flags (enum), one with the length of
- * the data, the first message, data, and requests, all in this machine's byte order.
+ * Fuzzes a sender to loadgen serve. The input has a byte with flags (enum), a byte with the length
+ * of the data, the first message, the data, and requests, all in this machine's byte order.
  */
 #include "loadgen/load.h"
 #include "loadgen/receive/wire.h"
@@ -47,7 +47,7 @@ static void begin(struct server *s)
 	s->length = sizeof(s->address);
 	s->stop = eventfd(0, EFD_CLOEXEC);
 	s->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	/* Without a name, the kernel chooses an abstract one. */
+	/* If the address has no name, the kernel chooses an abstract one. */
 	if (s->listener < 0 ||
 	    bind(s->listener, (struct sockaddr *)&s->address, sizeof(sa_family_t)) ||
 	    listen(s->listener, 64) ||
@@ -75,7 +75,7 @@ static void write_all(int fd, const void *data, size_t size)
 	}
 }
 
-/* Reads to the end of file; if that does not come in time, the connection would never end. */
+/* Reads to the end of file. Aborts if the server keeps the connection for too long. */
 static void finish(int fd)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -85,13 +85,13 @@ static void finish(int fd)
 	shutdown(fd, SHUT_WR);
 	do {
 		n = poll(&p, 1, TIMEOUT_MS);
-		if (!n || (n < 0 && errno != EINTR)) /* libFuzzer has a timer */
+		if (!n || (n < 0 && errno != EINTR)) /* EINTR: libFuzzer has a timer */
 			abort();
 	} while (n < 0 || read(fd, bytes, sizeof(bytes)) > 0);
 	close(fd);
 }
 
-/* Begins a session. Returns whether it was accepted; the secret is known then. */
+/* Begins a session. Returns whether it was accepted; the secret is then set. */
 static bool greet(int fd, struct wire_message *hello, int how, uint8_t secret[SECRET_BYTES])
 {
 	struct wire_message m = {0};

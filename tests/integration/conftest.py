@@ -2,8 +2,8 @@
 """Shared by the integration tests: the built programs, and probes of this kernel's features.
 
 The tests run anywhere: on the build machine, and inside the lab's guests. Environment variables adapt them:
-SENDPATH_CALLS (sends per exactness case), SENDPATH_MECHANISMS (mechanisms to force, space-separated; default:
-those that the doctor finds here).
+SENDPATH_CALLS (sends per exactness case), SENDPATH_MECHANISMS (mechanisms to force, space-separated; default: the ones
+that the doctor finds on this kernel).
 """
 
 import contextlib
@@ -35,12 +35,12 @@ BUILD = os.environ.get("SENDPATH_BIN", str(ROOT))
 ANALYZE = os.path.join(BUILD, "analyze")
 LOADGEN = os.path.join(BUILD, "loadgen/loadgen")
 CALLS = int(os.environ.get("SENDPATH_CALLS", "20000"))
-# Programs to observe, built from tests/programs.
+# The folder of the programs to observe, which are built from tests/programs.
 PROGRAMS = pathlib.Path(BUILD if os.path.exists(os.path.join(BUILD, "tests/programs"))
                         and BUILD != str(ROOT) else ROOT / "build") / "tests/programs"
 VARIANTS = ("twocopy", "onecopy", "zerocopy")
 
-# These files test the kernels of the lab and its networks.
+# These files are run only in the lab: they test its kernels and networks.
 if "SENDPATH_LAB" not in os.environ:
     collect_ignore = ["test_smoke.py", "test_topology.py"]
 
@@ -63,12 +63,12 @@ def run(*args, timeout=2 * PATIENCE_S, **kwargs):
 
 
 def git(*args):
-    """Runs git in the clone, which may belong to another user than root."""
+    """Runs git on the clone, which may belong to another user, while the tests run as root."""
     return run("git", "-c", f"safe.directory={ROOT}", "-C", ROOT, *args)
 
 
 def _derived(line):
-    """Returns what --json prints for a raw line; other lines are a command's."""
+    """Returns what --json prints for a raw line. Returns any other line unchanged: a command printed it."""
     if not line.startswith('{"schema":"sendpath.raw/'):
         return line
     raw = json.loads(line)
@@ -76,8 +76,8 @@ def _derived(line):
 
 
 def analyze(*args, **kwargs):
-    """Runs analyze. In a guest, where Python takes a second to start, this process makes the records of raw lines
-    as the front does."""
+    """Runs analyze. In a guest, Python takes a second to start, so this process derives the records from raw lines, as
+    the front would."""
     if "SENDPATH_LAB" not in os.environ or args[:2] != ("--json", "-") or "--interval" in args:
         return run(ANALYZE, *args, **kwargs)
     result = run(ANALYZE, "--raw", *args[2:], **kwargs)
@@ -90,8 +90,8 @@ analyze.program = ANALYZE
 
 @pytest.fixture
 def open_path():
-    """A temporary folder that other users may enter. pytest's tmp_path is in a folder that every start of pytest
-    closes to other users, perhaps beside this test."""
+    """A temporary folder that other users may enter. pytest's tmp_path is not: any pytest that starts during this test
+    closes the folder above it to other users."""
     with tempfile.TemporaryDirectory(prefix="sendpath-test-") as folder:
         os.chmod(folder, 0o755)
         yield pathlib.Path(folder)
@@ -126,7 +126,7 @@ def check(record):
 
 
 def sizes_add_up(record):
-    """Asserts that every send that did not fail is in the row of its size."""
+    """Asserts that every successful send is counted in the row of its size."""
     for call in record["calls"] or []:
         sends, size = (sum(row[column] for row in call["sizes"]) for column in (2, 3))
         assert (sends, size) == (call["sends"] - sum(call["errors"].values()), call["bytes"]), call
@@ -141,13 +141,14 @@ NOTHING_LOST = {"calls": 0, "completions": 0, "flags": 0, "groups": 0}
 
 
 def losses(record):
-    """Returns what was lost. Stacks must always fit, if any are taken."""
+    """Returns the counts of what was lost, without stacks, of which none may ever be lost."""
     assert record["lost"]["stacks"] in (0, None)
     return {key: count for key, count in record["lost"].items() if key != "stacks"}
 
 
 def adds_up(record):
-    """Asserts that every accepted send is in one of the sums, and that no sum is below 0."""
+    """Asserts that completed, ignored, refused and outstanding zero-copy sends add up to the requests, that each copy
+    has a cause and each completion was reported or not read, and that no count is negative."""
     seen = record["zerocopy"]
     if not seen or seen["completions"] is None:
         return
@@ -167,13 +168,13 @@ def adds_up(record):
 
 
 def sockets_kept():
-    """Returns the number of zero-copy sockets whose sends are followed: see Bounds in docs/run-record.md."""
+    """Returns how many zero-copy sockets can be followed at once: see Bounds in docs/run-record.md."""
     release = [int(part) for part in re.findall(r"\d+", os.uname().release)[:2]]
     return 65536 if release >= [6, 1] else 16384
 
 
 def completes(mechanism):
-    """Returns whether this mechanism sees completions on this kernel."""
+    """Returns whether this mechanism can report completions on this kernel."""
     return re.search(rf"^completion\t{mechanism}\t[^\n]*\t(attached|may miss)\t", _all_ways(), re.M)
 
 
@@ -182,7 +183,7 @@ def hook(record, name):
 
 
 def reason(record, name):
-    """Returns the plan's reason why this hook could miss calls, or is absent; "" if there is none."""
+    """Returns why this hook may miss calls, or is absent, by the plan; "" if the plan has no reason."""
     return hook(record, name)["reason"] or ""
 
 
@@ -193,7 +194,7 @@ def lossy(record):
 
 
 def note(record, cause):
-    """Notes where this cause was seen, for the page of causes."""
+    """Appends the cause, kernel and mechanism to the file SENDPATH_SEEN, for docs/causes.md."""
     if "SENDPATH_SEEN" in os.environ:
         with open(os.environ["SENDPATH_SEEN"], "a", encoding="ascii") as seen:
             mechanism = hook(record, "skb copy")["mechanism"]
@@ -211,7 +212,7 @@ def _of_another_clone(process):
 
 
 def _of_another_worker(process):
-    """Returns whether the process belongs to another worker: pytest-xdist's are children of one process."""
+    """Returns whether the process belongs to another worker of pytest-xdist: all are children of one process."""
     pid, parent = 0, int(process.name)
     while "PYTEST_XDIST_WORKER" in os.environ and parent > 1 and pid != os.getpid():
         pid, parent = parent, int(pathlib.Path(f"/proc/{parent}/stat").read_text().rpartition(")")[2].split()[1])
@@ -221,20 +222,20 @@ def _of_another_worker(process):
 
 
 def _running(of_others):
-    """Yields (folder in /proc, command line) of each process that runs one of the programs under test: those of
-    this process's tests, or those of other tests, which run at the same time."""
+    """Yields (folder in /proc, command line) of each process that runs one of the programs under test. of_others:
+    yields those of other tests, which run at the same time; else those of this process's tests."""
     for entry in pathlib.Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError):  # it has ended
                 line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-                # A program that only reads records holds nothing in the kernel.
+                # Excludes analyze table, compare and report, which read only files.
                 if re.match(r"\S*/(analyze (?!table|compare|report)|loadgen/loadgen )", line) and \
                         (_of_another_clone(entry) or _of_another_worker(entry)) == of_others:
                     yield entry, line
 
 
 def processes():
-    """Returns {pid: command line} of our processes that run one of the programs under test."""
+    """Returns {pid: command line} of this test process's own programs under test."""
     return {int(process.name): line for process, line in _running(of_others=False)}
 
 
@@ -255,7 +256,7 @@ def programs():
 
 
 class Receiver:
-    """Runs tests/programs/sink on a port of its own; received is its report at the end."""
+    """Runs tests/programs/sink on a free port. At the end of the with block, received is sink's report."""
 
     def __init__(self, address="127.0.0.1", prefix=(), *options):
         self.address = address
@@ -273,15 +274,15 @@ class Receiver:
         self.received = json.loads(out)
 
     def sender(self, *options):
-        """Returns the command line of a sender to it."""
+        """Returns the command line of a peer that sends to this receiver."""
         return [str(PROGRAMS / "peer"), "--address", self.address, "--port",
                 str(self.port), *map(str, options)]
 
 
 @contextlib.contextmanager
 def veth_pair():
-    """Creates two namespaces connected by a veth pair (near0, far0). Returns the command prefixes for both, and
-    the address of the far one."""
+    """Creates two namespaces connected by a veth pair (near0, far0). Yields a command prefix for each, and the address
+    of far0."""
     near, far = (f"sendpath-{end}-{os.getpid()}" for end in ("near", "far"))
     at = {end: ("ip", "netns", "exec", end) for end in (near, far)}
     try:
@@ -303,7 +304,7 @@ def veth_pair():
 
 @pytest.fixture
 def program(request, tmp_path):
-    """Writes a module's PROGRAM to a file; returns its path."""
+    """Writes PROGRAM of the test's module to a file; returns the path."""
     path = tmp_path / "program.py"
     path.write_text(request.module.PROGRAM)
     return path
@@ -327,7 +328,7 @@ def notifications(s):
 
 
 class Child(subprocess.Popen):
-    """A process that is ended if its block fails; Popen would wait for it forever."""
+    """A process that is killed if its with block fails; Popen would wait for its end forever."""
 
     def __exit__(self, kind, *rest):
         if kind is not None:
@@ -336,8 +337,8 @@ class Child(subprocess.Popen):
 
 
 def on_a_terminal(command, **options):
-    """Runs a command with a terminal for standard error. Returns its status, the terminal's text, and standard
-    output if that is a pipe."""
+    """Runs a command whose standard error is a terminal. Returns the status, the terminal's text, and standard output
+    if that is a pipe."""
     ours, theirs = pty.openpty()
     with Child(command, stdin=subprocess.DEVNULL, stderr=theirs, text=True, **options) as job:
         os.close(theirs)
@@ -353,7 +354,7 @@ def on_a_terminal(command, **options):
 
 
 def unwrapped(text):
-    """Returns the text report with the lines joined that are broken at 80 columns."""
+    """Returns the text report after joining the lines that were wrapped at 80 columns."""
     return re.sub(r"(?<=\S)\n {2,}(?=\S)", " ", text)
 
 
@@ -363,13 +364,13 @@ def printed(*records):
 
 
 def verdict_of(report):
-    """Returns the lines below the headline."""
+    """Returns the paragraph below the headline, which has the verdict."""
     parts = unwrapped(report).split("\n\n")
     return parts[next(i for i, part in enumerate(parts) if part.startswith("sendpath ")) + 1]
 
 
 def eventually(condition, seconds=PATIENCE_S):
-    """Waits for a condition without an event to wait on. Returns its value, or False."""
+    """Polls a condition that has no event to wait for. Returns its first true value, or False when the time is up."""
     deadline = time.monotonic() + seconds
     while not (found := condition()):
         if time.monotonic() > deadline:
@@ -379,8 +380,8 @@ def eventually(condition, seconds=PATIENCE_S):
 
 
 def doctor(*options):
-    """Returns the doctor's output. In a guest it takes seconds, and every suite needs the same: the first one is
-    kept until the next boot."""
+    """Returns the doctor's output. In a guest the doctor takes seconds, and every suite needs the same output, so the
+    first one is kept until the next boot."""
     if "SENDPATH_LAB" not in os.environ:
         return analyze("doctor", *options)
     name = "-".join(["sendpath-doctor", BUILD.replace("/", "_"), *options])
@@ -397,7 +398,7 @@ CAN_MEASURE = _doctor.returncode == 0
 
 @functools.cache
 def _ways():
-    """Finds the mechanisms; only if needed, because that takes seconds in an emulator."""
+    """Returns the doctor's lines about the send hook. Called only if needed: an emulator takes seconds."""
     return doctor("--hooks=send").stdout
 
 
@@ -413,7 +414,7 @@ def _sees_sends(way):
 MECHANISMS = os.environ.get("SENDPATH_MECHANISMS", "").split() or [
     mechanism for mechanism in ("fentry", "kprobe", "tracepoint") if _sees_sends(rf"{mechanism}\t[^\n]*")]
 
-# Mechanisms that see sends by any syscall, and by none.
+# Mechanisms that see all TCP sends: those by any syscall, and those without one (io_uring).
 SEND_MECHANISMS = [mechanism for mechanism in MECHANISMS if mechanism != "tracepoint"
               or _sees_sends(r"tracepoint\t[^\n]*sock_send_length[^\n]*")]
 
@@ -422,12 +423,12 @@ needs_bpf = pytest.mark.skipif(
         line for line in _doctor.stdout.splitlines() if "unavailable" in line or "not enough" in line))
 
 
-ORPHANS_S = 10  # a process that another worker's test has just orphaned ends within this time
+ORPHANS_S = 10  # a process orphaned by another worker's test has ended by then
 
 
 @pytest.fixture
 def untouched():
-    """Fails the test if it leaves a process, which may hold a port."""
+    """Fails the test if a process remains after it, which may hold a port."""
     before = processes().keys()
     yield
     assert eventually(lambda: processes().keys() <= before, ORPHANS_S), processes()
@@ -438,8 +439,8 @@ CLONE_NEWNET = 0x40000000
 
 @pytest.fixture(scope="session", autouse=True)
 def own_network():
-    """Gives a worker of pytest-xdist a network namespace, so that its tests see no other worker's packet tap,
-    listener or TCP counter."""
+    """Gives a worker of pytest-xdist a network namespace, so that other workers' packet taps, listeners and TCP
+    counters do not affect its tests."""
     if "PYTEST_XDIST_WORKER" in os.environ:
         if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET):
             pytest.exit(f"no network namespace for a worker: {os.strerror(ctypes.get_errno())}", 1)
@@ -448,7 +449,7 @@ def own_network():
 
 @pytest.fixture(scope="session", autouse=True)
 def no_program_is_left():
-    """Fails the last test of the session if a BPF program outlived its process: by a pin, or an attachment."""
+    """Fails the last test of the session if a BPF program outlived its process: because of a pin, or an attachment."""
     before = programs()
     yield
     # The kernel frees programs after a grace period.
@@ -457,7 +458,7 @@ def no_program_is_left():
 
 @pytest.fixture(scope="session")
 def prometheus():
-    """The folder of Debian's prometheus and promtool; unpacked, because installing would start a service."""
+    """The folder of Debian's prometheus and promtool, unpacked because installing would start a service."""
     fetched = run(ROOT / "tests/lab/fetch-package", "prometheus", timeout=300)
     if fetched.returncode == 77:
         pytest.skip(fetched.stderr.strip())

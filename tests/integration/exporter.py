@@ -20,7 +20,7 @@ TEXT_FORMAT = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Exporter:
-    """Runs analyze exporter on a port that the kernel chooses; it must end well."""
+    """Runs analyze exporter on a free port. At the end of the with block, it must end without an error."""
 
     def __init__(self, *options, before=(), port=0):
         self.process = Child([*before, ANALYZE, "exporter", "--listen", f"127.0.0.1:{port}",
@@ -45,7 +45,7 @@ class Exporter:
 
     def request(self, path="/metrics", method="GET", accept=OPEN_METRICS, timeout=PATIENCE_S,
                 **headers):
-        """Returns the status, the headers, and the text."""
+        """Requests a page. Returns the status, the headers, and the text."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
         connection.request(method, path, headers={"Accept": accept, **headers} if accept else headers)
         response = connection.getresponse()
@@ -60,7 +60,7 @@ class Exporter:
 
 
 class Metrics:
-    """The parsed metrics of one reading."""
+    """The parsed metrics of one answer of the exporter."""
 
     def __init__(self, text, by=openmetrics):
         self.families = list(by.text_string_to_metric_families(text))

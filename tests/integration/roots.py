@@ -8,7 +8,7 @@ import pytest
 
 from conftest import ROOT, run
 
-# Enters a root with mounts of its own. Writes to a system of the cache go to another folder.
+# Enters a root with mounts of its own. If LOWER is set, this root is in an overlay, which keeps it unchanged.
 ENTER = ("unshare", "-m", "sh", "-c", """
 root=$1; script=$2; shift 2
 [ -z "$LOWER" ] || mount -t overlay -o "lowerdir=$LOWER,upperdir=$root.upper,workdir=$root.work" overlay "$root"
@@ -36,7 +36,7 @@ class Root:
 
 
 def debian(suite, *packages):
-    """Returns a folder with this Debian system."""
+    """Returns the folder of a Debian system of this suite, with these packages."""
     fetched = run(ROOT / "tests/lab/fetch-debian", suite, *packages, timeout=600)
     if fetched.returncode == 77:
         pytest.skip(fetched.stderr.strip())
@@ -45,7 +45,7 @@ def debian(suite, *packages):
 
 
 def install_line(start):
-    """Returns the line of the README's section Install that begins with this, for root."""
+    """Returns the line of the README's section Install that begins with `start`, for a shell of root."""
     section = re.search(r"^## Install\n(.*?)^## ", (ROOT / "README.md").read_text(), re.M | re.S)[1]
     line, = (line for line in section.splitlines() if line.strip().startswith(start))
     return 'sudo() { "$@"; }\n' + line.partition("  #")[0].strip()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A real Slurm on this machine: its controller, and a slurmd per host. Each host is a network namespace with a
-name of its own, on one bridge. Nothing remains after its end."""
+"""A real Slurm on this machine: its controller, and a slurmd per host. Each host is a network namespace with its own
+host name; a bridge connects all. Nothing remains after Slurm has ended."""
 
 import os
 import pathlib
@@ -11,7 +11,7 @@ import pytest
 
 from conftest import PATIENCE_S, ROOT, Child, eventually, run
 
-# Debian's packages, and those they need that a minimal system lacks.
+# Slurm's packages in Debian, and the dependencies that a minimal system lacks.
 PACKAGES = ("slurmctld", "slurmd", "slurm-client", "slurm-wlm-basic-plugins", "munge", "libmunge2",
             "libhwloc15", "liblua5.1-0")
 NETWORK = "198.18.8"
@@ -54,7 +54,7 @@ def fetched():
     assert done.returncode == 0, done.stderr
     return pathlib.Path(done.stdout.strip())
 
-# Gives a host its own name, names of the others, and the /sys of its network; slurmd needs cgroups.
+# Gives a host its own name, the other hosts' names, the /sys of its network, and the cgroups that slurmd needs.
 BECOME = """
 hostname "$0"
 mount --bind "$1/hosts" /etc/hosts
@@ -67,7 +67,7 @@ exec "$@"
 
 
 class Slurm:
-    """hosts: their names. Commands run on the first of them."""
+    """hosts: the names of the hosts. Commands run on the first host."""
 
     def __init__(self, folder, hosts):
         self.root, self.folder, self.hosts = fetched(), folder, hosts
@@ -122,7 +122,7 @@ class Slurm:
             ip("-n", there, "link", "set", "eth0", "up")
 
     def start(self, program, *options, host=HUB):
-        """Starts a program: a name of Slurm's, or a path. Its output goes to NAME-HOST.out."""
+        """Starts a program, by the name of a Slurm program or by a path. Its output goes to NAME-HOST.out."""
         with open(self.folder / f"{pathlib.Path(program).name}-{host}.out", "wb") as out:
             child = Child([*self.at(host), str(self.root / "usr/sbin" / program), *map(str, options)],
                           env=self.environment, stdin=subprocess.DEVNULL, stdout=out,
@@ -161,7 +161,7 @@ class Slurm:
                 child.kill()
                 child.wait()
         for host in self.addresses():
-            # Ends any slurmstepd that outlived its slurmd, too.
+            # Kills all processes of the host, also a slurmstepd that outlived its slurmd.
             for pid in run("ip", "netns", "pids", self.namespace(host)).stdout.split():
                 os.kill(int(pid), signal.SIGKILL)
             run("ip", "netns", "del", self.namespace(host))
@@ -177,7 +177,7 @@ class Slurm:
         return done.stdout.strip() if done.returncode == 0 else None
 
     def wait(self):
-        """Waits until no job is left. Polls twice a second: each poll takes CPU time from the jobs."""
+        """Waits until no job is left. Polls only twice a second, because each poll takes CPU time from the jobs."""
         done = self.run("sh", "-c", 'while left=$(squeue -h) && [ "$left" ]; do sleep 0.5; done', timeout=180)
         assert done.returncode == 0 and not done.stderr, self.logs()
 

@@ -46,7 +46,7 @@ def test_for_loopback_it_answers_never_at_once(tmp_path):
 
 @needs_bpf
 def test_report_draws_what_it_wrote(tmp_path):
-    """There is no figure for loopback: the page gives the reason, as the text does."""
+    """Loopback has no figure: the page has the same reason as the text."""
     path = tmp_path / "advice.json"
     lines = lines_of(advise("--json", path))
     done = analyze("report", path, "--out", tmp_path / "out", "--figures", "svg")
@@ -60,7 +60,7 @@ def test_report_draws_what_it_wrote(tmp_path):
 
 
 def as_nobody(*args):
-    """Runs it without privilege: only the error queue reports copies, and it flags all of loopback's."""
+    """Runs advise without privilege: only the error queue reports copies. It flags all copies on loopback."""
     return subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", ANALYZE,
                            "advise", *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, check=False, cwd="/")
@@ -91,7 +91,7 @@ FINAL = ("loopback", "local_delivery", "tun")
 @needs_bpf
 @pytest.mark.skipif("SENDPATH_CAUSE" not in os.environ, reason="no network of the lab")
 def test_for_a_network_the_answer_is_the_known_one():
-    """The lab knows what its network does; which sizes pay on an emulated network is chance."""
+    """The answer has the cause that the lab knows. Which sizes pay on an emulated network is chance."""
     done = advise(*PEER, "--budget", "40", "--json", "-", timeout=500)
     assert done.returncode == 0, done.stderr
     advice = json.loads(done.stdout)
@@ -184,7 +184,7 @@ def test_a_full_standard_output_is_one_line(words):
 
 
 def test_an_interrupt_ends_it_with_what_is_known(tmp_path):
-    """The other end never answers, so the interrupt comes in the middle of a run."""
+    """The other end never answers, so the interrupt arrives in the middle of a run."""
     with socket.create_server(("127.0.0.1", 0)) as listener, \
             Child([ANALYZE, "advise", "--json", str(tmp_path / "advice.json"),
                    "--peer", f"127.0.0.1:{listener.getsockname()[1]}"],
@@ -202,7 +202,7 @@ def test_an_interrupt_ends_it_with_what_is_known(tmp_path):
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_every_signal_ends_all_of_it(ending, tmp_path):
-    """The signal goes to this process alone, while its run waits for another end that never answers."""
+    """The signal goes only to the process of advise, while its run waits for another end that never answers."""
     before = processes().keys()
     with socket.create_server(("127.0.0.1", 0)) as listener, \
             Child([ANALYZE, "advise", "--peer", f"127.0.0.1:{listener.getsockname()[1]}"],
@@ -214,7 +214,7 @@ def test_every_signal_ends_all_of_it(ending, tmp_path):
             job.send_signal(ending)
             job.wait(PATIENCE_S)
             assert processes().keys() <= before, processes()
-        # If it had waited for the other end, which has five seconds to answer, it would have complained.
+        # If advise had waited for the other end, which has five seconds to answer, it would have printed an error.
         _, message = job.communicate(timeout=PATIENCE_S)
     assert (job.returncode, message) == (-ending, b"")
     assert not os.listdir(tmp_path)

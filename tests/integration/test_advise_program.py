@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests `analyze advise` for programs: it has exactly the program's own counts by size, and words about them."""
+"""Tests `analyze advise` for programs: it has exactly the program's own counts by size, and sentences about them."""
 
 import collections
 import json
@@ -24,7 +24,7 @@ def advise(*args, **kwargs):
 
 
 def seen(advice, kind=""):
-    """Returns counts in the form of classes()."""
+    """Returns the advice's counts by size, in the form of classes()."""
     return [[row["low"], row["high"], row[f"{kind}sends"], row[f"{kind}bytes"]]
             for row in advice["program"]["classes"] if row[f"{kind}sends"]]
 
@@ -66,7 +66,7 @@ def test_sizes_of_nginx_are_those_that_it_logs(sendfile, tmp_path):
         assert seen(advice) == classes(logged)
 
 
-# Sends with MSG_ZEROCOPY as often as standard input requests; prints how many completions it read.
+# Waits for a line of standard input, sends with MSG_ZEROCOPY, and prints how many completions it read.
 ZEROCOPY = """
 import json, select, socket, struct, sys
 
@@ -121,7 +121,8 @@ def gate(analyzer):
 
 
 def watched(tmp_path, how, *options):
-    """Returns the advice about a process that uses zero-copy, as text and as JSON."""
+    """Observes a process that uses zero-copy. Yields the analyzer, then the completions that the process read, and the
+    advice as text and as JSON."""
     known, advice = tmp_path / "known.json", tmp_path / "advice.json"
     known.write_text(json.dumps(KNOWN))
     program = tmp_path / "program.py"
@@ -153,7 +154,7 @@ def test_of_a_zero_copy_program_each_size_class_is_counted(how, tmp_path):
     assert completions == (requested if how == "read" else 0)
     assert {code for code in found if code.startswith("queue_")} == (set() if completions else {"queue_never_read"})
     if not completions:
-        never = found["queue_never_read"]  # of one socket, or where the sends of sockets are not counted
+        never = found["queue_never_read"]  # there is one socket, or sends per socket are not counted
         assert never["count"] == never["total"] and never["evidence"].get("completions", never["total"]) == requested
     cause = CAUSE.split(":")[0]
     if cause == "-":
@@ -171,7 +172,7 @@ def test_of_a_zero_copy_program_each_size_class_is_counted(how, tmp_path):
 def test_an_interrupt_ends_the_watch_with_what_was_seen(ending, tmp_path):
     steps = watched(tmp_path, "read")
     analyzer = next(steps)
-    if ending == signal.SIGINT:  # a terminal's interrupt reaches all
+    if ending == signal.SIGINT:  # a terminal's Ctrl-C reaches all processes
         with open(f"/proc/{analyzer.pid}/task/{analyzer.pid}/children", encoding="ascii") as children:
             os.kill(int(children.read()), ending)
     analyzer.send_signal(ending)

@@ -22,7 +22,7 @@ print(json.dumps({"uid": os.getuid(), "groups": os.getgroups(), "argv": sys.argv
 
 @pytest.fixture
 def place():
-    """Copies the program beside another analysis/, where everybody may read."""
+    """Copies the program beside a replaced analysis/, in a folder that all users may read."""
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         shutil.copy(ANALYZE, folder)

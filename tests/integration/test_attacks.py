@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("untouched")
 
 SENDERS = 3
 
-# Connects to a port, again and again, and runs its second argument on each connection.
+# Connects to a port again and again, and calls the function that its second argument names on each connection.
 STRANGER = """
 import socket, sys, time
 hello = bytes.fromhex(sys.argv[3])
@@ -63,7 +63,7 @@ def strangers(there, does, count=1):
 
 
 def end(there):
-    """Ends the server by a signal, whichever clients are connected."""
+    """Ends the server by SIGTERM; connected clients must not prevent that."""
     there.process.send_signal(signal.SIGTERM)
     assert there.process.wait(PATIENCE_S) == -signal.SIGTERM
 
@@ -78,7 +78,7 @@ def test_strangers_exclude_no_sender(does, count, key):  # noqa: F811
 
 
 def test_the_time_of_a_stranger_begins_once(key):  # noqa: F811
-    """Sending does not renew a client's time: it ends no later than that of one that connects meanwhile."""
+    """Sending does not renew a client's time: it ends no later than that of a client that connects during it."""
     data = hello(CONTROL)
     with Serve("--key", key) as there, there.connect() as first:
         for i in range(0, len(data), 16):
@@ -104,12 +104,12 @@ def test_a_stranger_is_challenged_once(key):  # noqa: F811
 # Logs that nobody reads
 
 def unread(kind):
-    """Returns both ends of something full: the second accepts not one more byte."""
+    """Returns both ends of a socket pair, terminal or pipe; the second end is full, and accepts no more bytes."""
     if kind == "socket":
         ours, theirs = (s.detach() for s in socket.socketpair())
     else:
         ours, theirs = pty.openpty() if kind == "terminal" else os.pipe()
-    # The descriptor must stay blocking, and so must the file that it shares with the server.
+    # The descriptor must stay blocking, as must the open file that it shares with the server.
     if kind == "socket":
         with socket.socket(fileno=os.dup(theirs)) as s, contextlib.suppress(BlockingIOError):
             while True:
@@ -130,7 +130,7 @@ def visit(there):
 
 
 def read_log(fd, log):
-    with contextlib.suppress(OSError):  # a terminal's end
+    with contextlib.suppress(OSError):  # the end of a terminal is an error
         while data := os.read(fd, 1 << 16):
             log += data
     os.close(fd)
@@ -148,7 +148,7 @@ def test_an_unread_log_delays_nobody(kind):
         visit(there)
         reader = threading.Thread(target=read_log, args=(ours, log))
         reader.start()
-        assert eventually(lambda: b"left out" in log)  # without another event
+        assert eventually(lambda: b"left out" in log)  # no other event triggers it
         for _ in range(15):
             visit(there)
         end(there)
@@ -174,8 +174,8 @@ def test_an_unread_log_does_not_keep_it_from_ending(kind):
 # A relay
 
 class Relay(Listening):
-    """Relays between a sender and serve. change() gets the connection's number, whether the bytes come from the
-    sender, and the bytes; it returns the bytes to pass on, or None to end that connection."""
+    """Relays between a sender and serve. change() gets the connection's number, whether the bytes come from the sender,
+    and the bytes; it returns the bytes to pass on, or None to end the connection."""
 
     def __init__(self, there, change=lambda number, sends, data: data):
         self.there, self.change, self.pairs = there, change, []
@@ -232,7 +232,7 @@ def test_a_relay_cannot_change_the_load(byte, words, key):  # noqa: F811
 
 
 def test_a_relay_cannot_take_over_the_session(key):  # noqa: F811
-    """The relay has read all messages, and has the connection."""
+    """The relay has read all messages, and holds both connections of the session."""
     messages, accepted, done = [], threading.Event(), threading.Event()
 
     def change(number, sends, data):
@@ -280,7 +280,7 @@ def test_a_relay_cannot_answer_for_the_receiver(sends, how, key):  # noqa: F811
 
 
 def test_a_relay_cannot_receive_the_load(key):  # noqa: F811
-    """The relay answers what introduces a connection with an earlier answer."""
+    """The relay answers the message that introduces a connection with an earlier answer."""
     accepted = []
 
     def change(number, sends, data):
@@ -304,7 +304,7 @@ def test_a_sender_with_a_key_refuses_a_receiver_without(key):  # noqa: F811
 
 
 class Stage(Impostor):
-    """Answers with one of these messages after another."""
+    """Answers with these messages, one after the other."""
 
     def begin(self, s):
         self.kept.append(s)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Engine, front, load and COMMAND may end at any moment: nothing is left, and the status shows how."""
+"""Tests that engine, front, load and COMMAND may end at any moment: nothing is left, and the status is right."""
 
 import contextlib
 import fcntl
@@ -32,7 +32,7 @@ def descendants(pid):
 
 
 def has_programs(pid):
-    """Returns whether it holds several BPF programs; probes, and the look-up of symbols, hold one at a time."""
+    """Returns whether the process holds several BPF programs. Probes and the look-up of symbols hold one."""
     with contextlib.suppress(OSError):
         return sum("bpf-prog" in os.readlink(fd) for fd in pathlib.Path(f"/proc/{pid}/fd").iterdir()) > 1
     return False
@@ -53,7 +53,7 @@ def full_pipe():
 
 
 class Job(Child):
-    """Owns a terminal that can send signals. Standard output is a pipe that nobody reads."""
+    """Runs analyze on a terminal, so that Ctrl-C works. Its standard output is a full pipe that nobody reads."""
 
     def __init__(self, *words, **options):
         self.ours, theirs = os.openpty()
@@ -79,7 +79,7 @@ class Job(Child):
                 os.close(fd)
 
     def awaits(self, condition):
-        """Waits for a condition; notes all descendants of the process at that time."""
+        """Waits until condition(pid) is true; then notes all descendants of the process."""
         assert eventually(lambda: self.poll() is not None or condition(self.pid)), "waited in vain"
         assert self.poll() is None, self.stderr.read()
         self.descendants = set(descendants(self.pid))
@@ -89,7 +89,7 @@ class Job(Child):
         os.write(self.ours, key)
 
     def ends(self):
-        """Waits for its end; returns standard error and status. None of its descendants may be left."""
+        """Waits for the end of the process; returns standard error and status. No descendant may be left."""
         try:
             status = self.wait(PATIENCE_S)
             assert eventually(lambda: all(state(pid) in "XZ" for pid in self.descendants), 10), [
@@ -102,13 +102,13 @@ class Job(Child):
         return self.stderr.read(), status
 
 
-# A fixed rate: sends continue until it ends, and leave the CPUs to the other tests.
+# The rate is fixed, so that sends continue to the end, and leave CPU time to the other tests.
 LOAD = ANALYZE, "--variant", "zerocopy", "--rate", 1000, "--duration", 60, "--warmup", 0
 
 
 def load_sends(pid):
-    """Returns whether the receiver has waited a hundred times: sends at a rate use hardly any CPU time."""
-    with contextlib.suppress(OSError, IndexError):  # there is none yet, or it has ended
+    """Returns whether the receiver has waited a hundred times. At this rate, sends use hardly any CPU time."""
+    with contextlib.suppress(OSError, IndexError):  # the receiver has not started yet, or has ended
         tasks = pathlib.Path(f"/proc/{descend(pid, 2)[1]}/task").glob("*/status")
         return sum(int(re.search(r"^voluntary_ctxt_switches:\t(\d+)", status.read_text(), re.M)[1])
                    for status in tasks) >= 100
@@ -129,7 +129,7 @@ def several_runs(folder):
 
 
 MANY = "--messages", 20, "--warmup", 0, "--repeat", 1000
-# Arguments of the program with a folder of the test's, and the condition that shows the moment.
+# For each moment, functions that get the test's folder: one returns the command line, one the condition to await.
 MOMENTS = {
     "before Python": (lambda _: LOAD, lambda _: children),
     "loading": (lambda _: LOAD, lambda _: has_programs),
@@ -180,7 +180,7 @@ def expected(moment, sig):
 def test_the_engine_is_killed(moment, tmp_path):
     with at(moment, tmp_path) as job:
         job.kill()
-        if moment == "command":  # the user's command continues, as under time
+        if moment == "command":  # the user's command continues, as it does if time(1) is killed
             job.descendants = {pid for pid in job.descendants if not descends_to_sleep(pid)}
         _, status = job.ends()
     assert status == -KILL
@@ -278,7 +278,7 @@ def test_a_command_that_is_killed_has_its_own_status(moment, sig, tmp_path):
 
 
 def test_a_second_control_c_ends_at_once_without_a_reader():
-    """The first Ctrl-C closes the window, whose last line and report nobody reads."""
+    """After the first Ctrl-C, the window closes, and the last line and the report wait for a reader."""
     with Job(*LOAD, "--interval", 0.1).awaits(load_sends) as job:
         job.type(b"\x03")
         job.awaits(lambda pid: waits_to_write(front_of(pid)))
@@ -312,7 +312,7 @@ def test_what_was_measured_is_reported_when_the_engine_is_killed(tmp_path):
 
 
 def test_an_unread_record_is_complete(tmp_path):
-    """A signal during the write waits for the reader; a second one does not."""
+    """After one signal, the write of the record waits for the reader; a second signal ends it at once."""
     os.mkfifo(tmp_path / "fifo")
     reader = os.open(tmp_path / "fifo", os.O_RDONLY | os.O_NONBLOCK)
     fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
@@ -335,7 +335,7 @@ def drain(reader):
 
 
 def test_an_absent_reader_delays_no_window(tmp_path):
-    """The lines that did not fit are part of the last one; the reader reads only after the window."""
+    """The reader reads only after the window. Lines that did not fit into the pipe are included in the last line."""
     path = tmp_path / "records"
     with Job(ANALYZE, "--variant", "zerocopy", "--duration", 2, "--warmup", 0, "--interval", 0.1,
              "--json", path) as job:
@@ -350,7 +350,7 @@ def test_an_absent_reader_delays_no_window(tmp_path):
 
 
 def test_a_stopped_front_delays_no_window():
-    """Lines that the front does not read do not fill the socket."""
+    """The engine's lines, which the front does not read, do not fill the socket between them."""
     with Job(*LOAD[:-3], 3, *LOAD[-2:], "--interval", 0.1, "--json", "-").awaits(load_sends) as job:
         front, load = front_of(job.pid), descend(job.pid, 1)[0]
         os.kill(front, signal.SIGSTOP)
@@ -367,7 +367,7 @@ WORDS = "--variant", "twocopy", "--messages", 10, "--warmup", 0
 
 @pytest.fixture
 def planted(tmp_path):
-    """A folder of modules that print a message when they run."""
+    """A folder of modules that create the file `ran` when they run."""
     for name in "json", "os", "typing", "select", "text/__init__", "front/__init__", "sitecustomize":
         path = tmp_path / "planted" / f"{name}.py"
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -20,7 +20,7 @@ from test_serving import started
 
 pytestmark = pytest.mark.slow
 
-AFTER_S = 10  # a window of T ends by T + this
+AFTER_S = 10  # a run with a window of T has ended by T + AFTER_S
 
 
 @contextlib.contextmanager
@@ -49,7 +49,7 @@ def slow():
 
 
 def sends(pid):
-    """Returns whether data of one of its sockets wait for the other end."""
+    """Returns whether a socket of this process has unacknowledged or unsent data."""
     own = set()
     for fd in os.listdir(f"/proc/{pid}/fd"):
         with contextlib.suppress(FileNotFoundError):
@@ -69,7 +69,7 @@ def test_it_ends_soon_after_a_signal():
 
 
 def test_the_second_signal_ends_it_at_once():
-    """The other end is stopped, so the first signal waits for it."""
+    """After the first signal, the program waits for the other end, which is stopped."""
     with slow() as job:
         assert eventually(lambda: sends(job.pid))
         receiver = only(descend(job.pid, 1))
@@ -91,7 +91,7 @@ def pending(pid, number):
 
 @pytest.mark.parametrize("options", [(), ("--rcvlowat", "64K", "--threads", "16")])
 def test_a_receiver_that_was_stopped_ends_the_run(options):
-    """Each thread would send the receiver a request at its end."""
+    """The run ends in time, although each thread requests something from the stopped receiver at its end."""
     with Child([LOADGEN, "--variant", "twocopy", "--duration", "60", "--warmup", "0", *options],
                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                text=True) as job:

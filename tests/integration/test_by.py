@@ -20,7 +20,7 @@ SENDS = min(1000, CALLS // 10)
 
 
 def observe(*args, **kwargs):
-    """Returns the record of a command, and the command's own output."""
+    """Observes a command. Returns the record, and the command's own output."""
     result = analyze("--json", "-", *args, **kwargs)
     assert result.returncode == 0, result.stderr
     *own, last = result.stdout.splitlines()
@@ -28,7 +28,7 @@ def observe(*args, **kwargs):
 
 
 def all_at_once(*commands):
-    """Returns a command that runs several at once and waits for all."""
+    """Returns a command that runs several commands at once and waits for all of them."""
     return ["sh", "-c", " & ".join(" ".join(c) for c in commands) + " & wait"]
 
 
@@ -84,7 +84,7 @@ def test_groups_add_up_to_the_whole(by, mechanism, untouched):
 
 
 def test_each_process_as_it_counted(untouched):
-    """Sizes distinguish the processes: no two share one."""
+    """Each process sends with a size of its own, which identifies its group."""
     sizes = {1000 * (i + 1): SENDS + 10 * i for i in range(4)}
     with Receiver() as receiver:
         record, _ = observe("--by", "process", "--", *all_at_once(
@@ -100,7 +100,7 @@ def test_each_process_as_it_counted(untouched):
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("by", ["sendmsg", "sendmmsg", "send"])
 def test_peers_of_zero_copy_sends(by, mechanism, untouched):
-    """Also without --by: each peer has the counts of its sender."""
+    """Each peer has the counts of its sender, also without --by."""
     counts = {"127.0.0.1": SENDS, "::1": SENDS // 2}
     with contextlib.ExitStack() as stack:
         receivers = [stack.enter_context(Receiver(address)) for address in counts]
@@ -109,7 +109,7 @@ def test_peers_of_zero_copy_sends(by, mechanism, untouched):
         ports = {r.address: r.port for r in receivers}
     assert record["by"] is None
     if by == "sendmmsg" and "sees sendto, sendmsg" in reason(record, "send"):
-        assert not record["calls"]  # as the plan warns
+        assert not record["calls"]  # the plan warned that these calls are missed
         return
     zerocopy = record["zerocopy"]
     assert {p["address"]: p["port"] for p in zerocopy["peers"]} == ports
@@ -151,11 +151,11 @@ def test_a_name_that_would_write_on_the_terminal(untouched):
 
 
 def test_devices_of_several_namespaces(tmp_path, untouched):
-    """Each namespace has a loopback of its own, with the same name and index."""
+    """Each namespace has its own loopback device; all have the same name and index."""
     if not shutil.which("unshare") or run("unshare", "-n", "true").returncode:
         pytest.skip("no network namespace can be made here")
     script = tmp_path / "one.py"
-    # The second runs inside the first, so that the number of the first namespace is not reused.
+    # The second sender runs inside the first, so that the inode number of the first namespace is not reused.
     inside = "ip link set lo up && exec /usr/bin/python3 "
     script.write_text("import os, socket, subprocess, sys\n"
                       "print(os.stat('/proc/self/ns/net').st_ino, flush=True)\n"
@@ -174,17 +174,17 @@ def test_devices_of_several_namespaces(tmp_path, untouched):
 
 
 def inside(path, *command):
-    """A command that runs in a control group, which it creates."""
+    """Returns a command that creates a control group and runs in it."""
     return ["sh", "-c", 'mkdir -p "$0" && echo 0 > "$0/cgroup.procs" && exec "$@"', path, *command]
 
 
 def quoted(*commands):
-    """For all_at_once()."""
+    """Quotes the words of commands for all_at_once()."""
     return [[shlex.quote(word) for word in command] for command in commands]
 
 
 def by_path(record, group):
-    """Groups by what comes after the test's own control group in their path."""
+    """Returns {path below the test's own control group: group of the record}."""
     top = "/" + os.path.basename(group)
     paths = {g["cgroup"]: g for g in record["by"]["groups"]}
     assert all(path.startswith(top) for path in paths) and len(paths) == len(record["by"]["groups"])
@@ -193,7 +193,7 @@ def by_path(record, group):
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_control_groups_within_each_other(mechanism, group, untouched):
-    """The receiver, in whose context sends complete, is in another one."""
+    """Sends complete in the context of the receiver, which is in another control group."""
     sends = {"/a": SENDS, "/a/b": SENDS // 2, "/a/b/c.d": SENDS // 4}
     with Receiver() as receiver:
         record, own = observe("--mechanism", mechanism, "--by", "cgroup", "--", *all_at_once(*quoted(
@@ -296,7 +296,7 @@ def test_a_load(untouched):
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_copies_without_a_flag_count_in_groups_and_lines(mechanism, tmp_path, untouched):
-    """A device without scatter-gather copies all sends; how many are flagged is chance."""
+    """A device without scatter-gather copies all sends; how many of them are flagged is chance."""
     path = tmp_path / "record"
     with veth_pair() as (near, far, address), Receiver(address, far) as receiver:
         off = run(*near, "ethtool", "-K", "near0", "sg", "off")
@@ -306,7 +306,7 @@ def test_copies_without_a_flag_count_in_groups_and_lines(mechanism, tmp_path, un
                          *near, *receiver.sender("--sends", 300, "--size", 65536))
     record = check(json.loads(path.read_text()))
     zerocopy = record["zerocopy"]
-    if zerocopy["unflagged"] is None:  # no hook can see these copies
+    if zerocopy["unflagged"] is None:  # no attached hook sees unflagged copies
         assert_adds_up(record)
         return
     assert zerocopy["unflagged"] + zerocopy["flagged"] == zerocopy["copied"], zerocopy

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Why sends were copied: each test makes a cause happen to an independent sender. The record must name this cause
-and no other, with the sender's own count.
+"""Tests why sends were copied: each test makes one cause happen to an independent sender. The record must name only
+this cause, with the sender's own count.
 
-Most need two real NICs, which the lab has (its topology nicpair); tests on loopback run anywhere.
+Most tests need two real NICs, which the lab has (topology nicpair); tests on loopback run anywhere.
 """
 
 import contextlib
@@ -39,7 +39,7 @@ def do(*command):
 
 @contextlib.contextmanager
 def setting(there, back):
-    """Runs a command that changes something, and at the end one that changes it back."""
+    """Runs the command `there`, which changes a setting, and at the end the command `back`, which restores it."""
     do(*there.split())
     try:
         yield
@@ -72,7 +72,7 @@ with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) as listen
 
 @contextlib.contextmanager
 def tap_in(where, device):
-    """Opens a tap as tcpdump -i does: promiscuous, except on "any"."""
+    """Opens a tap in the namespace `where`, as tcpdump -i does: promiscuous, except on "any"."""
     with Child([*where, "/usr/bin/python3", "-c", TAP, device],
                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as listener:
         assert listener.stdout.readline() == "\n"
@@ -89,7 +89,7 @@ def tap(device):
 
 
 class Observed:
-    """A sender under observation, driven in steps; record and counts exist after the end."""
+    """A sender under observation, driven in steps. After the with block, it has the record and the sender's counts."""
 
     def __init__(self, tmp_path, mechanism, command):
         self.file = tmp_path / "record.json"
@@ -127,7 +127,7 @@ def receiver(address=FAR, *options):
 
 
 def observe(tmp_path, mechanism, sends=50, options=(), address=FAR, prefix=(), unread=False):
-    """Observes all sends of one sender in one step. Returns its counts, and the record."""
+    """Observes one sender that makes all its sends in one step. Returns an Observed."""
     with receiver(address) as there:
         with Observed(tmp_path, mechanism, [*prefix, *there.sender("--steps", *options)]) as seen:
             with stopped(there.process) if unread else contextlib.nullcontext():
@@ -152,7 +152,7 @@ def assert_causes(record, expected):
     found = {(row["cause"], row["device"]): row["count"] for row in seen["causes"]}
     assert all(0 <= row["skbs_in_send"] <= row["skbs"] for row in seen["causes"])
     if found != expected and (lossy(record) or record["lost"]["flags"]):
-        # For an unseen copy, only the flag is known.
+        # If no hook saw a copy, only its flag is known.
         assert {key for key in found if key[0] != "unclassified"} <= set(expected)
         assert set(found) & set(expected) or not expected
         return
@@ -203,7 +203,7 @@ def test_without_the_socket_option(tmp_path, mechanism):
 
 @pytest.mark.parametrize("enabled", [True, False])
 def test_sends_without_data_are_not_for_want_of_the_option(enabled, tmp_path, mechanism):
-    """7 sends have no data; the option decides about the other 5."""
+    """7 sends have no data, so the kernel ignores their flag. For the other 5, SO_ZEROCOPY decides."""
     file = tmp_path / "record.json"
     script = ("import socket\n"
               "l = socket.create_server(('127.0.0.1', 0))\n"
@@ -222,7 +222,7 @@ def test_sends_without_data_are_not_for_want_of_the_option(enabled, tmp_path, me
 
 
 def refused(tmp_path, mechanism, cause, errno, **options):
-    """Asserts that some sends are refused, for one reason, and the others completed."""
+    """Asserts that some sends were refused, all for this cause, and the other sends completed."""
     seen = observe(tmp_path, mechanism, **options)
     zerocopy = seen.record["zerocopy"]
     assert seen.counts["failed"] > 0
@@ -234,7 +234,7 @@ def refused(tmp_path, mechanism, cause, errno, **options):
 
 
 def test_optmem(tmp_path, mechanism):
-    """The limit is less than one notification takes."""
+    """optmem_max is lower than what one notification takes."""
     with sysctl("net.core.optmem_max", 512):
         seen = refused(tmp_path, mechanism, "optmem", "ENOBUFS", address="127.0.0.1")
 
@@ -297,8 +297,8 @@ def test_packet_tap(tmp_path, mechanism):
 
 @nics
 def test_packet_tap_that_the_application_does_not_read_about(tmp_path, mechanism):
-    """Listens to the second half. The queue is read at the end: one notification, with the flag of the first
-    send."""
+    """A tap listens to the second half of the sends. The application reads the queue at the end: one notification
+    covers all sends, with the flag of the first."""
     with receiver() as there, \
             Observed(tmp_path, mechanism, there.sender("--steps", "--inflight", 1000)) as seen:
         for _ in range(20):
@@ -326,7 +326,7 @@ def test_timestamps_alone_copy_nothing(tmp_path, mechanism):
 
 
 def test_bytes_that_were_not_accepted_are_not_copied(tmp_path, mechanism):
-    """The kernel's own sum has all bytes that a send requested."""
+    """The kernel counts a send's requested bytes as copied, also those that the socket did not accept."""
     seen = observe(tmp_path, mechanism, 30, ["--now", "--size", 4 << 20, "--inflight", 1000], "127.0.0.1",
                    unread=True)
     zerocopy = seen.record["zerocopy"]
@@ -335,7 +335,7 @@ def test_bytes_that_were_not_accepted_are_not_copied(tmp_path, mechanism):
 
 
 def test_notifications_behind_timestamps_count_once(tmp_path, mechanism):
-    """Each read of a timestamp before them makes the kernel report the last notification again."""
+    """The kernel reports a notification again when a timestamp before it is read; it must count once."""
     with receiver("127.0.0.1") as there, Observed(tmp_path, mechanism, there.sender(
             "--steps", "--inflight", 1000, "--timestamps", "tsonly")) as seen:
         for _ in range(20):
@@ -348,7 +348,7 @@ def test_notifications_behind_timestamps_count_once(tmp_path, mechanism):
 
 @nics
 def test_no_scatter_gather(tmp_path, mechanism):
-    """Everything is copied, whatever the application reads."""
+    """Every send is copied, whether the error queue reports it or not."""
     with setting(f"ethtool -K {CARD} sg off", f"ethtool -K {CARD} sg on tso on"):
         seen = observe(tmp_path, mechanism, sends=200, options=["--size", 65536])
     assert_all(seen, "no_scatter_gather", CARD)
@@ -369,7 +369,7 @@ def test_no_checksum_offload(tmp_path, mechanism):
 
 @contextlib.contextmanager
 def tunnel(kind, *options):
-    """Creates devices of that kind on both sides, whose packets go through the NICs."""
+    """Creates a tunnel device of this kind on both sides; its packets go through the NICs."""
     for where, here, there, address in ((), NEAR, FAR, "10.5.0.1"), (PEER, FAR, NEAR, "10.5.0.2"):
         do(*where, "ip", "link", "add", "tunnel0", "type", kind, "local", here, "remote", there,
            *options)
@@ -395,7 +395,7 @@ def observe_inside(tmp_path, mechanism, address="10.5.0.2", sends=50):
 @pytest.mark.parametrize("kind", [("vxlan", "id", "5", "dstport", "4789"), ("gre",), ("ipip",)],
                          ids=lambda kind: kind[0])
 def test_tunnel(tmp_path, mechanism, kind):
-    """The NIC cannot compute the inner checksum, though it computes others."""
+    """The NIC computes checksums, but not those of packets inside a tunnel."""
     with tunnel(*kind):
         seen = observe_inside(tmp_path, mechanism)
     assert_all(seen, "tunnel_checksum", CARD)
@@ -426,7 +426,7 @@ def test_wireguard(tmp_path, mechanism):
         do(*PEER, "ip", "link", "del", "wg0")
     zerocopy = seen.record["zerocopy"]
     if hook(seen.record, "skb copy")["mechanism"] == "tracepoint":
-        # Unflagged sends are known to have been changed on the way.
+        # Unflagged sends count as unexplained: something changed their packets on the way.
         assert {row["cause"] for row in zerocopy["causes"]} == {"unclassified"}
         assert zerocopy["copied"] + zerocopy["unexplained"] == seen.counts["sends"]
         return
@@ -437,7 +437,7 @@ def test_wireguard(tmp_path, mechanism):
     note(seen.record, "software_segmentation")
 
 
-# Devices and listeners between the sender and its card.
+# Devices and listeners between the sender and its NIC
 
 @contextlib.contextmanager
 def bridged():
@@ -480,7 +480,7 @@ def test_a_bridge_copies_nothing(tmp_path, mechanism):
 @nics
 @pytest.mark.parametrize("device", ["port0", "bridge0"])
 def test_a_tap_on_a_bridge(tmp_path, mechanism, device):
-    """Packets are copied when they arrive here, but not delivered here."""
+    """The tap's packets are copied when they arrive at this machine, though they are only forwarded."""
     with bridged(), tap_in(MIDDLE, device):
         assert_all(observe(tmp_path, mechanism), "packet_tap", device)
 
@@ -493,7 +493,7 @@ def test_a_tap_on_all_devices(tmp_path, mechanism):
 
 @nics
 def test_a_mirror(tmp_path, mechanism):
-    """The peer receives the original packets."""
+    """The mirror's clones make the kernel copy the packets' data, though the peer receives the original packets."""
     for module in "sch_ingress", "act_mirred", "cls_matchall", "dummy":
         do("modprobe", module)
     with setting("ip link add mirror0 type dummy", "ip link del mirror0"), \
@@ -504,13 +504,13 @@ def test_a_mirror(tmp_path, mechanism):
         seen = observe(tmp_path, mechanism)
     if seen.counts["copied"]:
         assert_all(seen, "mirror", "mirror0")
-    else:  # 7.2 copies only what is delivered to a socket
+    else:  # Linux 7.2 copies only what is delivered to a socket
         assert_causes(seen.record, {})
 
 
 @nics
 def test_native_xdp(tmp_path, mechanism):
-    """Everything is copied, and nothing is flagged."""
+    """Every send is copied, and none is flagged."""
     with bridged(), setting(f"ip -n middle link set dev port0 xdpdrv obj {PACKETS} sec xdp",
                             "ip -n middle link set dev port0 xdpdrv off"):
         seen = observe(tmp_path, mechanism, sends=200)
@@ -526,7 +526,7 @@ def test_native_xdp(tmp_path, mechanism):
 
 
 def by_program(seen, cause, device):
-    """Tracepoints do not see these programs, and in some kernels not the device."""
+    """Asserts that this cause was found. Tracepoints show no BPF programs, and in some kernels no device."""
     if hook(seen.record, "skb copy")["mechanism"] == "tracepoint":
         row = only(seen.record["zerocopy"]["causes"])
         assert row["cause"] == "unclassified"
@@ -554,11 +554,11 @@ def test_a_program_of_tc(tmp_path, mechanism):
 @nics
 @pytest.mark.parametrize("how", ["--fast-open", "--defer"])
 def test_fast_open(tmp_path, mechanism, how):
-    """Data of the first packet are copied, and flagged only if the route was not known before."""
+    """Data in the first packet are copied, and are flagged only if the route was not known before."""
     def enable(where, value):
         do(*where, "sysctl", "-qw", f"net.ipv4.tcp_fastopen={value}")
 
-    enable((), 0x607)  # both ends, without a cookie, for all listeners
+    enable((), 0x607)  # 0x607: both ends, without a cookie, for all listeners
     enable(PEER, 0x607)
     try:
         with receiver() as there, \
@@ -581,7 +581,7 @@ def test_fast_open(tmp_path, mechanism, how):
 
 @nics
 def test_ipsec(tmp_path, mechanism):
-    """The cipher does nothing, which the kernel treats like any other."""
+    """Uses the null cipher, which the kernel handles like any other."""
     addresses = f"src {NEAR} dst {FAR}"
 
     def there_and_back(verb, where, direction):
@@ -659,7 +659,7 @@ def test_loss_and_retransmission_copy_nothing(tmp_path, mechanism):
 
 @nics
 def test_a_queueing_discipline_that_changes_packets(tmp_path, mechanism):
-    """Some packets are corrupted, and copied for it; how many is chance."""
+    """The kernel copies packets before it corrupts them. How many are corrupted is chance."""
     do("modprobe", "sch_netem")
     with setting(f"tc qdisc add dev {CARD} root netem corrupt 10%",
                  f"tc qdisc del dev {CARD} root"):
@@ -683,10 +683,10 @@ def test_two_sockets_with_a_cause_each(tmp_path, mechanism):
 
 @nics
 def test_a_cause_that_cannot_be_found_is_not_guessed(tmp_path, mechanism):
-    """While the kernel hides addresses, no place has a name."""
+    """While the kernel hides addresses, no frame of a stack can be named."""
     with sysctl("kernel.kptr_restrict", 2), tap(CARD):
         seen = observe(tmp_path, mechanism)
-    if hook(seen.record, "skb copy")["mechanism"] == "tracepoint":  # inferred without addresses
+    if hook(seen.record, "skb copy")["mechanism"] == "tracepoint":  # tracepoints need no addresses
         if "coalesced" not in reason(seen.record, "completion"):
             assert_causes(seen.record, {("packet_tap", CARD): 50})
             return
@@ -701,7 +701,7 @@ def test_a_cause_that_cannot_be_found_is_not_guessed(tmp_path, mechanism):
 @pytest.mark.skipif(os.environ.get("SENDPATH_TOPOLOGY") != "vmxnet3",
                     reason="needs the lab's topology vmxnet3")
 def test_driver(tmp_path, mechanism):
-    """The driver accepts packets of at most 16 frags: the head and each page are one."""
+    """The driver accepts packets of at most 16 frags; the head and each page are one frag each."""
     seen = observe(tmp_path, mechanism, options=["--parts", 17, "--size", 1360, "--inflight", 1])
     if hook(seen.record, "skb copy")["mechanism"] == "tracepoint":
         assert_causes(seen.record, {("unclassified", CARD): seen.counts["copied"]})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests options that are valid alone and contradict each other: both programs refuse them in one line."""
+"""Tests that both programs refuse options that contradict each other, in one line."""
 
 import json
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests what zero-copy costs after a send returned: it equals the programs' own counts."""
+"""Tests the cost of zero-copy after a send has returned: the record must equal the programs' own counts."""
 
 import json
 import os
@@ -134,7 +134,7 @@ print(json.dumps(seen))
 
 
 def observed(*command, mechanism=None):
-    """Returns the record, and the program's own report."""
+    """Observes a program. Returns the record, and the program's own report."""
     result = analyze("--json", "-", *(["--mechanism", mechanism] if mechanism else []), "--", *command)
     assert result.returncode == 0, result.stderr
     theirs, ours = result.stdout.splitlines()
@@ -142,13 +142,13 @@ def observed(*command, mechanism=None):
 
 
 def attached(record, *names):
-    """Returns whether these hooks are attached, and see everything."""
+    """Returns whether these hooks are attached, and can miss nothing."""
     return all(hook(record, name)["status"] == "attached" and not reason(record, name)
                for name in names)
 
 
 def reported_as(record, read, reported, copied):
-    """Asserts that the reports of the error queue that we saw are those that the application read."""
+    """Asserts that the record has the notifications that the application read from the error queue."""
     seen = record["zerocopy"]["notifications"]
     if hook(record, "error queue")["status"] != "attached":
         assert seen["read"] is seen["reported"] is seen["unread"] is None
@@ -163,7 +163,7 @@ def reported_as(record, read, reported, copied):
 
 
 def timed(record):
-    """Asserts that every completion was timed, or counts as untimed."""
+    """Asserts that every completion was timed, or is counted as untimed."""
     seen = record["zerocopy"]
     latency = seen["completion_ns"]
     if "attached" != hook(record, "completion")["status"] or \
@@ -179,7 +179,7 @@ def timed(record):
 
 
 def drained(record, size, most):
-    """Asserts that nothing is pinned at the end, and that the most was at most `most` bytes."""
+    """Asserts that nothing is pinned at the end, and that never more than `most` bytes were."""
     pinned = record["zerocopy"]["pinned"]
     if pinned is None:
         assert any(u["key"] == "zerocopy.pinned" for u in record["unmeasured"]) or \
@@ -193,7 +193,7 @@ def drained(record, size, most):
 
 
 def coalesced(record):
-    """A notification covers runs, and a run covers sends."""
+    """Asserts that there are at most as many runs as completions, and at most as many notifications as runs."""
     seen = record["zerocopy"]["notifications"]
     if attached(record, "completion") and not record["lost"]["completions"]:
         assert 0 < seen["ranges"] <= record["zerocopy"]["completions"]
@@ -261,7 +261,7 @@ def test_a_program_that_reads_in_batches(program, mechanism):
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_threads_that_share_a_socket(program, mechanism):
-    """An id belongs to one send, even if other threads wait for the socket."""
+    """An id belongs to one send, even if other threads wait for the socket's lock."""
     record, app = observed(PYTHON, program, "threads", 3000, 240, mechanism=mechanism)
     reported_as(record, app["records"], 240, app["copied"])
     timed(record)
@@ -279,14 +279,14 @@ def test_many_in_flight(program, mechanism):
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user: run as root")
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_pages_are_those_charged_to_locked_memory(program, mechanism):
-    """Sends up to the limit of locked memory: the send beyond it is refused, and does not count."""
+    """Sends until locked memory is full. The send beyond the limit is refused, and its pages do not count."""
     page = os.sysconf("SC_PAGESIZE")
     record, app = observed(PYTHON, program, "refused", page, 200, mechanism=mechanism)
     assert app["refused"] == "ENOBUFS" and app["sends"] < 200
     reported_as(record, app["records"], app["sends"], app["copied"])
     if attached(record, "send", "send id", "completion"):
         pinned = record["zerocopy"]["pinned"]
-        # One page each, and two more: 33 messages fill all of the 100 pages except one.
+        # A message is charged one page and two more: 33 messages take 99 of the 100 pages.
         assert pinned["pages_max"] == 99
         assert pinned["bytes_max"] == 33 * page
         assert pinned["pages_now"] == 0

@@ -11,19 +11,19 @@ from conftest import (CALLS, NOISE, NOTHING_LOST, MECHANISMS, VARIANTS, hook, lo
 
 pytestmark = needs_bpf
 
-A_FEW_RUNS = 64  # runs of sends that are completed as one, several times over
+A_FEW_RUNS = 64  # several runs of sends, each completed as one
 SYSCALL = {"twocopy": "sendto", "onecopy": "sendmsg", "zerocopy": "sendmsg"}
 SPANS = {"fentry": {"tcp_sendmsg"}, "kprobe": {"tcp_sendmsg"},
          "tracepoint": {"tcp_sendmsg_locked..return", "syscall"}}
 
 
 def may_lose(record):
-    """Returns whether the plan warns that sends can be missed here."""
+    """Returns whether the plan warns that sends may be missed on this kernel."""
     return re.search("preempts|loses returns", reason(record, "send"))
 
 
 def all_but_the_lost(record):
-    """Asserts that at most the number of skipped sends is missing."""
+    """Asserts that no more sends are missing than the record has as lost."""
     app, call, lost = record["app"], only(record["calls"]), record["lost"]["calls"]
     assert app["send_calls"] - lost <= call["sends"] <= app["send_calls"]
     assert call["bytes"] <= app["bytes"]
@@ -31,16 +31,16 @@ def all_but_the_lost(record):
 
 
 def go_by(record, why):
-    """Returns whether the plan warns of missed completions, or their programs were skipped."""
+    """Returns whether the plan's reason for completions matches `why`, or their programs were skipped."""
     completion = hook(record, "completion")
     return re.search(why, completion["reason"] or "") or (completion["missed"] or 0) > 0
 
 
 def lost_by_design(record):
-    """Returns what the completion hook could miss."""
+    """Returns the record's lost counts that the completion hook may have."""
     keys = set()
     if hook(record, "completion")["mechanism"] == "tracepoint":
-        keys.add("flags")  # also where two CPUs complete sends of one socket: see settled()
+        keys.add("flags")  # flags may be lost: see settled()
     if go_by(record, "interrupts|preempts"):
         keys.add("completions")
     return {key: record["lost"][key] for key in keys}
@@ -124,7 +124,7 @@ def settled(record):
         causes = {(row["cause"], row["device"]): row["count"] for row in zerocopy["causes"]}
         seen = sum(causes.values())
         assert set(causes) == {("loopback", "lo")}, (zerocopy, record["lost"], record["plan"])
-        # If a notification's flag was missed, the cause is unknown.
+        # A copy whose flag was missed has no cause.
         assert seen == accepted - record["lost"]["flags"]
         if not go_by(record, "merged|preempts"):
             assert record["lost"]["flags"] <= max(A_FEW_RUNS, accepted / 1000)
@@ -132,7 +132,7 @@ def settled(record):
 
 @pytest.mark.parametrize("variant, pieces", [("onecopy", 1), ("zerocopy", 8)])
 def test_packets_are_the_sends_where_each_waits_for_its_answer(variant, pieces, untouched):
-    """Each send waits for its answer, so the kernel cannot combine sends; only a copy combines the fields."""
+    """Each send waits for its answer, so the kernel cannot combine sends. Only a copy combines fields."""
     record = only(records("--variant", variant, "--workload", "request", "--size", "64",
                           "--messages", "500", "--packets"))
     tcp = record["tcp"]
@@ -179,7 +179,7 @@ def test_latency_of_the_message_contains_that_of_the_send(mechanism, untouched):
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_counters_are_read_at_both_ends_of_a_send(mechanism, untouched):
-    """Every machine has this software event; it counts the time of the sends."""
+    """Every machine has the software event cpu-clock, which counts the time of the sends."""
     record = only(records("--variant", "onecopy", "--messages", "2000", "--mechanism", mechanism,
                           "--call-counters", "cpu-clock"))
     call = only(record["calls"])
@@ -189,7 +189,8 @@ def test_counters_are_read_at_both_ends_of_a_send(mechanism, untouched):
     event = only(counters["events"])
     assert event["event"] == "cpu-clock"
     assert 0 < event["sum"]
-    # Reading the counter takes time, so it is a little higher than the clock; it excludes sends that slept.
+    # Reading the counter takes time, so the sum is a little higher than the clock's. The time in which a send slept is
+    # not counted.
     if not counters["left_out"]:
         assert event["sum"] >= call["wall_ns"]["sum"]
 
@@ -197,7 +198,7 @@ def test_counters_are_read_at_both_ends_of_a_send(mechanism, untouched):
 @pytest.mark.skipif(len(MECHANISMS) < 2, reason=f"one mechanism here: {MECHANISMS[0]}")
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_mechanisms_agree(variant, untouched):
-    """The same load has the same counts under each mechanism; crosscheck compares the times."""
+    """The same load has the same counts by each mechanism. test_crosscheck.py compares the times."""
     rows = {mechanism: only(only(records("--variant", variant, "--size", "64", "--messages", "1000",
                                     "--mechanism", mechanism))["calls"]) for mechanism in MECHANISMS}
     counts = {tuple(c[k] for k in ("syscall", "zerocopy", "sends", "syscalls", "bytes"))

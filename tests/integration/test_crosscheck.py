@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests the independent count: bcc sees the same sends."""
+"""Tests crosscheck, which counts the same sends by bcc."""
 
 import importlib.util
 import os
@@ -31,7 +31,7 @@ def test_bcc_counts_the_same():
 
 @pytest.mark.parametrize("hidden", ["none", "empty", "broken"])
 def test_without_kernel_headers_one_line_names_the_package(hidden):
-    """The headers are missing, empty folders, or incomplete, in a mount namespace."""
+    """Hides the kernel headers in a mount namespace: they are missing, empty folders, or incomplete."""
     if os.geteuid() or run("unshare", "-m", "true").returncode:
         pytest.skip("no mount namespace can be made here")
     hide = {"none": "mount -t tmpfs none /usr/src; mount -t tmpfs none /lib/modules",
@@ -119,7 +119,7 @@ def test_a_quantile_is_that_of_the_sorted_times():
 
 
 def test_times_of_one_span_are_near():
-    """Half of these calls are quick, so a median is of either half by chance."""
+    """Half of the calls are quick and half are slow, so the median is in either half by chance."""
     near, quick, slow = _crosscheck().near, [90_000] * 495, [280_000] * 505
     either = _counts(quick + slow)
     assert near(280_000, either, "tcp_sendmsg", "tcp_sendmsg")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The Debian packages: built, installed, used, and purged without a trace. dpkg installs them into a root of its
-own, apt into a Debian 12, and as a service into one that systemd booted."""
+"""The Debian packages: built, installed, used, and purged without a trace. dpkg installs them into a separate root, apt
+into a Debian 12, and the service is tested in a Debian that systemd booted."""
 
 import json
 import os
@@ -37,7 +37,7 @@ def _packages(package):
 
 @pytest.fixture(scope="module", name="system")
 def _system(package):
-    """Returns a Debian 12 that lacks only the packages, and boots."""
+    """Returns a Debian 12 that can boot, with all dependencies of the packages but without the packages."""
     needed = {dependency.split()[0] for dependency in field(package, "Depends").split(", ")}
     return debian("bookworm", *sorted(needed), "busybox-static", "iproute2", "systemd-sysv", "util-linux")
 
@@ -55,7 +55,7 @@ def test_its_version_is_the_programs(package):
 
 
 def test_lintian_finds_no_error(package):
-    """The other package has files of PyPI."""
+    """Checks only this package: the other one has files from PyPI."""
     if not shutil.which("lintian"):
         pytest.skip("lintian is not installed")
     done = run("lintian", "--no-cfg", "--allow-root", "--fail-on", "error,warning", package)
@@ -63,7 +63,7 @@ def test_lintian_finds_no_error(package):
 
 
 def test_what_it_depends_on_is_what_it_was_built_with(package):
-    """All dependencies are installed here, because the programs run here."""
+    """The programs run on this machine, so all dependencies must be installed here."""
     for dependency in field(package, "Depends").split(", "):
         name = dependency.split()[0]
         assert run("dpkg-query", "-W", "-f", "${db:Status-Status}", name).stdout == "installed", name
@@ -86,7 +86,7 @@ class Root:
         (folder / "var/lib/dpkg/status").touch()
 
     def dpkg(self, *args):
-        """Package scripts run outside of the folder, which has no shell, and get its path."""
+        """Runs dpkg on the folder. It has no shell, so the packages' scripts run outside, and get its path."""
         done = run("dpkg", f"--root={self.folder}", "--force-script-chrootless,depends",
                    "--log=/dev/null", *args)
         assert done.returncode == 0, done.stderr
@@ -119,14 +119,14 @@ def test_it_installs_runs_and_purges(package, tmp_path):
     unit = (tmp_path / "lib/systemd/system/sendpath-exporter.service").read_text()
     assert "ExecStart=/usr/bin/sendpath exporter" in unit
     assert not list((tmp_path / "etc").rglob("*.service"))  # not enabled by itself
-    (tmp_path / "usr/libexec/sendpath/analysis/.venv").mkdir()  # as its user makes it by the documented command
+    (tmp_path / "usr/libexec/sendpath/analysis/.venv").mkdir()  # a user creates it with the documented command
     (tmp_path / "usr/libexec/sendpath/analysis/.venv/python3").touch()
     root.dpkg("--purge", "sendpath")
     assert root.files() == set()
     assert not (tmp_path / "usr").exists()
 
 
-# Lists all files: the difference of two lists was left by the steps between.
+# Lists all files. What the later of two lists has in addition was left by the steps between them.
 SNAPSHOT = r"""
 snapshot() { find / -xdev \( -path /var/log -o -path /var/cache -o -path /var/lib/apt -o -path /var/lib/dpkg \
 	-o -path /var/lib/systemd -o -path /tmp -o -path /var/tmp -o -path "$1" \) -prune -o -print | sort; }

@@ -16,7 +16,7 @@ from analysis.findings.rules import Finding
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
 
 CASES = ROOT / "tests/cases/sends.py"
-# Enters a network namespace of its own, whose optmem_max has this many bytes.
+# Runs a command in a new network namespace with this optmem_max, in bytes.
 IN_NAMESPACE = "ip link set lo up; echo {} > /proc/sys/net/core/optmem_max || exit 77; exec \"$@\""
 COPIED = "copied_loopback"
 
@@ -30,7 +30,7 @@ def as_nobody(memlock):
 
 
 def assert_findings(program):
-    """Asserts that another build of the analyzer finds the faults of some cases, too."""
+    """Asserts that `program`, another build of the analyzer, finds the faults of some cases, too."""
     for case, code in ("ignored", "ignored"), ("awaits_each", "waits"), ("never_passed", "flag_never_passed"):
         done = run(program, "--json", "-", "--", "/usr/bin/python3", CASES, case)
         assert done.returncode == 0, done.stderr
@@ -50,7 +50,8 @@ def observed(tmp_path, command, *options):
 
 
 def codes_of(record, report, advice):
-    """Returns the codes of the record. Both texts have their sentences: the report of all, advise of the worst."""
+    """Returns the codes of the record's findings. The report must have the sentences of all findings, advise those of
+    the worst."""
     found = [Finding(**finding) for finding in record["findings"]]
     paragraphs = sentences.paragraphs(found)
     for why, _ in paragraphs:
@@ -93,9 +94,9 @@ def test_a_program_has_its_findings(case, prefix, codes, remedy, tmp_path):
     refused = {name: count for name, count in own.items() if name not in ("sent", "EAGAIN", "waits")}
     assert {finding["evidence"]["errno"]: finding["count"] for finding in record["findings"]
             if finding["code"].startswith("refused_")} == refused
-    if "waits" in own:  # no send follows the last one, and a thread that wakes late has no wait
+    if "waits" in own:  # the last send has no wait, nor has a send whose thread wakes late
         assert own["waits"] / 2 <= sum(row["sends"] for row in record["zerocopy"]["waits"]["awaited"]) <= own["waits"]
-    if case[0] == "large":  # 512 KiB and two pages, of 64 KiB
+    if case[0] == "large":  # 512 KiB and two pages; pages have up to 64 KiB
         pages = (512 << 10) // resource.getpagesize() + 2
         assert record["zerocopy"]["limits"]["memlock"] == {
             "pages": pages, "pages_locked": 0, "pages_limit": 65536 // resource.getpagesize()}
@@ -146,7 +147,7 @@ def test_sends_by_io_uring_have_the_same_findings(options, tmp_path):
     (["--size", 131072, "--by", "sendmsg-zc", "--worker"], as_nobody(65536), "SENDMSG_ZC", "memlock", "ENOMEM",
      "ulimit -l"),
     (["--unix"], [], "SEND_ZC", "not_supported", "EOPNOTSUPP", "IORING_OP_SEND"),
-    # TCP refuses these.
+    # TCP itself refuses these requests.
     (["--unmapped"], [], "SEND_ZC", "no_pages", "EFAULT", "IORING_OP_SEND")])
 def test_a_request_that_io_uring_refuses_is_counted_once(options, prefix, operation, code, errno, remedy, tmp_path):
     own, record, report, advice = by_uring(tmp_path, *options, prefix=prefix)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The archive of make dist, used by the README's commands: on a root of busybox alone, and in the oldest and the
+"""Tests the archive of make dist with the README's commands: in a root that has only busybox, and in the oldest and the
 newest Debian."""
 
 import http.client
@@ -100,7 +100,7 @@ def test_the_exporter_on_busybox(busybox):
 
 @needs_bpf
 def test_names_are_found_without_nss(busybox):
-    """Host and user names are found in the files; for an unknown user, the error explains that."""
+    """Names are looked up in /etc/hosts and /etc/passwd. The error about an unknown user explains that."""
     serve = busybox.command(f"exec {NAME}/bin/sendpath-loadgen serve --address 127.0.0.1 --open")
     with Child(serve, text=True, stdout=subprocess.PIPE, env=busybox.environment()) as receiver:
         port = re.search(r":(\d+)$", receiver.stdout.readline())[1]

@@ -29,12 +29,12 @@ PAGES = sorted((ROOT / "docs/man").iterdir())
 
 
 def documented(page):
-    """Returns the options that have a paragraph."""
+    """Returns the options that have a paragraph on the man page."""
     return set(re.findall(r"^\.TP\n\.BI? .*?--([a-z][a-z-]+)", page.read_text().replace("\\-", "-"), re.M))
 
 
 def test_man_pages_and_help_agree():
-    """The table that the parsers read has the options of Python's commands."""
+    """Includes the options of Python's commands, which its parsers read from a table."""
     offered = long_options(help_of("analyze", "all"))
     of_measuring = {page.stem: documented(page) for page in PAGES if page.stem not in (
         "sendpath-advise", "sendpath-compare", "sendpath-report")}
@@ -64,7 +64,7 @@ def test_help_fits_a_screen(program):
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_every_option_is_in_a_topic(program):
-    """The help for newcomers names the topics, which together show all options."""
+    """The short help names all topics. The topics together show all options."""
     shown = long_options(help_of(program))
     assert f"of {', '.join(TOPICS[program])} or all." in " ".join(help_of(program).split())
     for topic in TOPICS[program]:
@@ -119,7 +119,7 @@ def test_links_lead_somewhere(page):
 
 
 def test_readme_is_for_a_newcomer():
-    """It is short, and links to every page, directly or not."""
+    """README.md is short, and links to every page, directly or by other pages."""
     readme = ROOT / "README.md"
     assert len(readme.read_text().splitlines()) <= 120
     linked = {pathlib.Path(name).name for name in links(readme)}

@@ -19,7 +19,7 @@ def test_doctor_reports_everything():
     assert os.uname().release in text
 
 
-# Hooks of --stages, which share one line of the doctor's.
+# Hooks of --stages. The doctor's output has one line for all of them.
 STAGES = {"entry of sendto", "entry of sendmsg", "entry of write", "entry of writev",
           "zero-copy request", "skb allocation", "page fragment", "user copy", "page pin",
           "transmit", "deep copy", "completion time", "memory wait", "softirq", "switch",

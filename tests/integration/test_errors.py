@@ -101,7 +101,7 @@ STEERING = [
 
 @pytest.mark.parametrize("words", STEERING, ids=lambda words: repr(words[1:]))
 def test_no_value_steers_a_terminal(words):
-    """The value may come from a script that passes on what others wrote."""
+    """The value may come from a script that passes on what other users wrote."""
     result = run(*words)
     assert result.returncode and result.stdout == ""
     one_line(result)
@@ -165,7 +165,7 @@ def test_no_proc(args):
 @needs_bpf
 @pytest.mark.skipif("san" in ANALYZE, reason="a sanitizer maps terabytes")
 def test_too_little_memory_is_no_lack_of_types():
-    """The kernel's types take most of the memory; with a megabyte less, the front may have none."""
+    """The kernel's types take most of this memory. With a megabyte less, the front could not start."""
     result = run("prlimit", "--as=17000000", ANALYZE, "--variant", "twocopy", "--messages", "1")
     if "shared libraries" in result.stderr:
         pytest.skip(result.stderr.strip())
@@ -186,7 +186,7 @@ def test_a_fifo_without_a_reader_is_reported(tmp_path, program, status):
 
 @needs_bpf
 def test_standard_output_by_name_is_what_was_opened(tmp_path):
-    """Neither the record nor the report overwrites the other."""
+    """The record and the report do not overwrite each other."""
     with open(tmp_path / "out", "w+", encoding="utf-8") as out:
         result = subprocess.run([ANALYZE, "--variant", "twocopy", "--messages", "10", "--json",
                                  "/dev/stdout"], stdin=subprocess.DEVNULL, stdout=out, check=False)
@@ -216,7 +216,7 @@ def test_full_disk_ends_the_runs_and_not_the_report(tmp_path):
 
 @needs_bpf
 def test_a_limit_of_the_file_leaves_no_half_record(tmp_path):
-    """Only one of two runs fits; earlier content stays, too."""
+    """Besides the record that is there already, only one of the new records fits."""
     path = tmp_path / "runs.json"
     first = analyze("--variant", "twocopy", "--messages", "10", "--json", path)
     assert first.returncode == 0, first.stderr
@@ -254,7 +254,7 @@ def test_no_file_before_there_is_a_record(tmp_path):
 @needs_bpf
 @pytest.mark.parametrize("program", [ANALYZE, LOADGEN], ids=["analyze", "loadgen"])
 def test_no_symbolic_link_is_followed(tmp_path, program):
-    """Root may name a folder in which another user put a link."""
+    """Root may name a path in a folder in which another user has put a link."""
     other, link = tmp_path / "other", tmp_path / "runs.json"
     other.write_text("kept\n")
     link.symlink_to(other)
@@ -297,7 +297,7 @@ CLOSED = [(fds, "".join(f" {fd}{'<' if fd == 0 else '>'}&-" for fd in fds))
 @pytest.mark.parametrize("fds, closed", CLOSED, ids=[str(fds) for fds, _ in CLOSED])
 @pytest.mark.parametrize("program", [ANALYZE, LOADGEN], ids=["analyze", "loadgen"])
 def test_closed_standard_streams(tmp_path, program, fds, closed):
-    """No file of ours replaces the closed stream."""
+    """No file that the program opens takes the number of the closed stream."""
     path = tmp_path / "runs.json"
     result = run("sh", "-c", f'exec "$@"{closed}', "sh", program, "--variant", "twocopy",
                  "--messages", "10", "--json", path)
@@ -372,7 +372,7 @@ class Running:
             stderr=subprocess.PIPE, text=True)
 
     def children(self):
-        """Returns the pids of sender and receiver, once a window has moved data."""
+        """Returns the pids of sender and receiver, once data flow in a window."""
         found = []
 
         def up():
@@ -421,7 +421,7 @@ def descend(pid, levels):
     found = []
     for _ in range(levels):
         try:
-            # Tests in this order: an engine's child may not have executed its program yet, such as the front.
+            # The order matters: a child, such as the front, looks like the engine until it executes its program.
             loads = [child for child in children(pid) if not is_engine(child) and
                      not is_front(child)]
         except OSError:
@@ -441,7 +441,7 @@ def state(pid):
 
 
 def ticks(pid):
-    """Returns the CPU time that it has used; 0 if it has ended."""
+    """Returns the CPU time of a process, in clock ticks; 0 if it has ended."""
     try:
         fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     except OSError:
@@ -450,12 +450,12 @@ def ticks(pid):
 
 
 def busy(pid, since=0):
-    """Returns whether it has used five ticks of CPU time since then, which shows that data flow."""
+    """Returns whether the process has used five more ticks of CPU time than `since`, which shows that data flow."""
     return ticks(pid) >= since + 5
 
 
 def rests(pid):
-    """Returns whether none of its threads runs for a fifth of a second."""
+    """Returns whether no thread of the process runs for a fifth of a second."""
     def switches():
         return [re.findall(r"ctxt_switches:\t(\d+)", path.read_text())
                 for path in pathlib.Path(f"/proc/{pid}/task").glob("*/status")]

@@ -31,7 +31,7 @@ SENDS = min(1000, CALLS // 10)
 
 
 class Stepping:
-    """A sender that sends on request, and prints its counts so far."""
+    """A sender that sends on request, and then prints its counts so far."""
 
     def __init__(self, receiver, *options, program=PROGRAMS / "peer"):
         self.process = subprocess.Popen([program, *receiver.sender("--steps", *options)[1:]],
@@ -69,7 +69,7 @@ def test_counts_are_the_senders_own(mechanism):
                 assert found.sum("sendpath_" + metric) == own["bytes"]
             assert found.sum("sendpath_process_sends_total", **by_comm) == own["sends"]
             assert found.sum("sendpath_process_sent_bytes_total", **by_comm) == own["bytes"]
-            # All of it went over loopback, so all of it was copied. A lost flag has no cause.
+            # All of it went over loopback, so all of it was copied. A copy whose flag was lost has no cause.
             flags = found.sum("sendpath_lost_total", what="flags")
             assert found.sum("sendpath_zerocopy_copied_total") == own["sends"] == \
                 found.sum("sendpath_zerocopy_copied_by_cause_total", cause="loopback",
@@ -130,7 +130,7 @@ def processes(found, metric="sends"):
 
 
 def test_names_of_strangers(tmp_path):
-    """A name may have any bytes except zero and a slash, and may be the label of all others."""
+    """A name may have any bytes except zero and a slash. It may be "other", the label of the other processes."""
     names = {b'q"u\\o{},te': 'q"u\\x5co{},te', b"line\nEOF\x1b[31m": "line\\x0aEOF\\x1b[31m",
              b"\xff\xfe\xc3": "\\xff\\xfe\\xc3", "é".encode(): "\\xc3\\xa9", b" ": " "}
     with Receiver() as receiver, Exporter("--top", 256) as exporter, \
@@ -144,7 +144,7 @@ def test_names_of_strangers(tmp_path):
 
 
 def test_few_processes_are_named_and_no_counter_falls(tmp_path):
-    """The first and largest processes keep their names; the sums of all stay complete."""
+    """The first and the largest processes keep their series; the sums over all processes stay complete."""
     with Receiver() as receiver, contextlib.ExitStack() as stack, \
             programs_named(tmp_path, b"small", b"large", b"middle", b"late") as copies:
         senders = [stack.enter_context(Stepping(receiver, program=program)) for program in copies]
@@ -163,7 +163,7 @@ def test_few_processes_are_named_and_no_counter_falls(tmp_path):
 
 
 def test_a_full_map_of_processes_is_reported(tmp_path):
-    """Sends of a process that finds no room count as other, and the exporter reports how many."""
+    """Sends of a process that has no room in the map count as "other", and the exporter reports their number."""
     with Receiver() as receiver, contextlib.ExitStack() as stack, \
             programs_named(tmp_path, b"first", b"second", b"third") as copies:
         senders = [stack.enter_context(Stepping(receiver, program=program)) for program in copies]
@@ -178,14 +178,14 @@ def test_a_full_map_of_processes_is_reported(tmp_path):
 
 
 def groups_in_kernel(before, name="groups"):
-    """Returns how many groups, or paths, the maps of programs hold that were not there before."""
+    """Returns the number of elements in the map of this name that did not exist `before`."""
     maps = json.loads(run("bpftool", "-j", "map", "list").stdout)
     new = [m["id"] for m in maps if m.get("name") == name and m["id"] not in before]
     return len(json.loads(run("bpftool", "-j", "map", "dump", "id", only(new)).stdout))
 
 
 def test_a_process_that_ended_frees_its_room(tmp_path):
-    """A process that ended frees its room, and its counts stay: a machine runs any number of processes."""
+    """A process that ended leaves the map, and its counts stay: a machine may run any number of processes."""
     maps = {m["id"] for m in json.loads(run("bpftool", "-j", "map", "list").stdout)}
     with Receiver() as receiver, Exporter("--comm", "briefly") as exporter, \
             programs_named(tmp_path, b"briefly") as copies:
@@ -202,7 +202,7 @@ def test_a_process_that_ended_frees_its_room(tmp_path):
 
 
 def test_senders_by_control_group(group):  # noqa: F811
-    """A series for each control group of a name, in the places that --top gives; none is left behind."""
+    """At most --top control groups have series of their own. No group stays in the kernel's maps after it has ended."""
     maps = {m["id"] for m in json.loads(run("bpftool", "-j", "map", "list").stdout)}
     top = f"/{os.path.basename(group)}"
     names = {"a": "a", "a/b": "a/b", 'q"\x1b\\': 'q"\\x1b\\x5c', "c": None}
@@ -225,7 +225,7 @@ def test_senders_by_control_group(group):  # noqa: F811
 def test_errors_and_refusals_are_counted():
     with Receiver() as receiver, Stepping(receiver, "--without-option") as sender, \
             Exporter("--pid", sender.process.pid) as exporter:
-        # Each cause has a series before the first refusal, or increase() would miss it.
+        # Each cause has a series before its first refusal; otherwise increase() would miss that refusal.
         assert {(row.labels["cause"], row.value) for row in exporter.read().rows(
             "sendpath_zerocopy_refused_total", interface="msg_zerocopy")} == {
             (cause, 0) for cause in ("optmem", "memlock", "optmem_or_memlock", "not_supported", "no_pages")}
@@ -235,7 +235,7 @@ def test_errors_and_refusals_are_counted():
     assert found.sum("sendpath_zerocopy_completions_total") == 0
 
 
-# Makes one send that is copied over lo, in each of this many network namespaces.
+# Makes one send over lo, which copies it, in each of this many network namespaces.
 EVERYWHERE = """
 import ctypes, fcntl, socket, struct, sys
 sys.stdin.read()
@@ -255,7 +255,7 @@ for _ in range(int(sys.argv[1])):
 
 
 def test_causes_of_more_devices_than_it_has_counters():
-    """Each container has a lo of its own."""
+    """Each network namespace has a lo of its own."""
     with Child([sys.executable, "-c", EVERYWHERE, "400"], stdin=subprocess.PIPE) as sender, \
             Exporter("--pid", sender.pid) as exporter:
         sender.communicate(b"go")
@@ -268,7 +268,7 @@ def test_causes_of_more_devices_than_it_has_counters():
 
 @pytest.fixture(name="uring")
 def _uring():
-    """The sender by io_uring."""
+    """Returns the program that sends by io_uring."""
     program = PROGRAMS / "uring"
     probe = run(program, "--probe")
     if probe.returncode:
@@ -355,7 +355,7 @@ def test_counts_are_of_all_where_times_are_sampled():
 
 
 def test_another_takes_its_port_over_at_once():
-    """An exporter restarts while connections to the first are not yet forgotten, and Prometheus continues."""
+    """A second exporter gets the port although the kernel still holds connections of the first."""
     with Exporter() as first:
         port = first.port
         before = first.read().sum("sendpath_exporter_start_time_seconds")
@@ -407,7 +407,7 @@ def test_other_requests():
 
 
 def test_clients_that_are_stuck_or_gone_do_not_stop_it():
-    """More clients than it serves at once do not finish a request, or do not read the answer."""
+    """More clients than the exporter serves at once do not finish a request, or do not read the answer."""
     with Exporter() as exporter, contextlib.ExitStack() as stack:
         for i in range(40):
             client = stack.enter_context(socket.create_connection(("127.0.0.1", exporter.port)))
@@ -420,8 +420,8 @@ def test_clients_that_are_stuck_or_gone_do_not_stop_it():
         assert exporter.process.poll() is None
 
 
-# Opens this many clients from these addresses; each begins a request, never ends it, and connects again when it is
-# turned away.
+# Connects this many clients from these addresses. Each begins a request and never ends it; a client that is
+# disconnected connects again.
 SLOW = """
 import itertools, selectors, socket, sys
 
@@ -470,7 +470,7 @@ def test_slow_clients_that_come_again_do_not_keep_it_from_prometheus(clients, so
 
 @pytest.mark.parametrize("begun", [b"", b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nX: "])
 def test_headers_have_a_deadline(begun):
-    """A single client has a deadline, too."""
+    """A client has a deadline for its headers even if it is the only client."""
     with Exporter("--pid", os.getpid()) as exporter, \
             socket.create_connection(("127.0.0.1", exporter.port), timeout=PATIENCE_S) as client:
         client.sendall(begun)
@@ -479,7 +479,7 @@ def test_headers_have_a_deadline(begun):
 
 
 def test_a_name_that_is_not_its_own_is_refused():
-    """Otherwise a page whose name resolves to this address (DNS rebinding) would read names of programs."""
+    """Otherwise a web page whose name resolves to this address (DNS rebinding) could read the names of programs."""
     with Exporter("--pid", os.getpid(), "--allow-host", "metrics.example", "--allow-host",
                   "other") as exporter:
         for host in ("127.0.0.1", "[::1]:9435", "localhost", "Metrics.Example:9435", "other"):
@@ -507,7 +507,7 @@ def test_its_memory_stays_what_it_is():
 
 
 def test_processes_and_sockets_come_and_go(tmp_path):
-    """With 10,000 and 100,000 of them, where a million sends are exact, all are counted, and nothing grows."""
+    """Counts all sends of up to 10,000 processes and 100,000 sockets, while the exporter's memory does not grow."""
     rounds, a_round = 10, min(1000, CALLS // 20)
     with Receiver() as receiver, Exporter("--comm", "come-and-go") as exporter, \
             programs_named(tmp_path, b"come-and-go") as copies:
@@ -546,7 +546,7 @@ def drained(exporter, sends):
 
 @pytest.mark.parametrize("mechanism", [mechanism for mechanism in MECHANISMS if completes(mechanism)])
 def test_rounds_of_churn(mechanism):
-    """Sockets close with sends in flight, and others reuse their memory at once."""
+    """Sockets close with sends in flight, and new sockets reuse their memory at once."""
     sends = 0
     with Exporter("--comm", "churn", "--mechanism", mechanism) as exporter:
         for _ in range(10):
@@ -578,7 +578,7 @@ def memory_limit(most):
 
 
 def test_sockets_within_a_limit_of_memory(many_files):  # noqa: F811
-    """The limit is that of deploy/kubernetes/exporter.yaml."""
+    """The memory limit of deploy/kubernetes/exporter.yaml is enough for the most sockets."""
     spec = only([d for d in yaml.safe_load_all((ROOT / "deploy/kubernetes/exporter.yaml").read_text())
                  if d["kind"] == "DaemonSet"])["spec"]["template"]["spec"]
     limit = only(spec["containers"])["resources"]["limits"]["memory"]
@@ -604,7 +604,7 @@ def test_sockets_within_a_limit_of_memory(many_files):  # noqa: F811
 
 @pytest.mark.parametrize("way", [signal.SIGTERM, signal.SIGQUIT], ids=lambda sig: sig.name)
 def test_a_text_file_instead(way, tmp_path):
-    """The file is complete at any time, replaced repeatedly, and removed at the end; no socket listens."""
+    """The text file is always complete, replaced repeatedly, and removed at the end. No socket listens."""
     path = tmp_path / "sendpath.prom"
     with Receiver() as receiver, Stepping(receiver) as sender, \
             Child([ANALYZE, "exporter", "--pid", str(sender.process.pid), "--textfile", tmp_path,
@@ -629,7 +629,7 @@ def test_a_text_file_instead(way, tmp_path):
 
 
 def test_a_text_file_is_never_one_that_was_there(tmp_path):
-    """Whoever may write to the folder may have created it, and may keep it open."""
+    """The exporter writes to no existing file: another user of the folder may have created it, and may keep it open."""
     other, folder = tmp_path / "other", tmp_path / "folder"
     other.write_text("kept")
     folder.mkdir()

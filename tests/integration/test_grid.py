@@ -45,7 +45,7 @@ def test_text_report_agrees_with_the_record(tmp_path, untouched):
 
 
 def order(text, *starts):
-    """Returns the first lines with these beginnings; they must follow each other."""
+    """Asserts that lines with these beginnings follow each other in the text."""
     found = [("\n" + text).index("\n" + start) for start in starts]
     assert found == sorted(found), text
 
@@ -106,7 +106,7 @@ def test_cost_is_reported_on_request(untouched):
 
 
 def test_cost_is_in_the_report(tmp_path, untouched):
-    """The cost covers all repeats."""
+    """The report has one cost, which covers all repeats."""
     path = tmp_path / "records"
     result = analyze("--variant", "onecopy", "--messages", "1000", "--repeat", 2, "--cost",
                      "--json", path)

@@ -25,7 +25,7 @@ def lines(text):
 
 
 def lines_by_run(text):
-    """Returns {words above the lines: lines}."""
+    """Returns {heading of a run: its lines}."""
     parts = re.split(r"^([a-z]\S* \S+ x\d+(?: #\d+)?):$", text, flags=re.M)
     return {name: lines(part) for name, part in zip(parts[1::2], parts[2::2], strict=True)}
 
@@ -60,11 +60,11 @@ def test_lines_of_a_load_add_up_to_its_report(tmp_path):
     assert_adds_up(found, record)
     assert len(found) > 10 and len(HEADER.findall(result.stdout)) == (len(found) + 19) // 20
     if not reason(record, "completion"):
-        # A line may be written between the counting of a completion and of its flag.
+        # The engine may read the counts after a completion and before its flag.
         shares = [float(line["copied"].split()[0]) for line in found if line["copied"] != "-"]
         assert shares and min(shares) > 99 and shares.count(100) > len(shares) / 2
         assert record["zerocopy"]["copied"] == record["zerocopy"]["completions"]
-    # Rates are per elapsed time, which is rounded to tenths: 5 %.
+    # Lines have rates. The time of a line is rounded to tenths of a second, so the sum is not exact.
     seconds = float(found[-1]["time"])
     bits = sum(number(line["mbits"]) * 0.1 for line in found[:-1]) * 1e6
     assert bits < 1.3 * sum(c["bytes"] for c in record["calls"]) * 8 * seconds / (seconds - 0.1)

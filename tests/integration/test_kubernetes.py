@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The image of make image, run by podman: by the README's command, and as the pod that the DaemonSet describes.
+"""Runs the image of make image by podman: with the README's command, and as the pod that the DaemonSet describes.
 tests/analysis checks the manifest against its schemas."""
 
 import json
@@ -18,7 +18,7 @@ VERSION = only(re.findall(r"^VERSION\s*:= (\S+)$", (ROOT / "Makefile").read_text
 IMAGE = f"sendpath:{VERSION}"
 MANIFEST = yaml.safe_load((ROOT / "deploy/kubernetes/exporter.yaml").read_text())
 POD = MANIFEST["spec"]["template"]
-# The address of a second exporter; this machine's own uses the other.
+# The address of the pod's exporter. It differs from that of the README's command.
 HOST = "127.94.0.36"
 
 pytestmark = [pytest.mark.image, needs_bpf, pytest.mark.usefixtures("untouched"),
@@ -44,7 +44,7 @@ runroot = "{0}/run"
 
 @pytest.fixture(scope="module", name="podman")
 def _podman(tmp_path_factory):
-    """A shell in which podman keeps all its data in a folder of the tests, which has the image's archive."""
+    """Returns a function that runs a shell command in which podman keeps all data in a folder of the tests."""
     folder = tmp_path_factory.mktemp("podman")
     (folder / "containers.conf").write_text(CONTAINERS.format(folder))
     (folder / "storage.conf").write_text(STORAGE.format(folder))
@@ -61,7 +61,7 @@ def _podman(tmp_path_factory):
 
 
 def scraped(address, folder):
-    """Returns how many of a hundred sends it counted, by a program that no other test runs."""
+    """Makes a hundred sends by a program that no other test runs. Returns how many of them the exporter counted."""
     program = folder / f"sends-{os.getpid()}"
     shutil.copy(LOADGEN, program)
     url = f"http://{address}:9435/metrics"
@@ -99,8 +99,8 @@ def test_it_runs_by_the_line_of_the_readme(podman, tmp_path):
 
 
 def test_the_daemonset_names_it_and_its_pod_runs(podman, tmp_path):
-    """podman 4.3 has no DaemonSets, takes the host's address from no field, and reads the seccomp profile from the
-    annotation of older Kubernetes."""
+    """Adapts the pod to podman 4.3, which has no DaemonSets, cannot take the host's address from a field, and reads the
+    seccomp profile from the annotation of older Kubernetes."""
     spec = json.loads(json.dumps(POD["spec"]).replace("$(HOST_IP)", HOST))
     container, = spec["containers"]
     assert container["image"] == IMAGE and container.pop("env")[0]["name"] == "HOST_IP"

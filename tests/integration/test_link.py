@@ -15,7 +15,7 @@ from test_errors import busy, descend
 
 
 def lack():
-    """Returns why there can be no such link here, or None."""
+    """Returns why --link veth cannot work here, or None."""
     if not shutil.which("ip"):
         return "ip is not installed"
     tried = run("unshare", "-n", "ip", "link", "add", "name", "sp0", "type", "veth", "peer", "name",
@@ -50,7 +50,7 @@ def test_every_byte_arrives(variant):
     assert result.returncode == 0, result.stderr
     app = json.loads(result.stdout)
     assert app["verify"] == {"bytes_checked": 400 * 16384, "bad_bytes": 0, "first": None}
-    # Only ours: other activity of this machine shows in other namespaces.
+    # The counters have only our connections: other activity of this machine is in other namespaces.
     assert app["tcp"]["passive_opens"] <= 2
     assert app["tcp"]["sending"]["mss_max"] <= 1460
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests the load generator by its own program: exact counts, plain refusals, clean ends."""
+"""Tests the load generator without the analyzer: exact counts, clear errors, clean ends."""
 
 import json
 import os
@@ -64,7 +64,7 @@ def workers_seconds(pid):
 
 
 def sending(process):
-    """Waits until the workers of a run without a warm-up send; returns the receiver's pid."""
+    """Waits until the workers send, in a run without a warm-up. Returns the receiver's pid."""
     receiver = child_of(process.pid)
     assert eventually(lambda: workers_seconds(process.pid) >= 0.03)
     return receiver
@@ -104,8 +104,8 @@ def test_a_full_error_queue_refuses_and_loses_nothing():
         pytest.skip("needs root, for a network namespace")
     script = ("ip link set lo up; echo 3000 > /proc/sys/net/core/optmem_max || exit 77; "
               'exec "$0" "$@"')
-    # Data that the receiver has no room for stay in flight, and are counted. With a smaller buffer, one lost
-    # segment would leave a window below a segment: two KiB per 200 ms.
+    # Data that the receiver has no room for stay in flight, and are counted. With a smaller buffer, one lost segment
+    # would leave a window smaller than a segment, and a rate of two KiB per 200 ms.
     done = run("--variant", "zerocopy", "--size", "64K", "--socket", "rcvbuf=16K",
                "--messages", 300, "--threads", 2, "--warmup", 0, "--verify", "--json", "-",
                prefix=["unshare", "-n", "sh", "-c", script])
@@ -219,8 +219,8 @@ def test_json_file_holds_one_line_and_replaces_the_old(tmp_path):
 
 
 def test_json_is_whole_or_not_there(tmp_path):
-    """A run that fails creates no file, a limit of the file size leaves no half of one, and a file to which a
-    shell appends keeps its content."""
+    """A run that fails creates no file. A limit of the file size leaves no half record. A file to which a shell appends
+    keeps its content."""
     path, all_ = tmp_path / "app.json", tmp_path / "all.json"
     with socket.create_server(("127.0.0.1", 0)) as occupied:
         assert run("--port", occupied.getsockname()[1], "--json", path).returncode == 1
@@ -300,7 +300,7 @@ def test_interrupted(tmp_path, variant, sig):
 
 @pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_while_it_sets_up(sig):
-    """Filling this much memory takes time."""
+    """The program is still filling this much memory when the signal arrives."""
     p = start("--working-set", "512M", "--duration", 20)
     receiver = child_of(p.pid)
     p.send_signal(sig)
@@ -333,7 +333,7 @@ HELLO, START, PARKED, GO, STOP, FINISH, RESULT, ERROR = range(1, 9)
 
 
 def works(pid):
-    """Returns whether it uses CPU time from now on, which shows that data flow."""
+    """Waits until the process has used more CPU time, which shows that data flow. Returns False if it does not."""
     before = ticks(pid)
     return eventually(lambda: busy(pid, before))
 
@@ -369,7 +369,7 @@ def test_driven(variant):
     d.expect(HELLO)
     sender, receiver = d.sender, d.receiver
     assert sender == d.process.pid and alive(receiver)
-    before = threads(sender), threads(receiver)  # one each, and threads of a sanitizer
+    before = threads(sender), threads(receiver)  # one thread each, besides threads of a sanitizer
     d.send(START)
     d.expect(PARKED)
     assert (threads(sender), threads(receiver)) == (before[0] + 2, before[1] + 2)
@@ -391,7 +391,7 @@ def test_driven_stop_ends_the_window():
     d.expect(PARKED)
     d.send(GO)
     assert works(receiver)
-    d.process.send_signal(signal.SIGINT)  # a Ctrl-C reaches the group: the load generator ignores it
+    d.process.send_signal(signal.SIGINT)  # Ctrl-C reaches the whole group; a driven load generator ignores it
     assert works(receiver)
     d.send(STOP)
     d.expect(PARKED)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests --memory: from a machine's names and perf's output to bytes, or the reason why there are none.
+"""Tests --memory: names of a machine's events and perf's output give bytes, or the reason why there are none.
 
-The machines are recordings (tests/fixtures/memory, each with its source): a tree that replaces /sys, and a perf
-that lists and writes what was recorded, and notes its arguments.
+The machines are recordings (tests/fixtures/memory, each with its source): a tree that replaces /sys, and a fake perf
+that prints what was recorded, and notes its arguments.
 """
 
 import json
@@ -68,7 +68,7 @@ while True:
 
 
 class Machine:
-    """A recorded machine; its environment makes analyze use it."""
+    """A recorded machine. Its member environment makes analyze use the recorded /sys and the fake perf."""
 
     def __init__(self, folder, name):
         sections, section = {"sysfs": [], "list": [], "stat": []}, None
@@ -147,7 +147,7 @@ def test_reads_and_writes(machine, name, source, read, write):
 def test_a_fabric_counts_reads_and_writes_together(machine):
     memory = machine("zen3.txt").record()["memory"]
     assert memory["bytes"] == (32346663 + 47551247 + 38975242 + 49934162) * 64
-    assert memory["bytes"] / MIB == pytest.approx(10297.2, rel=1e-3)  # as perf itself computed it
+    assert memory["bytes"] / MIB == pytest.approx(10297.2, rel=1e-3)  # perf itself computed this number
     assert memory["read_bytes"] is None and memory["write_bytes"] is None
     assert [e["running"] for e in memory["events"]] == pytest.approx([0.5] * 8, abs=0.001)
 
@@ -159,7 +159,7 @@ def test_input_and_output(machine):
     assert (memory["io_read_misses"], memory["io_write_misses"], memory["io_own_misses"]) == (
         1000, 200, 30)
     assert memory["io_miss_read_bytes"] == 1030 * 64
-    # One port was not counted, so the sum is unknown; there is no counter for the outgoing direction.
+    # One port was not counted, so the incoming sum is unknown. There is no counter for the outgoing direction.
     assert memory["io_in_bytes"] is None and memory["io_out_bytes"] is None
     assert reasons(record)["memory.io_in_bytes"] == "not counted, events tells which"
     assert reasons(record)["memory.io_out_bytes"].startswith("not supported")
@@ -180,7 +180,7 @@ def test_perf_counts_the_window_alone(machine):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="not root: sudo cannot be played")
 def test_perf_may_count_for_the_caller_of_sudo(machine, open_path):
-    """perf runs as that user, with the capability that counting needs and few others."""
+    """perf runs as sudo's caller, with the capability that counting needs and few others."""
     here = machine("skylakex.txt")
     copy_programs(open_path)
     (open_path / "bin").chmod(0o777)
@@ -210,7 +210,7 @@ def test_perf_that_fails_does_not_end_the_run(machine):
 
 
 def test_what_perf_refuses_of_devices_leaves_memory(machine):
-    """perf lists a name, and then refuses it, as with names of metrics."""
+    """perf lists an event and then refuses it, as it does with metrics. The counts of memory remain."""
     here = machine("icelakex.txt")
     here.file("bin/fails", "event syntax error: 'unc_cha_tor_inserts.io_miss_itom'\n")
     record = here.record()

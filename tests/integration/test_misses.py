@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests that the record counts kprobes that the kernel skips, because they interrupt another's program."""
+"""Tests that the record counts the kprobes that the kernel skips because they interrupt another BPF program."""
 
 import os
 
@@ -14,7 +14,7 @@ pytestmark = needs_bpf
 @pytest.mark.skipif(os.environ.get("SENDPATH_COPIED") != "some",
                     reason="needs the lab's topology nosg")
 def test_copies_that_went_by_unseen_are_counted(untouched):
-    """Copies are made where ACKs interrupt sends: in an emulator, about 10 of 6,000 kprobe runs are skipped."""
+    """Copies happen in ACKs, which interrupt sends: in an emulator, about 10 of 6,000 kprobe runs are skipped."""
     record = only(records("--variant", "zerocopy", "--threads", 2, "--messages", 3000, "--mechanism",
                           "kprobe", "--address", os.environ["SENDPATH_PEER"], "--netns",
                           os.environ["SENDPATH_PEER_NETNS"], timeout=500))

@@ -11,7 +11,7 @@ from conftest import (ANALYZE, CALLS, NOTHING_LOST, PATIENCE_S, MECHANISMS, Chil
                       eventually, losses, needs_bpf, only, reason, run)
 from test_observe import PROGRAM, PYTHON, calls, gate_is_open, observed  # noqa: F401
 
-# Runs as the first process of a container, with a loopback device.
+# Runs a command as the first process of a container, with a loopback device.
 INSIDE = ("unshare", "--pid", "--fork", "--mount-proc", "--net", "sh", "-c",
           'ip link set lo up && exec "$@"', "sh")
 SENDS = min(1000, CALLS)
@@ -22,7 +22,7 @@ pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched"), pytest.mark.skipi
 # Connects to a port, and sends once.
 SENDER = "import socket, sys; " \
          "socket.create_connection(('127.0.0.1', int(sys.argv[1]))).send(b'x' * 30)"
-# Runs the sender as a child, and in a nested container.
+# Runs the sender as a child in the same container, and in a nested container.
 PARENT = """
 import socket, subprocess, sys
 listener = socket.create_server(("127.0.0.1", 0))
@@ -79,7 +79,7 @@ def test_a_process_by_its_id(mechanism, program):  # noqa: F811
 
 
 def test_a_process_elsewhere_has_no_id(program):  # noqa: F811
-    """It is observed by name, from a container whose namespace does not have it."""
+    """The process is observed by name, from a container in whose PID namespace it has no id."""
     script = f"{ANALYZE} --json - --by process --comm other-ns --duration 60"
     with Child([*INSIDE, "sh", "-c", f"exec {script}"], stdout=-1, stderr=-1, text=True) as job:
         assert eventually(lambda: run("pgrep", "-P", job.pid, "analyze").stdout)
@@ -94,7 +94,7 @@ def test_a_process_elsewhere_has_no_id(program):  # noqa: F811
 
 
 def test_sends_that_were_not_seen_are_an_error():
-    """Simulates a system that hides the namespace."""
+    """Simulates a system that hides the PID namespace from the analyzer."""
     hidden = ("strace", "-o", "/dev/null", "-P", "/proc/self/ns/pid", "-e",
               "inject=newfstatat:error=ENOENT")
     if not shutil.which("strace"):
@@ -105,7 +105,7 @@ def test_sends_that_were_not_seen_are_an_error():
 
 
 def test_a_user_namespace_is_named_as_the_reason():
-    """Its root has all capabilities, but none counts for BPF."""
+    """The root of a user namespace has all capabilities, but none of them permits BPF."""
     if run("unshare", "--user", "--map-root-user", "true").returncode:
         pytest.skip("user namespaces cannot be made here")
     done = run("unshare", "--user", "--map-root-user", ANALYZE, "--duration", "0.1")

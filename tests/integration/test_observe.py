@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests programs other than our load: counted exactly, and ended with their own status."""
+"""Tests the observation of other programs: their sends are counted exactly, and their own exit status is returned."""
 
 import contextlib
 import json
@@ -20,7 +20,7 @@ from conftest import (ANALYZE, CALLS, LOADGEN, NOTHING_LOST, PATIENCE_S, PROGRAM
 
 pytestmark = needs_bpf
 
-# Sends to itself: by send, by sendmsg, and by threads that start on request.
+# Sends to itself by send and by sendmsg: at once, or by threads that start on request.
 PROGRAM = """
 import socket, sys, threading
 
@@ -104,7 +104,7 @@ def test_children_of_a_command_count_too(program):
 
 
 def daemon(status, *command):
-    """Returns a command that ends with the status, and leaves this command behind, with another parent."""
+    """Returns a command that ends with the status and leaves `command` running with another parent."""
     return [str(PROGRAMS / "daemon"), str(status), *map(str, command)]
 
 
@@ -121,7 +121,7 @@ def test_what_a_command_leaves_behind_counts_too(program, mechanism, untouched):
 
 
 def lives(pid):
-    """Returns whether a process lives; a zombie that its new parent has not reaped yet does not."""
+    """Returns whether a process lives. A zombie, which its new parent has not reaped yet, does not."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
             return stat.read().rsplit(")", 1)[1].split()[0] not in "ZX"
@@ -129,7 +129,7 @@ def lives(pid):
         return False
 
 
-# Prints its id, and lives until it is ended, without a pipe of ours.
+# Writes its id to a file, closes our pipes, and lives until it is killed.
 LASTING = ("sh", "-c", "exec </dev/null >/dev/null 2>&1; echo $$ >$0; exec sleep 1000")
 
 
@@ -178,7 +178,7 @@ def test_a_window_of_a_length_does_not_wait_for_what_was_left_behind(tmp_path, u
     assert 2 <= observed(result)["observed"]["seconds"] < PATIENCE_S
 
 
-# Each has the pipes of analyze, so run() returns only when the command has ended.
+# The command inherits the pipes of analyze, so run() returns only when the command has ended.
 @pytest.mark.parametrize("duration, command, status", [
     ("0.5", ["sleep", "1000"], None),
     ("600", ["sh", "-c", "exit 7"], 7)], ids=["ended", "ends earlier"])
@@ -200,7 +200,7 @@ def test_a_command_that_ignores_its_end_is_killed_after_the_report(untouched):
 
 
 def test_a_command_that_may_not_be_ended_is_named(untouched):
-    """The analyzer of root keeps no capability to signal another user's processes."""
+    """The analyzer, although started by root, keeps no capability to signal another user's processes."""
     if not shutil.which("setpriv"):
         pytest.skip("setpriv is not installed")
     result = run(ANALYZE, "--duration", "4", "--", "setpriv", "--reuid=65534", "--clear-groups", "sh", "-c",
@@ -229,7 +229,7 @@ def test_many_short_lived_children(untouched):
 
 @pytest.mark.parametrize("variant", ["twocopy", "onecopy", "zerocopy"])
 def test_another_programs_own_counts(variant, tmp_path, untouched):
-    """The load generator is a program like any other: it reports its own counts."""
+    """Observes the load generator like any other program, because it reports its own counts."""
     out = tmp_path / "app.json"
     record = observed(analyze("--json", "-", "--", LOADGEN, "--variant", variant, "--messages",
                               3000, "--warmup", 0, "--json", out))
@@ -249,8 +249,7 @@ def start(*args, **kwargs):
                  stderr=subprocess.PIPE, text=True, **kwargs)
 
 
-# Observes two processes in a PID namespace of its own, and gives the id of the first, after its end, to a program
-# that sends.
+# Observes two processes in a new PID namespace. After the end of the first, gives its id to a program that sends.
 REUSED = """
 import subprocess, sys
 analyze, program = sys.argv[1:]
@@ -300,7 +299,7 @@ def test_a_send_that_does_not_return(tmp_path, untouched):
 
 @pytest.mark.parametrize("how", ["pid", "comm", pytest.param("all", marks=pytest.mark.serial)])
 def test_a_running_program_with_threads_that_start_later(how, program, untouched):
-    # Other tests run Python programs at this time, so this one has another name.
+    # Other tests run Python programs at the same time, so this program gets another name.
     name = f"later-{os.getpid()}"
     renamed = f"open('/proc/self/comm', 'w').write('{name}'); exec(open('{program}').read())"
     with start(PYTHON, "-c", renamed, "later") as target:
@@ -319,7 +318,7 @@ def test_a_running_program_with_threads_that_start_later(how, program, untouched
             stdout, stderr = analyzer.communicate(timeout=PATIENCE_S)
         assert analyzer.returncode == (0 if how == "pid" else -signal.SIGINT), stderr
         seen = calls(check(json.loads(stdout)))
-        # Others may have sent too, unless a name or an id was given.
+        # With --all, other programs' sends may be counted, too.
         assert seen["sendto"]["sends"] == 400 or how == "all" and seen["sendto"]["sends"] > 400
         assert seen["sendmsg"]["sends"] == 200 or how == "all" and seen["sendmsg"]["sends"] > 200
 
@@ -327,7 +326,7 @@ def test_a_running_program_with_threads_that_start_later(how, program, untouched
 def gate_is_open(analyzer):
     """Returns whether the analyzer has opened its window: its programs are attached, and it waits in poll().
     Ignores other processes' programs, because other tests run at the same time."""
-    with contextlib.suppress(FileNotFoundError):  # a descriptor that was closed at this moment
+    with contextlib.suppress(FileNotFoundError):  # a descriptor may be closed at this moment
         open_files = [os.readlink(fd) for fd in pathlib.Path(f"/proc/{analyzer.pid}/fd").iterdir()]
         with open(f"/proc/{analyzer.pid}/syscall", encoding="utf-8") as file:
             return any("bpf_link" in name or "[perf_event]" in name for name in open_files) and \
@@ -337,7 +336,7 @@ def gate_is_open(analyzer):
 
 @pytest.fixture
 def group():
-    """Creates a control group of version 2, which is removed after the test with those below it."""
+    """Creates a control group of version 2. Removes it and the groups below it after the test."""
     mounts = [line.split() for line in pathlib.Path("/proc/self/mounts").read_text(encoding="utf-8").splitlines()]
     root = next((mount[1] for mount in mounts if mount[2] == "cgroup2"), None)
     if not root:
@@ -427,7 +426,7 @@ def test_time_is_up(untouched):
 
 
 def test_a_signal_is_passed_on_and_the_report_still_comes(untouched):
-    # Not by a handler and pause(): a signal just before the pause would not end it.
+    # Does not use a handler and pause(): a signal just before pause() would not end it.
     script = "import signal, sys; signal.pthread_sigmask(signal.SIG_BLOCK, [15])\n" \
              "print('up', flush=True); sys.exit(signal.sigwait([15]) - 10)"
     with start(ANALYZE, "--", PYTHON, "-c", script) as analyzer:
@@ -440,7 +439,7 @@ def test_a_signal_is_passed_on_and_the_report_still_comes(untouched):
 
 @pytest.mark.parametrize("options,cut_short", [((), False), (("--duration", "600"), True)])
 def test_an_end_by_interrupt(options, cut_short, tmp_path, untouched):
-    """Without --duration, an interrupt is the normal end; with it, it comes too early."""
+    """Without --duration, an interrupt is the normal end. With --duration, it cuts the observation short."""
     path = tmp_path / "record"
     with start(ANALYZE, "--all", "--json", path, *options) as analyzer:
         assert eventually(lambda: gate_is_open(analyzer))
@@ -471,14 +470,14 @@ def test_unused_hooks_cause_no_warning(zerocopy, tmp_path, untouched):
               for name in w["text"].rpartition("(hook ")[2].rstrip(")").split(", ")}
     for_zerocopy = {"completion", "skb copy", "skb segment", "skb pull", "skb duplicate", "send id", "error queue",
                     "error queue read"}
-    # The plan names the hooks that could miss calls, even if they were not needed.
+    # The plan has all hooks that could miss calls. Those for zero-copy are reported only if there were zero-copy sends.
     could = {h["name"] for h in record["plan"]["hooks"] if h["status"] == "attached" and h["reason"]}
     assert misses & for_zerocopy == (could & for_zerocopy if zerocopy else set())
     assert "io_uring completion" not in misses
 
 
-# Fills a send buffer: one send is refused at once, then one waits, and a timer interrupts it. libc's send reports
-# each EINTR; Python's own would retry. At last the other end closes.
+# Fills a send buffer: one send fails at once; then one waits, and a timer interrupts it. Calls libc's send(), because
+# Python's own would retry after EINTR. In the end, the other end closes.
 FAILING = """
 import ctypes, json, signal, socket
 libc = ctypes.CDLL(None, use_errno=True)
@@ -510,7 +509,7 @@ print(json.dumps(counts))
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_failures_by_name(mechanism, tmp_path, untouched):
-    """Interrupted sends are not among the failures: the kernel may restart them."""
+    """Interrupted sends do not count as failures, because the kernel may restart them."""
     path = tmp_path / "record"
     result = analyze("--json", path, "--mechanism", mechanism, "--by", "process", "--interval", 30, "--",
                      PYTHON, "-c", FAILING)
@@ -560,7 +559,7 @@ MEMORY_KIB = 24 << 10
 
 
 def test_the_observer_is_small():
-    """Libraries included. At its start, libbpf reads all of the kernel's types."""
+    """The peak memory includes libraries and, at the start, all of the kernel's types, which libbpf reads."""
     if "san" in ANALYZE:
         pytest.skip("a sanitizer holds more")
     result = analyze("--mechanism", "tracepoint", "--", "sh", "-c", "cat /proc/$PPID/status")

@@ -43,7 +43,7 @@ def accepts(port):
 
 
 class Nginx:
-    """Runs nginx under another command; it ends gracefully, after logging every request."""
+    """Runs nginx under the command `around`. nginx ends gracefully, after logging every request."""
 
     def __init__(self, folder, sendfile, around, daemon=False):
         (folder / "index.html").write_bytes(PAGE)
@@ -62,7 +62,7 @@ class Nginx:
         assert eventually(lambda: accepts(self.port) or self.process.poll() is not None)
 
     def end(self):
-        """Returns the output of the command around it."""
+        """Ends nginx. Returns the output of the command `around`."""
         run("kill", f"-{signal.SIGQUIT}", (self.folder / "pid").read_text().strip())
         stdout, stderr = self.process.communicate(timeout=PATIENCE_S)
         assert self.process.returncode == 0, stderr
@@ -105,8 +105,8 @@ def sent_bytes(record):
 @pytest.mark.parametrize("mechanism", SEND_MECHANISMS)
 @pytest.mark.parametrize("sendfile", [False, True], ids=["writev", "sendfile"])
 def test_nginx_sends_what_strace_counts(sendfile, mechanism, tmp_path):
-    """The counts are exact: the requests come one after the other, so each response is the same syscalls, and
-    nginx sends only responses, whose bytes it logs."""
+    """The counts are exact: the requests come one after the other, so each response takes the same syscalls. nginx
+    sends only responses, and logs their bytes."""
     need("nginx", "strace")
     (tmp_path / "ours").mkdir()
     server = Nginx(tmp_path / "ours", sendfile, [ANALYZE, "--json", "-", "--mechanism", mechanism, "--"])
@@ -122,13 +122,13 @@ def test_nginx_sends_what_strace_counts(sendfile, mechanism, tmp_path):
     assert len(server.logged()) == REQUESTS
     assert sends(record, "writev") == theirs["writev"]
     assert sent_bytes(record) == sum(server.logged())
-    # A sendfile is one send per piece that fits a pipe.
+    # One sendfile() makes a send for each piece that fits a pipe.
     assert (sends(record, "sendfile") >= theirs.get("sendfile", 0) > 0) == sendfile
     assert {c["syscall"] for c in record["calls"]} == set(theirs)
 
 
 def test_nginx_as_a_daemon(tmp_path):
-    """nginx forks twice, and the command ends: the process that remains is the server."""
+    """nginx forks twice and the command ends. The remaining process is the server, and is still observed."""
     need("nginx")
     server = Nginx(tmp_path, True, [ANALYZE, "--json", "-", "--by", "process", "--"], daemon=True)
     requests(server.port, REQUESTS)
@@ -142,8 +142,8 @@ def test_nginx_as_a_daemon(tmp_path):
 @pytest.mark.parametrize("sendfile, keepalive", [(False, True), (True, False)], ids=["writev-keepalive", "sendfile-close"])
 def test_nginx_under_load(sendfile, keepalive, tmp_path):
     """Bytes are exact: nginx logs for each request, even a broken-off one, the bytes that the kernel accepted, and
-    sends nothing else. Requests are exact within one per connection, which wrk does not wait for when its time is
-    up."""
+    sends nothing else. The number of requests is exact except for one per connection: wrk does not wait for answers
+    when its time is up."""
     need("nginx", "wrk")
     connections = 20
     server = Nginx(tmp_path, sendfile, [ANALYZE, "--json", "-", "--by", "process", "--"])
@@ -164,8 +164,8 @@ def test_nginx_under_load(sendfile, keepalive, tmp_path):
 
 @pytest.mark.parametrize("mechanism", SEND_MECHANISMS)
 def test_iperf3_by_sendfile(mechanism):
-    """Bytes of sendfile are exact: only data go by it, and iperf3 prints how many. Its messages about the test go
-    by write."""
+    """Bytes of sendfile are exact: iperf3 uses it only for data, and prints their size. It sends its messages about the
+    test by write."""
     need("iperf3")
     port = free_port()
     with Child(["iperf3", "-s", "-1", "-B", "127.0.0.1", "-p", str(port), "--forceflush"],
@@ -212,7 +212,7 @@ print(json.dumps({"sends": sent, "bytes": size, "completions": completions, "cop
 
 @pytest.mark.parametrize("mechanism", SEND_MECHANISMS)
 def test_a_python_program_with_the_flag(mechanism):
-    """The counts are exact: it waits for the completion of each send, and on loopback all are copies."""
+    """The counts are exact: the program waits for the completion of each send, and loopback copies all sends."""
     with Receiver() as receiver:
         result = analyze("--json", "-", "--mechanism", mechanism, "--", "/usr/bin/python3", "-c",
                          PYTHON_SENDER, receiver.port, REQUESTS)

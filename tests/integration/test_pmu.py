@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Tests hardware counters of each side, where the machine has a PMU.
 
-The lab's arm64 guests have one: it counts cycles, and with --icount instructions, which are then nearly the same
-in equal runs.
+The lab's arm64 guests have a PMU. It counts cycles, and with --icount also instructions, which are then nearly equal in
+equal runs.
 """
 
 import collections
@@ -24,7 +24,7 @@ REPEATABLE = 0.05
 
 
 def rows(record, event):
-    """Returns {side: rows of this event}; a hybrid CPU has several."""
+    """Returns {side: rows of this event}; with a hybrid CPU, a side has several."""
     found = {side: [] for side in SIDES}
     for row in record["counters"]:
         if row["event"] == event:
@@ -38,7 +38,7 @@ def total(record, event, side):
 
 @pytest.fixture(scope="module", autouse=True)
 def pmu():
-    """The record shows whether cycles could be counted here, or why not."""
+    """Skips the test if cycles cannot be counted here, with the reason from a record."""
     record = only(records(*PLAIN, "--messages", 1))
     cycles = [row for side in rows(record, "cycles").values() for row in side]
     if all(row["status"] != "counted" for row in cycles):
@@ -46,7 +46,7 @@ def pmu():
 
 
 def counted(record, event):
-    """Asserts that both sides counted it, for all of the time that they report."""
+    """Asserts that the event was counted on both sides, all of the time."""
     for side, found in rows(record, event).items():
         assert {row["status"] for row in found} == {"counted"}, found
         assert total(record, event, side) > 0
@@ -61,7 +61,7 @@ def test_each_side_has_its_counts(variant):
     counted(record, "cycles")
     if ICOUNT:
         counted(record, "instructions")
-    # On each side, the program copies the message, or the kernel does in its time.
+    # On each side, the program or the kernel copies every message.
     for side in SIDES:
         assert total(record, "cycles", side) > record["app"]["bytes"] / CACHE_LINE
 
@@ -73,7 +73,7 @@ def test_more_work_is_more_cycles():
         assert total(many, "cycles", side) > 2 * total(few, "cycles", side)
 
 
-# One CPU, because on two CPUs the ends wait for each other's lock, and that takes instructions.
+# Needs one CPU: on two CPUs, the ends would wait for each other's lock, which takes instructions.
 @pytest.mark.skipif(not ICOUNT or os.cpu_count() != 1,
                     reason="needs a guest of the lab with --icount --cpus 1")
 def test_equal_runs_count_equally():
@@ -90,8 +90,8 @@ def test_equal_runs_count_equally():
 
 
 def instructions(*ways):
-    """Returns the instructions of a send, by the way in which it is traced (tests/bench counts them). Takes the
-    least of three runs: the others have more timer interrupts.
+    """Returns {way of tracing: instructions of a send}, counted by tests/bench. Takes the least of three runs, because
+    the others have more timer interrupts.
     """
     done = subprocess.run(["/usr/bin/python3", ROOT / "tests/bench/count_instructions.py", "3",
                            "1000", *ways], capture_output=True, text=True, check=True, timeout=600)

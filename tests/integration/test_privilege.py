@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests that with sudo only the measuring is privileged: load and files belong to the caller."""
+"""Tests that with sudo only the measuring is privileged: the load runs as the caller, who also owns the files."""
 
 import collections
 import json
@@ -26,7 +26,7 @@ AS_SUDO = {**os.environ, "SUDO_UID": str(USER), "SUDO_GID": str(USER)}
 
 @pytest.fixture
 def home(open_path):
-    """A folder that the user may write and reach, with the programs; the tree may be neither."""
+    """A copy of the programs in a folder that the user may enter and write to; the clone may allow neither."""
     copy_programs(open_path)
     os.chown(open_path, USER, USER)
     os.chown(open_path / "analyze", USER, USER)
@@ -59,14 +59,14 @@ def test_roots_files_are_out_of_reach(home):
 
 
 def test_locked_memory_is_refused_and_counted(home):
-    """The user's RLIMIT_MEMLOCK limits zero-copy; root, with CAP_IPC_LOCK, has no limit."""
+    """The user's RLIMIT_MEMLOCK limits zero-copy sends. Root has CAP_IPC_LOCK, and no limit."""
     path = home / "runs.json"
     result = as_sudo(home, "--variant", "zerocopy", "--size", "64K", "--messages", "200",
                      "--json", path, limit=("prlimit", "--memlock=262144"))
     assert result.returncode == 0, result.stderr
     record = json.loads(path.read_text())
     assert record["app"]["memlock_bytes"] == 262144
-    # Counts by limit: a completion may have freed memory before the limit was read.
+    # Ignores the causes: a completion may free memory before the hook compares it with the limit.
     refused = collections.Counter()
     for row in record["zerocopy"]["refused"]:
         refused[row["errno"]] += row["count"]
@@ -86,7 +86,7 @@ def test_programs_out_of_reach(home):
 
 
 def test_a_sweeps_folder_is_the_users(home):
-    """Configurations that need root are skipped; if none remains, the exit status shows that."""
+    """The sweep skips configurations that need root. If none remains, the exit status shows that."""
     out = home / "sweep"
     result = as_sudo(home, "sweep", "--out", out, "--variant", "twocopy", "--messages", "10",
                      "--link", "veth", "--repeat", "2")
@@ -106,7 +106,8 @@ def with_capabilities(home, names, *args):
 
 
 def test_three_capabilities_are_enough(home):
-    """With two of them the kernel hides the functions' addresses: the record reports that, and what is lost."""
+    """With only two capabilities, the kernel hides functions' addresses. The record has the reason, and what is
+    lost."""
     for names in (["bpf", "perfmon", "syslog"], ["bpf", "perfmon"]):
         path = home / "-".join(names)
         result = with_capabilities(home, names, "--variant", "zerocopy", "--messages", "2000",
@@ -117,7 +118,7 @@ def test_three_capabilities_are_enough(home):
         record = json.loads(path.read_text())
         seen = "syslog" in names
         assert seen == ("CAP_SYSLOG" not in " ".join(row["reason"] for row in record["unmeasured"]))
-        assert record["lost"]["flags"] <= 20 or not seen  # a hundredth; without the capability far more
+        assert record["lost"]["flags"] <= 20 or not seen  # a hundredth of the sends; without CAP_SYSLOG far more
         assert record["zerocopy"]["completions"] == 2000
         doctor = with_capabilities(home, names, "doctor").stdout
         assert seen == ("without CAP_SYSLOG" not in doctor)
@@ -139,7 +140,7 @@ def test_the_front_has_no_privilege(home, environment):
         assert eventually(lambda: front_of(job.pid))
         pid = front_of(job.pid)
         assert has_no_privilege(pid, USER if environment is AS_SUDO else 0)
-        # While it starts, it also has its modules open.
+        # While the front starts, it also has its modules open.
         assert eventually(lambda: sorted(os.listdir(f"/proc/{pid}/fd")) == ["0", "1", "2", "3"])
         assert os.readlink(f"/proc/{pid}/fd/0") == "/dev/null"
         assert os.readlink(f"/proc/{pid}/fd/3").startswith("socket:")
@@ -180,11 +181,11 @@ def test_the_front_reports_its_records_when_the_engine_has_ended(home):
                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as job:
         assert eventually(lambda: out.exists() and len(out.read_text().splitlines()) > 3)
         os.kill(job.pid, signal.SIGKILL)
-        report, _ = job.communicate(timeout=PATIENCE_S)  # it ends when the front ends, too
+        report, _ = job.communicate(timeout=PATIENCE_S)  # the load ends when the front ends, too
     assert "twocopy" in report and "Gbit/s" in report
 
 
-# A front that does something else.
+# Replaces the front by other code.
 FRONT = """
 import json, os, signal, sys
 sys.path.insert(0, {root!r})

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests sampled kernel functions: only of measured threads, in their own send, as often as they had a CPU, and in
-the stages where the hooks see them.
+"""Tests sampled kernel functions: samples are only of measured threads, are assigned to the right send and stage, and
+are as many as the threads' CPU time.
 """
 
 import json
@@ -36,7 +36,7 @@ def has(*functions):
 
 
 def interval(part, whole, z=3.9):
-    """Returns Wilson's interval: it covers 20 shares at once, 99.9 % of the time."""
+    """Returns Wilson's interval of a share. With this z, 20 intervals all cover their shares in 99.9 % of cases."""
     share = part / whole
     middle = (share + z * z / 2 / whole) / (1 + z * z / whole)
     half = z * (share * (1 - share) / whole + (z / whole) ** 2 / 4) ** 0.5 / (1 + z * z / whole)
@@ -66,7 +66,7 @@ def test_over_loopback_the_copy_moves_into_a_softirq(mechanism):
     record = profiled("zerocopy", mechanism)
     assert record["zerocopy"]["copied"] == record["zerocopy"]["completions"]
     deep = [s for s in record["profile"]["stacks"] if "skb_copy_ubufs" in s["functions"] and s["syscall"]]
-    # A send may be completed by its copy.
+    # The copy may also complete the send.
     assert {(s["zerocopy"], s["context"]) for s in deep} == {(True, "softirq")}
     assert {"deep_copy"} <= {s["stage"] for s in deep} <= {"deep_copy", "completion"}
     assert {s["stage"] for s in record["profile"]["stacks"] if "skb_zerocopy_iter_stream" in s["functions"]
@@ -83,11 +83,11 @@ def test_samples_are_as_many_as_the_cpu_time_is():
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_stages_are_those_that_hooks_see(mechanism):
-    # Sends are large: a hook's own time, half of it in the function and half in its caller, is small.
+    # Sends are large, so that the hooks' own time is small. Half of it falls into a function, half into its caller.
     record = profiled("onecopy", mechanism, "--stages", "--size", "1M")
     call = only(record["calls"])
     whole = sampled(record, lambda stack: stack["syscall"])
-    # A thread is in a send from tcp_sendmsg on.
+    # The sampler counts a thread as in a send from tcp_sendmsg on, so leaves out the stage entry.
     sums = {part["stage"]: part["ns"]["sum"] for part in call["stages"]["parts"]
             if part["on_cpu"] and part["ns"] and part["stage"] != "entry"}
     parts = {name: ns / sum(sums.values()) for name, ns in sums.items()}
@@ -108,8 +108,8 @@ def test_time_off_the_cpu_is_that_which_hooks_see(mechanism):
     for_room = sum(wait["ns"] for wait in waits if "sk_stream_wait_memory" in wait["functions"])
     assert 0.9 * blocked < for_room, waits
     off = sum(part["ns"]["sum"] for part in only(record["calls"])["stages"]["parts"] if not part["on_cpu"] and part["ns"])
+    # Sampler and hooks see the switches of the same threads, but the last send may end after the window.
     assert 0.8 * off < sum(wait["ns"] for wait in waits) < 1.2 * off
-    # Both see the switches of the same threads; the last send may end after the window.
     assert not any(name.startswith("bpf_") for wait in waits for name in wait["functions"][-1:])
 
 
@@ -137,7 +137,7 @@ def share_of_checksums(near, far, address, tmp_path):
 
 @pytest.mark.slow
 def test_work_that_a_device_leaves_to_the_kernel_rises(tmp_path):
-    """The kernel computes checksums for a device that computes none."""
+    """The kernel computes the checksums for a device that cannot, so that their share of samples rises."""
     if not shutil.which("ethtool"):
         pytest.skip("no ethtool: apt-get install ethtool")
     with veth_pair() as (near, far, address):

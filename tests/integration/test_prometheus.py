@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A real Prometheus scrapes the exporter with the shipped configuration and rules, and answers the dashboard's
-queries."""
+"""Tests the shipped configuration, rules and dashboard: a real Prometheus scrapes the exporter, and answers the
+dashboard's queries."""
 
 import json
 import os
@@ -21,7 +21,7 @@ from exporter import Exporter
 DEPLOY = ROOT / "deploy"
 RULES = DEPLOY / "prometheus/sendpath.rules.yml"
 DASHBOARD = json.loads((DEPLOY / "grafana/sendpath.json").read_text())
-# These are empty if no send fails and --cost is not given.
+# Queries with these names have no result if no send fails and --cost is not given.
 MAY_BE_EMPTY = re.compile(r"send_errors|refused|bpf_seconds")
 
 pytestmark = [needs_bpf, pytest.mark.slow]
@@ -39,7 +39,7 @@ def test_promtool_has_no_objection(prometheus, what, file):
 
 
 class Series:
-    """Invented series, for rules that look back for hours."""
+    """An invented series, with which promtool tests rules that look back for hours."""
 
     def __init__(self, name, **labels):
         labels = {"job": "sendpath", "instance": "c:9435", **labels}
@@ -50,7 +50,7 @@ class Series:
 
 
 def fallbacks(copied):
-    """Returns samples a minute apart: ten sends per second; `copied` of them per minute are copied."""
+    """Returns series with a sample per minute: ten sends per second, of which `copied` per minute are copied."""
     by = {"cause": "packet_tap", "device": "eth0"}
     return [Series("sendpath_zerocopy_completions_total", interface="msg_zerocopy").is_("0+600x60"),
             Series("sendpath_zerocopy_copied_total", interface="msg_zerocopy").is_(f"0+{copied}x60"),
@@ -61,7 +61,7 @@ SHARE = "instance:sendpath_zerocopy_fallback:ratio_rate5m"
 
 
 def shares(copied, *expected):
-    """Returns ten sends per second by MSG_ZEROCOPY, and thirty by io_uring, whose copies are not known."""
+    """Returns a promtool test: ten sends per second by MSG_ZEROCOPY, and thirty by io_uring with unknown copies."""
     series = [*fallbacks(copied),
               Series("sendpath_zerocopy_completions_total", interface="io_uring").is_("0+1800x60")]
     return {"interval": "1m", "input_series": series, "promql_expr_test": [
@@ -70,8 +70,8 @@ def shares(copied, *expected):
 
 
 def latencies(before, after, pause=0):
-    """Returns twenty sends per second, for 26.5 hours, within these bounds. For `pause` minutes in the middle,
-    nothing is sent."""
+    """Returns series of twenty sends per second for 26.5 hours. Latencies are below `before` for 26 hours, then below
+    `after`. For `pause` minutes in the middle, no send is timed."""
     of = {"syscall": "sendmsg", "zerocopy": "false"}
     found = [Series("sendpath_sends_total", **of).is_("0+1200x1600")]
     for le in ("1e-05", "2e-05", "4e-05", "8e-05", "+Inf"):
@@ -100,7 +100,7 @@ HELP = "docs/findings.md has what this code means, and what helps."
 
 
 def refusals(cause, errno):
-    """Returns five refusals per minute."""
+    """Returns a series of five refusals per minute."""
     return [Series("sendpath_zerocopy_refused_total", interface="msg_zerocopy", cause=cause, errno=errno).is_("0+5x60")]
 
 
@@ -146,7 +146,7 @@ def test_alerts_come_when_they_should_and_else_not(prometheus, tmp_path):
 
 
 def test_a_share_is_of_the_sends_whose_copies_are_known(prometheus, tmp_path):
-    """There is no share if all sends are by io_uring."""
+    """The share has no value if all sends are by io_uring, whose copies are not known."""
     idle = [one for one in shares(0)["input_series"] if "io_uring" in one["series"]]
     alone = {**shares(0), "input_series": idle + [
         Series(f"sendpath_zerocopy_{metric}_total", interface="msg_zerocopy").is_("0x60")
@@ -155,7 +155,7 @@ def test_a_share_is_of_the_sends_whose_copies_are_known(prometheus, tmp_path):
 
 
 class Prometheus:
-    """A Prometheus of the test's own, with the shipped configuration except times and ports."""
+    """Runs a Prometheus with the shipped configuration, except for times and ports."""
 
     def __init__(self, folder, programs, target):
         config = (DEPLOY / "prometheus/prometheus.yml").read_text()
@@ -197,7 +197,7 @@ class Prometheus:
         return float(only(self.query("query", query=query)["result"])["value"][1])
 
     def values(self, query, start):
-        """Returns every value since then, by labels."""
+        """Returns {labels: values since `start`} of a query."""
         found = self.query("query_range", query=query, start=start, end=time.time(), step=0.5)
         return {tuple(sorted(series["metric"].items())):
                 [float(value) for _, value in series["values"]] for series in found["result"]}
@@ -215,9 +215,9 @@ def listening_port(pid):
 
 @pytest.fixture(scope="module")
 def scraped(prometheus, tmp_path_factory):
-    """Prometheus after two loads side by side; the record of the same sends; the time when they began."""
+    """Returns Prometheus after two concurrent loads, the record of the same sends, and when they began."""
     folder = tmp_path_factory.mktemp("prometheus")
-    # The program has a name of its own: others may send on this machine.
+    # The program has a unique name, because other programs may send on this machine.
     program = folder / f"load{os.getpid()}"
     shutil.copy(LOADGEN, program)
     loads = " & ".join(f"{program} --variant {variant} --duration 5"
@@ -238,7 +238,7 @@ def panels():
 
 
 def expression(target):
-    """Returns the query as Grafana sends it, when all hosts are shown."""
+    """Returns the query that Grafana sends when it shows all hosts."""
     return target["expr"].replace("$instance", ".*").replace("$__rate_interval", "2s")
 
 
@@ -266,7 +266,7 @@ def query_of(title):
 
 
 def test_the_share_of_copies_by_cause(scraped):
-    """Loopback copies everything, and is the only cause."""
+    """Loopback copies all sends, so it is the only cause."""
     server, record, began = scraped
     labels, values = only(list(server.values(query_of("Copied, by cause and device"), began).items()))
     assert {("cause", "loopback"), ("device", "lo")} <= set(labels)
@@ -283,7 +283,7 @@ def test_the_share_of_copies_by_cause(scraped):
 
 
 def test_percentiles_are_the_records(scraped):
-    """Two observations of the same sends; a bucket here is half as wide as its upper bound."""
+    """The exporter and the record have the same sends. The exporter's buckets are half as wide as their bounds."""
     server, record, _ = scraped
     compared = 0
     for call in record["calls"]:

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 VENV = ROOT / "analysis/.venv"
 README = (ROOT / "README.md").read_text()
 
-# Commands that are not run here, by their first words, and why.
+# Commands that are not run here: {first words: reason}.
 NOT_RUN = {
     "make check": "make check-slow runs this test",
     "make install": "it writes to /usr/local; test_setup.py installs below another prefix",
@@ -30,7 +30,7 @@ NOT_RUN = {
     "sudo ./analyze advise -- qemu-system-x86_64 ...": "tests/foreign/test_qemu.py observes QEMU",
     "sudo ./analyze exporter": "it runs until it is stopped; test_exporter.py reads its metrics",
 }
-# Shortens what takes too long; later options override earlier ones.
+# Options that shorten commands that take too long: later options override earlier ones.
 SHORTENED = {
     "--pid": " --watch 2", "analyze top": " --count 2",
     "sweep": " --size 1K,4K --threads 1 --repeat 1 --duration 0.1",
@@ -49,17 +49,17 @@ def test_only_named_commands_are_not_run():
 
 
 def table_head(text):
-    """Returns the words of the first line of the table of variants, and the names in its first column."""
+    """Returns the column names of the table of variants, and the names in its first column."""
     lines = text[text.index("\nvariant "):].splitlines()[1:5]
     return lines[0].split(), [line.split()[0] for line in lines[1:]]
 
 
 @pytest.fixture
 def clone(tmp_path):
-    """A clone of an ordinary user, with a function that runs a command there as that user.
+    """Yields a function that makes a command run as an ordinary user, and options to run it in that user's clone.
 
-    Unless SENDPATH_FULL is set, copies the build, to save time. It is not in pytest's folder, because every start
-    of pytest closes that to other users.
+    Unless SENDPATH_FULL is set, copies the build, to save time. The clone is not in pytest's folder, because every
+    start of pytest closes that folder to other users.
     """
     with tempfile.TemporaryDirectory() as folder:
         tree = pathlib.Path(folder)
@@ -90,7 +90,7 @@ def make_usable(tree, rules):
 
 @contextlib.contextmanager
 def in_background(clone, command):
-    """Runs the command for the block; exec: it replaces the shell."""
+    """Runs the command during the with block. With exec, it replaces the shell, so terminate() reaches it."""
     words, options = clone
     with Child(words(f"exec {command}"), stdout=subprocess.PIPE, text=True, **options) as process:
         try:
@@ -102,7 +102,7 @@ def in_background(clone, command):
 @needs_bpf
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become another user")
 def test_an_ordinary_user_runs_the_commands(clone, untouched):
-    """The other machine is this one, and the program to observe is the load generator."""
+    """Uses this machine as the other machine, and the load generator as the program to observe."""
     words, options = clone
     folder = options["cwd"]
     serve = next(command for command in commands() if "loadgen serve" in command)

@@ -29,14 +29,14 @@ def test_each_request_has_its_answer(variant, size):
     assert app["bytes"] == app["received_bytes"] == app["verify"]["bytes_checked"]
     latency = app["message_latency_ns"]
     assert latency["span"] == "request..answer" and latency["count"] == 200
-    # Requests come one at a time on each connection: the times of both fill the window twice at most.
+    # Each of the two connections has one request at a time, so that the sum of all times is at most twice the window.
     assert latency["sum"] <= 2.1e9 * app["elapsed_s"]
 
 
 def test_timed_phases_lose_no_request():
     app = load("--variant", "zerocopy", "--duration", "0.5", "--warmup", "0.1")
     assert app["message_latency_ns"]["count"] == app["messages"] > 10
-    # A request that waited for the window counts only from its start.
+    # A request that waited for the window counts only from the start of the window.
     assert app["message_latency_ns"]["max"] <= 1e9 * app["elapsed_s"]
 
 

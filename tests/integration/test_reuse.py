@@ -2,8 +2,8 @@
 """Tests that a message's memory is written to again only when the kernel has finished with it. The receiver
 detects a sender that does not wait, if the memory really was shared.
 
-Two real NICs and a delay on the wire (the lab's topology nicpair) make it shared: data leave long after the send
-returned. Pages of splice and sendfile are shared on loopback, too.
+With two real NICs and a delay on the wire (the lab's topology nicpair), memory is shared: data leave long after the
+send has returned. Pages of splice and sendfile are shared on loopback, too.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ nics = pytest.mark.skipif(not NICPAIR, reason="needs the lab's topology nicpair"
 
 @contextlib.contextmanager
 def delay():
-    """Delays packets at the NIC."""
+    """Delays packets at the NIC while the block runs."""
     def tc(*arguments):
         done = run("tc", "qdisc", *arguments)
         assert done.returncode == 0, done.stderr
@@ -41,7 +41,7 @@ def delay():
 
 
 def load(variant, *options):
-    """Returns the exit status, stderr, and its counts."""
+    """Runs the load generator. Returns its exit status, stderr, and counts."""
     done = run(LOADGEN, "--variant", variant, *LOAD, *THERE, *options, "--json", "-")
     if done.returncode == 3 and "this kernel's io_uring" in done.stderr:
         pytest.skip(done.stderr.strip())
@@ -93,7 +93,7 @@ def test_the_record_says_that_it_reuses_early(tmp_path):
 @pytest.mark.parametrize("variant", ["splice", "sendfile"])
 def test_lent_pages_are_shared_on_loopback_too(variant):
     assert_right(*load(variant))
-    # Nothing is shared for long until a receiver is late.
+    # With EARLY, the sender overwrites pages that a late receiver has not read yet.
     assert_caught(*load(variant, EARLY))
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Runs tests of untrusted input with the address and UB sanitizers: by default the short ones; with
-SENDPATH_SANITIZED=1 longer ones, and with SENDPATH_FULL=1 the longest, too.
+"""Runs tests of untrusted input with the address and UB sanitizers: by default short tests, with SENDPATH_SANITIZED=1
+also longer ones, and with SENDPATH_FULL=1 also the longest.
 """
 
 import os

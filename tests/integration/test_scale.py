@@ -19,15 +19,15 @@ pytestmark = [pytest.mark.slow, needs_bpf, pytest.mark.usefixtures("untouched")]
 CONNECTIONS = min(10_000, CALLS)
 PROCESSES = min(1000, CALLS // 10)
 TIMES = min(50, CALLS // 400)
-# The limit of analyze's memory, including the kernel's types and symbols that it reads.
+# The limit of analyze's own memory, including the kernel's types and symbols, which it reads.
 RSS_KB = 128 * 1024
-# The limit of its maps, which have fixed sizes except those per CPU.
+# The limit of the memory of analyze's BPF maps. Their sizes are fixed, but per-CPU maps grow with the number of CPUs.
 MAPS_KB = 96 * 1024
 
 
 @pytest.fixture
 def many_files():
-    """Raises the limit of files: each connection needs a descriptor on both sides."""
+    """Raises the limit of open files, because each connection needs a descriptor on both sides."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = CONNECTIONS + 1000
     try:
@@ -39,13 +39,13 @@ def many_files():
 
 
 def maps_kb():
-    """Returns the memory of all maps that the kernel holds."""
+    """Returns the memory of all BPF maps in the kernel, in KiB."""
     listed = json.loads(run("bpftool", "-j", "map", "list").stdout or "[]")
     return sum(m.get("bytes_memlock", 0) for m in listed) // 1024
 
 
 class Observer:
-    """Runs analyze beside a program; has its record and its largest memory at the end."""
+    """Runs analyze beside a program. end() returns the record, and checks the memory of analyze and of its maps."""
 
     def __init__(self, *options):
         self.before = maps_kb()
@@ -81,7 +81,7 @@ def stepped(command):
 
 @pytest.mark.parametrize("how", ["comm", "command"])
 def test_many_connections(how, many_files):
-    """Each connection sends twice with the flag, so each is a zero-copy socket to keep."""
+    """Each connection sends twice with MSG_ZEROCOPY, so analyze must keep the state of each socket."""
     sends = 2 * CONNECTIONS
     options = ["--connections", CONNECTIONS, "--size", 100]
     with Receiver() as receiver:
@@ -109,7 +109,7 @@ def test_many_connections(how, many_files):
 
 
 def test_many_peers():
-    """Each port is a group: the record has the first thousand, and the sum of the rest."""
+    """Each port is a peer: the record has the first thousand peers, and the sum of the others."""
     ports = min(1200, CALLS // 4)
     script = ("import socket\n"
               f"for _ in range({ports}):\n"
@@ -121,7 +121,7 @@ def test_many_peers():
     assert result.returncode == 0, result.stderr
     record = check(json.loads(result.stdout))
     zerocopy, ports_seen = record["zerocopy"], {g["remote_port"] for g in record["by"]["groups"]}
-    distinct = len(ports_seen)  # a port may be reused
+    distinct = len(ports_seen)  # fewer than ports if the kernel reuses one
     assert sum(g["sends"] for g in record["by"]["groups"]) == ports
     assert len(zerocopy["peers"]) == min(distinct, 1000)
     rest = zerocopy["peers_rest"] or {"peers": 0, "requests": 0}
@@ -149,7 +149,7 @@ sys.stdin.readline()
 
 @pytest.mark.parametrize("how", ["comm", "cgroup", "pid"])
 def test_many_short_lived_processes(how, request):
-    """With --pid, only the process itself is counted, not its children."""
+    """With --pid, only the process itself is observed, not its children."""
     with Child(["/usr/bin/python3", "-c", PARENT, str(PROCESSES)], text=True,
                stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
         assert parent.stdout.readline() == "ready\n"
@@ -179,7 +179,7 @@ def links():
 
 
 def test_attached_again_and_again_to_a_busy_process():
-    """The process continues undisturbed, and nothing stays attached."""
+    """The observed process continues undisturbed, and nothing stays attached to it."""
     before = links(), programs()
     with Receiver() as receiver, stepped(receiver.sender("--steps", "--plain")) as (program, _):
         sent = 0
@@ -192,10 +192,10 @@ def test_attached_again_and_again_to_a_busy_process():
                     own = step(program, "send 100")
                 record = check(json.loads(analyzer.stdout.read()))
                 assert analyzer.returncode == 0, analyzer.stderr.read()
-            # The kernel counts skipped programs, for any process, and the record has the number.
+            # Sends may be lost if the kernel skipped BPF programs. Their number in the record is that of all processes.
             if not reason(record, "send") and not hook(record, "send")["missed"]:
-                # The state of a thread is allocated at its first send, without waiting: the kernel refuses if it
-                # is allocating another at that moment, and that send is lost.
+                # The state of a thread is allocated at its first send, without waiting. If the kernel is just
+                # allocating another, it refuses, and this send is lost.
                 assert losses(record) in (NOTHING_LOST, {**NOTHING_LOST, "calls": 1})
         assert (own["sends"], own["failed"]) == (sent, 0)
     assert receiver.received["bytes"] == own["bytes"] == 16384 * sent

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests what zero-copy sends consist of: each part as the program passed it, and plain sends beside them."""
+"""Tests the segments of zero-copy sends: each part as the program passed it, and plain sends on the same socket."""
 
 import json
 
@@ -11,7 +11,7 @@ pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
 
 MECHANISMS = pytest.mark.parametrize("mechanism", SEND_MECHANISMS)
 SENDS = 20
-READ = 32  # segments of a send that are looked at
+READ = 32  # the analyzer reads this many segments of a send
 NOTHING = {"sends": 0, "count": 0, "unread": 0, "smallest": None, "small": 0, "small_bytes": 0, "headed": 0,
            "header_bytes": 0}
 needs_uring = pytest.mark.skipif(run(PROGRAMS / "uring", "--probe").returncode != 0, reason="no SEND_ZC here")
@@ -90,12 +90,12 @@ def test_parts_by_io_uring(options, expected, mechanism):
 @needs_uring
 @MECHANISMS
 def test_a_registered_buffer_is_one_part(mechanism):
-    """The kernel has a row for each of its pages; the first and the last page belong to it in part."""
+    """The kernel has a segment for each page of a registered buffer, which must count as one part."""
     (record,) = records("--variant", "uring_zc", "--registered", "--fields", 1, "--size", 20_001, "--messages", SENDS,
                         "--warmup", 0, "--mechanism", mechanism)
     found = record["zerocopy"]["io_uring"]["segments"]
     assert found["sends"] >= SENDS and found["headed"] == found["unread"] == 0
-    if found["sends"] == SENDS:  # the socket took each at once
+    if found["sends"] == SENDS:  # the socket took each send whole
         assert (found["count"], found["smallest"]) == (SENDS, 20_001)
 
 
@@ -103,7 +103,7 @@ def test_a_registered_buffer_is_one_part(mechanism):
 @pytest.mark.parametrize("first, last, beside", [("zerocopy(50_000)", "plain()", 3), ("plain()", "zerocopy(50_000)", 0)],
                          ids=["after", "before"])
 def test_plain_sends_beside_zero_copy_sends(first, last, beside, mechanism):
-    """The receiver has no room, so that the zero-copy send stays in flight."""
+    """The receiver has little room, so that zero-copy sends stay in flight."""
     zerocopy = of_script(mechanism, f"""
 listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
 sender = socket.create_connection(listener.getsockname())

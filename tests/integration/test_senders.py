@@ -18,7 +18,7 @@ PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.execu
 LAST_PID = "/proc/sys/kernel/ns_last_pid"
 MAX_RW_COUNT = 0x7fffffff & -os.sysconf("SC_PAGE_SIZE")
 HUGE = 3 << 30
-# The memory is never touched, so it takes none.
+# The memory is never touched, so no pages are allocated for it.
 HUGE_SEND = f"""
 import mmap, os, socket, sys
 MAP_NORESERVE = 0x4000
@@ -46,7 +46,7 @@ def test_more_than_a_syscall_accepts(how, sends, accepted, mechanism):
 
 
 def send_as(pid, port, sends):
-    """Sends from an unobserved process with this id. False: another process has the id."""
+    """Sends from an unobserved process with the id `pid`. Returns False if the kernel gave it another id."""
     with open(LAST_PID, "w", encoding="ascii") as last:
         last.write(str(pid - 1))
     child = os.fork()
@@ -103,8 +103,8 @@ def test_a_32_bit_program(options, mechanism):
 @pytest.mark.parametrize("mechanism", SEND_MECHANISMS)
 @pytest.mark.parametrize("by,size", [("tls", 65536), ("sockmap", 4096)])
 def test_ktls_and_sockmaps_bypass_tcp_sendmsg(by, size, mechanism):
-    """kTLS gives TCP records of at most 16 KiB: less than the syscall sends. Service meshes put the sockets of
-    their pods into sockmaps."""
+    """With kTLS, TCP gets records of at most 16 KiB, which is less than a syscall sends. Sockmaps are used by service
+    meshes, for the sockets of their pods."""
     if by == "tls" and run("modprobe", "tls").returncode and not os.path.isdir("/sys/module/tls"):
         pytest.skip("this kernel has no kTLS")
     with Receiver() as receiver:
@@ -120,7 +120,8 @@ def test_ktls_and_sockmaps_bypass_tcp_sendmsg(by, size, mechanism):
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_sends_that_a_mechanism_does_not_see(mechanism, tmp_path):
-    """No sentence then denies that there were sends, and a warning precedes the numbers."""
+    """If a mechanism does not see a syscall, no sentence denies that there were sends, and a warning precedes the
+    numbers."""
     path = tmp_path / "record"
     with Receiver() as receiver:
         result = analyze("--json", path, "--mechanism", mechanism, "--", PROGRAMS / "peer", "--port",
@@ -134,7 +135,7 @@ def test_sends_that_a_mechanism_does_not_see(mechanism, tmp_path):
     assert result.stderr.endswith(printed(record))
 
 
-# Most threads wait for the socket's lock, and have no send id yet.
+# 24 threads send on one socket at once. Most wait for its lock, and have no send id yet.
 SHARED = NOTIFICATIONS + """
 import errno, select, sys, threading
 SO_ZEROCOPY, MSG_ZEROCOPY = 60, 0x4000000

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests further send variants, data sets, open loops and socket options."""
+"""Tests all send variants, data sets, fixed rates and socket options."""
 
 import json
 import os
@@ -80,7 +80,7 @@ def test_send_calls_agree_with_strace(variant):
     if "ptrace" in done.stderr and done.returncode:
         pytest.skip("ptrace is not allowed here")
     app = json.loads(done.stdout)
-    # Counts only sockets: the processes also write() to each other, and the result.
+    # Counts only large calls of write(): the processes also write requests to each other, and the result.
     traced = [int(m[1]) for m in re.finditer(rf"{CALLS[variant]}(?:\(| resumed>).* = (-?\d+)", done.stderr)]
     if variant == "write":
         traced = [n for n in traced if n >= 4096]
@@ -148,8 +148,8 @@ def test_interrupted_while_blocked(variant):
         _, err = job.communicate(timeout=PATIENCE_S)
     if job.returncode == 3 and "io_uring" in err:
         pytest.skip(err.strip())
-    assert time.monotonic() - begun < 20  # of the requested 60
-    # 1: on a slow machine it gave up the stopped receiver before the interrupt.
+    assert time.monotonic() - begun < 20  # the requested duration is 60 s
+    # Status 1: on a slow machine, it gave up because of the stopped receiver before the interrupt arrived.
     assert job.returncode in (-signal.SIGINT, 1)
     assert err.count("\n") == 1 and "receiver process was stopped by a signal" in err
     assert receiver not in processes()
@@ -167,7 +167,7 @@ def receiver_of(job):
             pass
         if job.poll() is not None or not found:
             return job.poll() is not None
-        # -O: ss prints each socket in one line
+        # with -O, ss prints each socket in one line
         sockets = [line for line in run("ss", "-HOtinp").stdout.splitlines()
                    if f"pid={found[0]}," in line]
         return sum(map(int, re.findall(r"bytes_received:(\d+)", "".join(sockets)))) > 1 << 20
@@ -177,7 +177,7 @@ def receiver_of(job):
 
 
 def asleep(pid):
-    """Returns whether no thread of it runs or ends, in consecutive checks."""
+    """Returns whether, in 20 consecutive checks, no thread of the process runs or ends."""
     for _ in range(20):
         try:
             for task in os.listdir(f"/proc/{pid}/task"):
@@ -240,7 +240,7 @@ def test_the_kernels_counts_equal_those_of_every_variant(untouched):
         assert seen["requests"] == 0 and seen["errqueue_copied"] is None
         row = only(got["uring_zc"]["calls"])
         accepted = row["sends"] - sum(row["errors"].values())
-        if seen["io_uring"]["completions"] is not None:  # a message in parts has several
+        if seen["io_uring"]["completions"] is not None:  # a message that is sent in parts has several completions
             assert seen["io_uring"]["completions"] == accepted >= own["completions"]
 
 
@@ -325,7 +325,7 @@ def test_a_rate_is_kept(variant):
     app = load("--variant", variant, "--rate", 500, "--threads", 2, "--duration", 1)
     assert app["rate"]["due"] == 1000
     assert app["messages"] + app["rate"]["unsent"] == app["rate"]["due"]
-    assert app["messages"] > 500  # also on a busy machine
+    assert app["messages"] > 500  # enough even on a busy machine
     assert 1 <= app["elapsed_s"] < 3
 
 
@@ -343,8 +343,7 @@ def test_the_record_warns_of_messages_that_were_not_begun(untouched):
 
 
 def stalled(*options):
-    """Returns the sum of the times that messages took, as a multiple of the run's time, when the receiver was
-    stopped for a while."""
+    """Stops the receiver for a second. Returns the sum of the messages' latencies divided by the run's time."""
     with Child([LOADGEN, "--variant", "onecopy", "--size", "1M", "--duration", "4",
                 "--warmup", "0", "--json", "-", *map(str, options)],
                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as job:
@@ -360,10 +359,10 @@ def stalled(*options):
 
 @pytest.mark.slow
 def test_a_stall_delays_all_that_was_due_in_it():
-    """One message after another takes no more time than there is, however long one is held up. Messages that are
-    due at fixed times all wait."""
+    """If messages are sent one after the other, their latencies add up to at most the run's time, even if one is held
+    up. If they are due at fixed times, a stall delays all messages that become due in it."""
     assert stalled() <= 1
-    assert stalled("--rate", 100) > 4  # some 90 messages wait half a second in 4 s: about 11
+    assert stalled("--rate", 100) > 4  # some 90 messages wait half a second each, in 4 s: about 11
 
 
 # Socket options

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests loadgen serve and --peer: a receiver on another machine, and programs that are none."""
+"""Tests loadgen serve and --peer: a receiver for other machines, and programs that speak another protocol."""
 
 import contextlib
 import errno
@@ -35,20 +35,21 @@ def signature(secret, data):
 
 def pack(kind, number=0, slot=1, err=0, values=(), text=b"", secret=b"", sign=None, version=VERSION,
          magic=b"SPLG"):
-    """Packs a message; sign: the secret to sign it with."""
+    """Packs a message, and signs it if `sign` is a secret."""
     packed = MESSAGE.pack(magic, version, 0, kind, number, slot, err, *values,
                           *[0] * (7 - len(values)), text, secret)
     return packed[:SIGNED] + signature(sign, packed[:SIGNED]) if sign else packed
 
 
 def hello(kind, slot=1, size=1024, flags=0, fields=0, picked_from=0, connection=0, **kwargs):
-    """Packs a message that begins a connection, or its answer."""
+    """Packs a message that begins a connection, or the answer to it."""
     return pack(kind, slot=slot, err=-errno.ECONNREFUSED if kind == REFUSED else 0,
                 values=(connection,) if kind == DATA else (size, flags, fields, picked_from), **kwargs)
 
 
 def kind_of(data):
-    """Returns ACCEPTED for PROOF and DATA, other replies as they are; None: not exactly one message."""
+    """Returns a message's type. An accepting reply to PROOF or DATA is ACCEPTED, a refusing reply REFUSED, and anything
+    but exactly one message None."""
     if len(data) != MESSAGE.size or data[:4] != b"SPLG":
         return None
     kind, err = MESSAGE.unpack(data)[3], MESSAGE.unpack(data)[6]
@@ -62,14 +63,14 @@ def accepted(data, **kwargs):
 
 
 def answer(s):
-    """Returns an answer's kind, secret and text; raises an error at the end of the connection."""
+    """Reads an answer; returns its kind, secret and text. Raises an error at the end of the connection."""
     data = s.recv(MESSAGE.size, socket.MSG_WAITALL)
     *_, text, secret = MESSAGE.unpack(data)
     return kind_of(data), secret, text.rstrip(b"\0").decode()
 
 
 def begin(s, key=b"", **kwargs):
-    """Begins a session with this load. Returns kind and text of the answer, and the secret."""
+    """Begins a session with this load. Returns the kind of the answer, the session's secret, and the answer's text."""
     control = hello(CONTROL, **kwargs)
     s.sendall(control)
     secret = signature(key, control + s.recv(MESSAGE.size, socket.MSG_WAITALL))
@@ -83,12 +84,12 @@ def message(secret, kind, number=1, slot=0, value=0, more=(0,) * 6, err=0):
 
 
 def received(s):
-    """Returns the numbers of a message, whoever signed it; raises an error at the end of the connection."""
+    """Reads a message; returns its numbers, whoever signed it. Raises an error at the end of the connection."""
     return MESSAGE.unpack(s.recv(MESSAGE.size, socket.MSG_WAITALL))[3:-2]
 
 
 class Serve:
-    """Runs loadgen serve on a port of its own."""
+    """Runs loadgen serve on a free port."""
 
     def __init__(self, *args, program=(LOADGEN, "serve"), stderr=subprocess.PIPE):
         self.process = subprocess.Popen([*program, *args], stdout=subprocess.PIPE, stderr=stderr,
@@ -105,7 +106,7 @@ class Serve:
         _, self.log = self.process.communicate(timeout=PATIENCE_S)
 
     def receives(self):
-        """Returns whether data flow. A session's own connection carries only a few messages."""
+        """Returns whether a sender's data flow: the control connection of a session carries much less than this."""
         listed = run("ss", "-Htin", f"sport = :{self.port}").stdout
         return any(int(count) > 1 << 20 for count in re.findall(r"bytes_received:(\d+)", listed))
 
@@ -176,7 +177,7 @@ def test_ipv6():
 
 
 def test_each_address_of_a_peer_is_tried(tmp_path):
-    """The resolver's first address is IPv6, where nobody listens."""
+    """The resolver's first address is an IPv6 address, at which nobody listens."""
     (tmp_path / "hosts").write_text("::1 there\n127.0.0.1 there\n")
     enter = ("unshare", "-m", "sh", "-c", 'mount --bind "$0" /etc/hosts && exec "$@"', tmp_path / "hosts")
     found = run(*enter, "getent", "ahosts", "there")
@@ -213,10 +214,10 @@ def test_serve_wrong_usage(args):
     assert args[-1] in result.stderr or args[0] in result.stderr
 
 
-# Programs that are no receiver of ours
+# Receivers that are not loadgen serve
 
 def ended(s, close=False):
-    """Returns whether the other end closed it; by a reset, if it left bytes unread."""
+    """Returns whether the other end closed the connection. It ends by a reset if bytes were left unread."""
     try:
         if close:
             s.shutdown(socket.SHUT_WR)
@@ -247,7 +248,7 @@ class Listening:
 
 
 class Impostor(Listening):
-    """Answers a connection with these bytes; None: does not answer."""
+    """Answers each connection with these bytes; None: does not answer."""
 
     def __init__(self, answer):
         self.answer, self.kept = answer, []
@@ -311,10 +312,10 @@ def test_peer_wrong_usage(args):
     assert len(result.stderr.splitlines()) == 1 and "--peer" in result.stderr
 
 
-# Programs that are no sender of ours
+# Senders that are not loadgen
 
 def test_strangers_are_refused_and_disturb_nobody():
-    """A log drops lines beyond ten per second, so the silent client has a server of its own, too."""
+    """A server logs at most ten lines per second, so a second server logs the silent client."""
     with Serve() as there, Serve() as quiet, there.connect() as silent, quiet.connect() as silent_there:
         for words in (b"GET / HTTP/1.1\r\n\r\n", hello(CONTROL, magic=b"SPLX"), b"SPLG"):
             with there.connect() as s:
@@ -333,13 +334,13 @@ def test_strangers_are_refused_and_disturb_nobody():
             with there.connect() as s:
                 assert begin(s, **load)[0] == REFUSED
         assert measure(there.peer, "--messages", 20)["messages"] == 20
-        assert ended(silent) and ended(silent_there)  # after their time
+        assert ended(silent) and ended(silent_there)  # after the time limit of a pending connection
     assert "turned away: it sent nothing" in quiet.log
     assert "turned away: not a sender of ours" in there.log
 
 
 def test_mark_that_was_not_announced_ends_the_session():
-    """The receiver blocks, and would not notice the mark."""
+    """Without the announcement, the receiver blocks in recv(), and would not notice the mark."""
     with Serve() as there:
         with there.connect() as s:
             kind, secret, _ = begin(s)
@@ -397,7 +398,7 @@ def test_killed_sender_frees_the_receiver():
 @pytest.mark.parametrize("variant", ["onecopy", "zerocopy"])
 def test_receiver_that_stops_reading(variant):
     with Serve() as there:
-        # Without a warm-up, there is no pause before the window that could be missed.
+        # Has no warm-up: after one, there is a pause, in which the signals could arrive.
         with sending(there.peer, "--variant", variant, "--warmup", "0") as job:
             assert eventually(there.receives)
             there.process.send_signal(signal.SIGSTOP)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests many short connections: every server model answers each, and the report explains why some waited."""
+"""Tests many short connections: each server model answers all of them, and the report explains why some waited."""
 
 import contextlib
 import json
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("untouched")
 
 
 def serve(*args, prefix=(), **kwargs):
-    """Runs only the load; returns its result."""
+    """Runs the load without the analyzer; returns its result."""
     result = run(*prefix, LOADGEN, "--workload", "procinfo", "--warmup", 0, "--json", "-", *args,
                  **kwargs)
     assert result.returncode == 0, result.stderr
@@ -38,7 +38,7 @@ def test_every_connection_is_answered(model, client):
     assert serving["unfinished"] == serving["unanswered"] == 0 and app["errors"] == {}
     for key in ("connect_ns", "accept_ns", "work_ns", "answer_ns"):
         assert serving[key]["count"] == 120
-    # An answer takes at least as long as its part at the server.
+    # The time of an answer includes the server's work on it.
     assert serving["work_ns"]["sum"] <= serving["answer_ns"]["sum"]
     assert app["tcp"]["passive_opens"] >= 120
     assert app["received_bytes"] == app["bytes"] > 120 * len("1 a 0.00 0.00\n" * 2)
@@ -46,7 +46,7 @@ def test_every_connection_is_answered(model, client):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_connections_agree_with_strace(model, tmp_path):
-    """Another program counts the accept4 calls that returned a socket, and the sends."""
+    """strace counts the accept4 calls that returned a socket, and the sends."""
     if not shutil.which("strace"):
         pytest.skip("strace is not installed")
     trace = tmp_path / "trace"
@@ -83,7 +83,7 @@ def test_too_few_descriptors():
 
 @pytest.mark.slow
 def test_full_listen_queue_is_reported():
-    """A queue of one: most of a burst must wait for a retransmission, some forever."""
+    """The listen queue has room for one connection: most of a burst wait for a retransmission, some forever."""
     app = serve("--server-model", "iterative", "--connections", 50, "--messages", 1, "--backlog",
                 1, timeout=60)
     tcp, serving = app["tcp"], app["serving"]
@@ -118,7 +118,7 @@ def test_options_of_connections_need_the_workload():
 
 
 def started(*args):
-    """Starts a load in the background; returns it, and the server's pid when it serves."""
+    """Starts a load in the background. When the server serves, returns the job and the server's pid."""
     job = subprocess.Popen([str(a) for a in (LOADGEN, "--workload", "procinfo", "--connections", 5,
                                              "--warmup", 0, "--duration", 60, *args)],
                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -134,7 +134,7 @@ def started(*args):
 
 
 def sockets(pid):
-    """Returns how many sockets it has open, without those that close at this moment."""
+    """Returns how many open sockets a process has. Ignores sockets that close at this moment."""
     found = 0
     for fd in os.listdir(f"/proc/{pid}/fd"):
         with contextlib.suppress(FileNotFoundError):
@@ -154,7 +154,7 @@ def test_killed_server(model):
 def test_stopped_server_does_not_hold_an_interrupted_run():
     job, server = started("--server-model", "epoll")
     os.kill(server, signal.SIGSTOP)
-    # Waits until earlier answers have arrived, and all clients wait for one that does not come.
+    # Waits until earlier answers have arrived, and all clients wait for an answer of the stopped server.
     assert eventually(lambda: state(server) == "T" and sockets(job.pid) >= 5 and rests(job.pid))
     job.send_signal(signal.SIGINT)
     out, _ = job.communicate(timeout=PATIENCE_S)
@@ -187,7 +187,7 @@ def test_all_models_in_one_command(tmp_path):
         for side in ("sender", "receiver"):
             clock = only([c for c in record["counters"]
                           if (c["event"], c["scope"]) == ("task-clock", side)])
-            assert clock["value"] > 100_000  # threads of the model are counted, too
+            assert clock["value"] > 100_000  # includes the threads of the server model
         assert record["tcp"]["listen_drops"] == 0
         assert record["tcp"]["sending"] is None
     for model in MODELS:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests that several windows of one process, which loads its programs once, count as one process each would."""
+"""Tests that windows of one process, which loads its BPF programs once, count the same as a process per window."""
 
 import os
 import re
@@ -24,7 +24,7 @@ def run(variants, threads, mechanism, repeats, *more):
 
 
 def counted(record):
-    """Returns the counts that are the same each time, without times."""
+    """Returns the counts that are equal in all runs of a load, without times."""
     zerocopy = record["zerocopy"] or {}
     return {
         "calls": [{key: call[key] for key in ("syscall", "zerocopy", "sends", "syscalls", "bytes",

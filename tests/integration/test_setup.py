@@ -68,7 +68,7 @@ def test_sudo_make_leaves_nothing_of_roots(tree):
 
 
 def closed(folder):
-    """Returns the files there that not all users may read, or enter."""
+    """Returns the files and folders that not all users may read or enter."""
     return [path for path in (folder, *folder.rglob("*"))
             if not path.is_symlink() and ~path.stat().st_mode & (0o005 if path.is_dir() else 0o004)]
 
@@ -82,7 +82,7 @@ def test_all_users_may_read_what_is_installed(tmp_path):
 @pytest.mark.slow
 @needs_bpf
 def test_what_is_installed_works_whole_and_goes_again(tree):
-    """Its reports work, too, without a further command; root's installation replaces sudo's."""
+    """Reports work without a further command. An installation by root replaces one by sudo."""
     prefix = tree.parent / "installed"
     environment = {"PREFIX": str(prefix), "HOME": "/root"}
     for user in {"SUDO_UID": str(USER.pw_uid), "SUDO_GID": str(USER.pw_gid)}, {}:
@@ -164,7 +164,7 @@ def test_a_program_below_home_completes(tmp_path, shell, script, command, there)
     (["timeline", "--st"], "--stages"), (["--variant=two"], "twocopy"), (["sweep", "--grid=s"], "servers"),
     (["top", "--sort=z"], "zero-copy")])
 def test_zsh_completes(words, offered):
-    """Prints the arguments of zsh's own functions, which only run inside its line editor."""
+    """Prints the arguments of zsh's completion functions, which themselves need its line editor."""
     if not shutil.which("zsh"):
         pytest.skip("zsh is not installed")
     script = (f"words=({ANALYZE} {' '.join(words)}); CURRENT={len(words) + 1}; "

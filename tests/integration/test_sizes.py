@@ -17,7 +17,7 @@ pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
 
 SENDS = min(5000, CALLS // 2)
 
-# Prints what each of its calls returned, by syscall; "again" counts those that failed with EAGAIN.
+# Prints what each of its calls returned, by syscall; "again" is the number of calls that failed with EAGAIN.
 SENDER = """
 import json, os, random, select, socket, sys
 
@@ -63,7 +63,7 @@ def classes(sizes):
 
 
 def sent(tmp_path, how, sends, mechanism):
-    """Returns the sender's report, and its record."""
+    """Runs the sender. Returns its report, and the analyzer's record."""
     program = tmp_path / "sender.py"
     program.write_text(SENDER)
     with Receiver() as receiver:
@@ -127,7 +127,7 @@ def test_sizes_of_loads(mechanism):
 @pytest.mark.parametrize("mechanism", SEND_MECHANISMS)
 @pytest.mark.parametrize("sendfile", [False, True], ids=["writev", "sendfile"])
 def test_sizes_of_nginx(sendfile, mechanism, tmp_path):
-    """nginx logs the bytes of each response: one writev, or one of the head, and sendfiles."""
+    """nginx logs the bytes of each response, which is one writev, or a writev of the head and sendfiles."""
     need("nginx")
     server = Nginx(tmp_path, sendfile, [ANALYZE, "--json", "-", "--mechanism", mechanism, "--"])
     bodies = server.serve(min(100, SENDS), 7)
@@ -144,7 +144,7 @@ def test_sizes_of_nginx(sendfile, mechanism, tmp_path):
 
 
 def section(report):
-    """Returns the rows of sizes, or none."""
+    """Returns the rows of the report's section about sizes; [] if there is none."""
     found = re.search(r"^sizes: [^\n]*\n[^\n]*\n(.*?)^$", report, re.M | re.S)
     return found[1].splitlines() if found else []
 

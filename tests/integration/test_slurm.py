@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests an audit of four hosts by a real Slurm, one of them with a packet tap: deploy/slurm/audit."""
+"""Tests deploy/slurm/audit by a real Slurm with four hosts, one of which has a packet tap."""
 
 import json
 import os
@@ -21,7 +21,7 @@ REPEATS = 3
 SWEEP = ("sweep", "--variant", "zerocopy", "--size", "16K,64K", "--repeat", str(REPEATS), "--duration",
          "0.1", "--warmup", "0", "--budget", "0")
 SHARDS = 2
-# Gets every packet of its device, as tcpdump does, and reads none.
+# Listens to every packet of its device, as tcpdump does, but reads none.
 TAP = "import signal, socket\ns = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))\n" \
       "s.bind(('eth0', 0))\nprint(flush=True)\nsignal.pause()"
 
@@ -33,7 +33,7 @@ def lines(file):
 
 
 def sweeping(folder, shard):
-    """Returns the process that writes to that folder."""
+    """Returns the pid of the sweep that writes this shard to this folder, or None."""
     found = run("pgrep", "-f", f"^{ANALYZE} sweep .*--out {folder} --shard {shard} ").stdout.split()
     return int(found[0]) if found else None
 
@@ -84,13 +84,13 @@ def test_the_report_names_the_host_with_the_tap(audited):
     out, _ = audited
     done = run(ANALYZE, "report", out, "--out", out / "report", "--figures", "svg")
     assert done.returncode == 0, done.stderr
-    # On a busy machine another host's times may differ from the others', too.
+    # On a busy machine, the times of another host may be outliers, too.
     words = " ".join(done.stdout.split())
     assert f"host {TAPPED}: packet tap on eth0 (100 % of its completed" in words
     assert words.count(": packet tap on ") == 1
     page = (out / "report/report.md").read_text()
     assert "\n| c | d | 6 | 100 % | local delivery on eth0, packet tap on eth0 |" in page
-    # The page has advise's answer for the same pair, too.
+    # The report also has advise's answer for this pair.
     assert "advice.json" in page and (out / "c-to-d/advice.json").exists()
     assert (out / "report/figures/hosts.svg").exists()
 

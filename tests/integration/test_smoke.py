@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Runs inside a guest of the lab: does this kernel behave as documented?"""
+"""Tests inside a guest of the lab that its kernel behaves as documented."""
 
 import json
 import os
@@ -31,7 +31,7 @@ def test_every_variant_counts_exactly(mechanism, untouched):
 
 
 def test_a_command_has_the_limits_of_its_caller():
-    """Before Linux 5.11, memory of BPF maps counts as locked."""
+    """analyze raises only its own limit: before Linux 5.11, BPF maps count as locked memory."""
     result = run("prlimit", "--memlock=65536:65536", ANALYZE, "--json", "-", "--", "sh", "-c", "ulimit -l")
     limit, record = result.stdout.splitlines()
     assert (limit, json.loads(record)["privilege"]["memlock"]) == ("64", 65536)
@@ -47,7 +47,7 @@ def test_hooks_are_as_documented(untouched):
 
 @pytest.mark.skipif("kprobe" not in MECHANISMS, reason="this kernel refuses kprobes")
 def test_skipped_kprobes_are_counted_or_not_known():
-    """Linux 6.7 began to count them: before, 0 would be a guess."""
+    """Linux 6.7 began to count skipped kprobes. For older kernels, the number must be null, not 0."""
     record = only(records("--variant", "zerocopy", "--messages", "100", "--mechanism", "kprobe"))
     known = os.environ["SENDPATH_LAB"] not in ("5.10", "6.1")
     for entry in record["plan"]["hooks"]:

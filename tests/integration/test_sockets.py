@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests many zero-copy sockets: thousands at once, a million one after the other in the same memory, tens of
-thousands of sends in flight, one shared by two processes. The counts equal the programs' own, or the record has
-the number that it lost."""
+"""Tests many zero-copy sockets: thousands at once, a million one after the other in the same memory, tens of thousands
+of sends in flight, a socket shared by two processes. The counts equal the programs' own, or the record has the number
+that it lost."""
 
 import contextlib
 import json
@@ -21,7 +21,7 @@ from test_window import groups_add_up
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
 
 PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
-# The numbers of processes with open sockets, and of sends per socket:
+# The numbers of processes with open sockets, and of sends per socket.
 PROCESSES, SENDS_EACH = 8, 5
 
 
@@ -40,7 +40,7 @@ def observing(*options):
 
 
 def counted(record, sends, copied, before=0):
-    """Asserts that every send, completion and copy is in a sum, or lost."""
+    """Asserts that every send, completion and copy is counted, or counted as lost."""
     adds_up(record)
     groups_add_up(record)
     seen, lost = record["zerocopy"], record["lost"]
@@ -51,7 +51,7 @@ def counted(record, sends, copied, before=0):
     assert seen["completions_before"] <= before
     assert seen["outstanding"] == lost["completions"]
     assert seen["completions"] == sends - lost["completions"] - lost["calls"]
-    # A completion whose flag was missed has its neighbour's flag, and no cause.
+    # A completion whose flag was missed is counted with its neighbour's flag, and without a cause.
     unknown = sum(losses(record).values())
     assert copied - unknown <= seen["flagged"] <= copied + lost["flags"]
     if not unknown:
@@ -67,7 +67,7 @@ def nothing_lost(record):
     assert record["lost"]["flags"] <= few
 
 
-# The largest number exceeds the sockets whose state is kept, on any kernel.
+# The largest number exceeds the number of sockets whose state is kept on any kernel.
 @pytest.mark.parametrize("sockets", [min(2000, CALLS), *(pytest.param(n, marks=pytest.mark.slow)
                                                          for n in (10_000, 66_000))])
 def test_many_sockets_open_at_once(sockets, many_files):  # noqa: F811
@@ -96,7 +96,7 @@ def test_many_sockets_open_at_once(sockets, many_files):  # noqa: F811
                                         for n in ((1, min(20_000, CALLS)), (4, CALLS))],
                 ids=lambda of: "-".join(map(str, of)))
 def churn(request):
-    """Sockets that open and close: the program's counts, and the record."""
+    """Opens and closes sockets. Returns the program's own counts, and the record."""
     mechanism, threads, sockets = request.param
     result = analyze("--json", "-", "--mechanism", mechanism, "--", PROGRAMS / "churn", "--sockets", sockets,
                      "--threads", threads, timeout=600)
@@ -107,7 +107,7 @@ def churn(request):
 
 
 def test_sockets_that_come_and_go(churn):
-    """The kernel reuses their memory at once, mostly with completions in progress."""
+    """The kernel reuses the sockets' memory at once, mostly while completions are in progress."""
     own, record = churn
     counted(record, own["sends"], own["sends"] - own["unsent"])
     nothing_lost(record)
@@ -118,7 +118,7 @@ def test_reads_of_their_error_queues_are_counted(churn):
     reported_as(record, own["notifications"], own["completions"], own["copied"])
 
 
-# Opens both ends of many connections. The receiver resets them; only then are their queues read.
+# Opens both ends of many connections. The receiver resets them; then the error queues are read.
 RESET = NOTIFICATIONS + """
 import json, sys
 
@@ -139,7 +139,7 @@ print(json.dumps({"read": len(completions), "completions": sum(n for n, _ in com
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_queues_that_are_read_after_a_reset(mechanism):
-    """The kernel has closed a failed connection; the program still has its socket."""
+    """After the reset, the kernel has closed the connection, but the program still has the socket."""
     result = analyze("--json", "-", "--mechanism", mechanism, "--", PYTHON, "-c", RESET, 200)
     assert result.returncode == 0, result.stderr
     own, record = map(json.loads, result.stdout.splitlines())
@@ -150,7 +150,7 @@ def test_queues_that_are_read_after_a_reset(mechanism):
 
 @contextlib.contextmanager
 def held(receiver):
-    """Keeps the receiver from reading: data beyond its windows stay in flight."""
+    """Stops the receiver, so that data beyond its receive windows stay in flight."""
     os.kill(receiver.process.pid, signal.SIGSTOP)
     try:
         yield
@@ -175,12 +175,12 @@ def test_more_sends_in_flight_than_a_map_has_room_for(sockets, each, size, mecha
     assert (own["sends"], own["failed"]) == (sockets * each, 0)
     assert own["sends"] - before["completions"] > 65536
     counted(record, own["sends"], own["copied"])
-    # One socket may have more than are followed.
+    # With more than 8192 sends in flight on a socket, some may be lost.
     if each <= 8192:
         nothing_lost(record)
 
 
-# Two processes share a socket, and send by turns: each turn's ids belong to one process.
+# Two processes share a socket, and send by turns. The send ids of a turn belong to one process.
 SHARED = NOTIFICATIONS + """
 import json, os, select, sys
 
@@ -234,8 +234,8 @@ sys.stdin.readline()
 @pytest.mark.parametrize("whose", [0, 1], ids=["parent", "child"])
 @pytest.mark.parametrize("turn", [100, 1])
 def test_a_socket_that_two_processes_share(turn, whose, in_flight, mechanism):
-    """One process is measured: the other's sends are not counted, even in the same ubufs. Those before its first
-    send count as sends of before the window."""
+    """Observes one process: the sends of the other are not counted, even in the same ubufs. Those before the observed
+    process's first send count as sends before the window."""
     sends = min(2000, CALLS)
     with Receiver() as receiver:
         command = [PYTHON, "-c", SHARED, str(receiver.port), str(sends), str(turn)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests where the time of a send goes: the stages add up, and known events show in them."""
+"""Tests the stages of a send: their times add up, and known events show in the right stage."""
 
 import contextlib
 import os
@@ -23,13 +23,13 @@ def divided(record):
 
 
 def total(call, *names):
-    """Returns ns of the stages named, or of all."""
+    """Returns the ns of the named stages; without names, of all stages."""
     return sum(part["ns"]["sum"] for part in call["stages"]["parts"]
                if part["ns"] and (not names or part["stage"] in names))
 
 
 def adds_up(call):
-    """Asserts that the parts add up to the whole, which the call's own clock measures."""
+    """Asserts that the stages add up to the whole time of the sends, which is measured separately."""
     stages = call["stages"]
     wall = stages["wall_ns"]["sum"]
     assert 0.98 <= total(call) / wall <= 1.02, stages
@@ -59,20 +59,20 @@ def test_stages_add_up_to_the_time_in_the_call(mechanism, untouched):
             continue
         assert not reasons & seen
         zerocopy = record["load"]["variant"] == "zerocopy"
-        # A return probe of the function that copies hides no callers.
+        # The return probe on skb_copy_ubufs must not hide its callers, which show the cause.
         assert not zerocopy or {row["cause"] for row in record["zerocopy"]["causes"]} == {"loopback"}
         assert total(call, "pin" if zerocopy else "copy") > 0
         assert total(call, "copy" if zerocopy else "pin") == 0
         assert total(call, "entry") > 0 and total(call, "transmit") > 0
-        # A certain copy takes its time, whatever context it runs in.
+        # On loopback, each zero-copy send is copied, which must show as deep_copy in any context.
         assert (total(call, "deep_copy") > 0) == zerocopy
         unaccounted += total(call, "unaccounted")
         whole += call["stages"]["wall_ns"]["sum"]
         divided_ns += total(call) - total(call, "entry")
         timed_ns += call["wall_ns"]["sum"]
     assert unaccounted <= 0.05 * whole
-    # Compares with the send hook's own clock, which has no syscall entry. Sums the runs: a preemption between the
-    # two clocks may take a third of a short one.
+    # Compares with the send hook's own clock, which has no syscall entry. Compares the sums of all runs, because a
+    # preemption between the two clocks may take a third of a short run's time.
     assert divided_ns == pytest.approx(timed_ns, rel=0.25)
 
 
@@ -160,7 +160,7 @@ def sent(*options, size=1 << 16, seconds=1):
                     "tests here: a sender waits for its CPU without a busy loop, too")
 @pytest.mark.parametrize("mechanism", MECHANISMS[:1])
 def test_a_sender_beside_a_busy_loop_waits_for_its_cpu(mechanism, untouched):
-    """The sends block, so that they also wait on a kernel that does not preempt itself."""
+    """The sends block and are woken, so that they wait for the CPU even on a kernel without preemption."""
     alone = sent("--mechanism", mechanism, size=1 << 20)
     with busy_loop(0):
         beside = sent("--mechanism", mechanism, size=1 << 20)
@@ -213,7 +213,7 @@ ONE_IN = 10
 
 
 def test_a_sample_is_drawn_without_regard_to_the_pattern(untouched):
-    """Every tenth send is large: taking every tenth would find only these, or none."""
+    """Every tenth send is large. A sample of exactly every tenth send would have only large sends, or none."""
     call = only([c for c in only(records(
         "--stages", "--sample", ONE_IN, "--", sys.executable, "-c", MIXED))["calls"] if c["sends"] >= 10000])
     assert (call["sends"], call["bytes"]) == (10000, 1000 * 10000 + 9000 * 10)
@@ -258,7 +258,7 @@ SENDS, PAGES = 200, 8
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_counters_are_divided_by_stage(mechanism, untouched):
-    """A send from memory that was never touched has one page fault per page in its copy, and none in any other
+    """A send from memory that was never touched has one page fault per page in the stage copy, and none in any other
     stage."""
     call = divided(only(records("--stages", "--call-counters", "page-faults", "--mechanism", mechanism, "--",
                                 sys.executable, "-c", FAULTS, SENDS, PAGES)))

@@ -44,7 +44,7 @@ def descriptors(there):
 
 @contextlib.contextmanager
 def session(there, **kwargs):
-    """Returns a control connection, and its secret."""
+    """Begins a session. Yields its control connection and its secret."""
     with there.connect() as s:
         kind, secret, text = begin(s, **kwargs)
         assert kind == ACCEPTED, text
@@ -61,7 +61,7 @@ def test_many_questions_make_no_threads():
             while received(s)[0] != CPU_TIME | REPLY:
                 pass
             assert threads(there) == 1
-            s.sendall(message(secret, STATE, 6, 0, 1 << 40))  # the connection's second one
+            s.sendall(message(secret, STATE, 6, 0, 1 << 40))  # a second STATE for the connection
             assert ended(s)
         assert measure(there.peer, "--messages", 20)["messages"] == 20
         assert eventually(lambda: threads(there) == 1)
@@ -70,7 +70,7 @@ def test_many_questions_make_no_threads():
 
 def test_many_sessions_leave_nothing():
     with Serve() as there:
-        with session(there):  # serves a session, and has all descriptors that it needs
+        with session(there):  # during a session, the server has all descriptors that it needs
             before = descriptors(there) - 1
         for _ in range(200):
             with there.connect() as s:
@@ -90,7 +90,7 @@ def resident_kib(there):
 
 @pytest.mark.slow
 def test_memory_of_sessions_is_returned():
-    """The sessions use 64 MiB of buffers while they last."""
+    """The sessions use 64 MiB of buffers. After them, the memory is returned."""
     with Serve() as there:
         before = resident_kib(there)
         for connections in (1, 16, 100):
@@ -151,7 +151,8 @@ def test_only_the_secret_adds_a_connection():
 
 
 def test_the_result_of_checking_is_in_the_last_reply():
-    """While more data arrive, more may be checked than is counted as received."""
+    """Only the last reply may have the result: while data arrive, more bytes may be checked than are counted as
+    received."""
     data = bytes(1 << 20)
     with Serve() as there, session(there, flags=VERIFY, size=len(data)) as (s, secret):
         with there.connect() as sender:
@@ -162,7 +163,7 @@ def test_the_result_of_checking_is_in_the_last_reply():
             while time.monotonic() < end:
                 sender.sendall(data)
         states = [received(s)]
-        while not states[-1][3]:  # its err: the end
+        while not states[-1][3]:  # the reply's err: no more bytes arrive
             states.append(received(s))
     assert len(states) > 3 and not any(state[5] for state in states[:-1])
     assert states[-1][4] == states[-1][5] > len(data)
@@ -212,7 +213,7 @@ def test_the_same_key_is_needed(key, tmp_path):
         with there.connect() as s:
             s.sendall(hello(PROOF, secret=bytes(32)))
             assert answer(s)[0] == REFUSED
-        with there.connect() as s:  # another program's result for the same key
+        with there.connect() as s:  # a signature that another program has computed with the same key
             control = hello(CONTROL, secret=os.urandom(32))
             s.sendall(control)
             challenge = s.recv(MESSAGE.size, socket.MSG_WAITALL)
@@ -248,7 +249,7 @@ def test_a_bad_key_is_refused(tmp_path, content, mode, words):
 # Receivers that report impossible values
 
 class Liar(Listening):
-    """Receives a load, and answers each message with what lie() makes of it and of the received bytes."""
+    """Receives a load, and answers each request with the messages that lie() returns for it."""
 
     def __init__(self, lie):
         self.lie = lie
@@ -260,7 +261,7 @@ class Liar(Listening):
         threading.Thread(target=self.serve, args=(s,), daemon=True).start()
 
     def greet(self, s):
-        """Accepts any message; returns its kind."""
+        """Reads the first message of a connection, accepts it, and returns its kind."""
         data = s.recv(MESSAGE.size, socket.MSG_WAITALL)
         kind = kind_of(data)
         if kind == CONTROL:
@@ -297,7 +298,7 @@ def honest(peer, kind, number, slot, value):
 
 
 def of(wanted, *values):
-    """Returns a lie about one kind of message."""
+    """Returns a lie() that answers requests of one kind with these values, and others honestly."""
     def lie(peer, kind, number, slot, value):
         if kind != wanted:
             return honest(peer, kind, number, slot, value)
@@ -356,7 +357,7 @@ def test_numbers_are_checked(lie, words):
 
 
 def test_bytes_that_have_not_left_are_not_there():
-    """The send buffer has megabytes, and the receiver reports at once that it has them all."""
+    """The send buffer holds megabytes, and the receiver reports at once that it has received them all."""
     def slow(self, s):
         threading.Event().wait(PATIENCE_S / 4)
 
@@ -387,7 +388,7 @@ def test_a_receiver_that_grows_by_a_byte_does_not_block_the_run():
 
 @pytest.mark.slow
 def test_a_slow_receiver_gets_requests_in_time():
-    """The receiver replies continuously, and would give up a sender that sends nothing for long."""
+    """The receiver replies continuously. It would still give up a sender that sends nothing for long."""
     kinds = []
 
     def slow(peer, kind, number, slot, value):

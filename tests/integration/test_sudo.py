@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests advise when an ordinary user starts it by a real sudo, while other users try to attack root by it."""
+"""Tests advise when an ordinary user starts it by a real sudo, while other users try to attack root through it."""
 
 import json
 import os
@@ -26,7 +26,7 @@ AS_CALLER = ("setpriv", f"--reuid={USER}", f"--regid={USER}", "--init-groups", "
 
 @pytest.fixture
 def sudo(home, tmp_path_factory):  # noqa: F811
-    """Runs the program as root, called by an ordinary user; its folder is home."""
+    """Returns a function that runs a command as root, by a user's sudo. Its member home is the programs' folder."""
     shutil.copytree(ROOT / "analysis", home / "analysis", dirs_exist_ok=True,
                     ignore=shutil.ignore_patterns(".venv"))
     rules = tmp_path_factory.mktemp("sudoers")
@@ -49,7 +49,7 @@ def sudo(home, tmp_path_factory):  # noqa: F811
     return call
 
 
-# Looks for folders, and puts a record of its own where one will be written; prints what it saw.
+# Looks for folders in TMPDIR, puts a record or FIFO of its own where a record may be written, and prints the path.
 PLANT = """
 import contextlib, os, sys
 
@@ -92,7 +92,7 @@ def test_a_stranger_cannot_answer_in_the_kernels_place(sudo, what):
 
 
 def test_files_that_only_root_may_write_are_not_written(sudo):
-    """Files of root's group are safe, too: the load is in none of root's groups."""
+    """Files that only root's group may write are safe, too, because the load has none of root's groups."""
     for mode in 0o700, 0o770:
         folder = sudo.home / f"roots-{mode:o}"
         folder.mkdir()
@@ -139,7 +139,7 @@ with open(os.path.join({home!r}, "ran"), "a") as file:
 
 @pytest.mark.parametrize("command", ["advise", "crosscheck", "table"])
 def test_no_modules_of_the_callers_are_run_by_root(sudo, command):
-    """HOME is kept; after su, root has all of the earlier environment."""
+    """sudo may keep the caller's HOME, and after su, root has the caller's whole environment."""
     site = run("/usr/bin/python3", "-c", "import site; print(site.getusersitepackages())",
                env={**os.environ, "HOME": str(sudo.home)}).stdout.strip()
     assert site.startswith(str(sudo.home))

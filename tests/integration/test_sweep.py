@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests that a sweep makes each run of its plan exactly once, whatever interrupts it, and drops none."""
+"""Tests that a sweep makes each run of its plan exactly once, whatever interrupts it."""
 
 import collections
 import datetime
@@ -21,8 +21,8 @@ from test_errors import descend
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
 
-# Four configurations, two blocks; a run takes some tenths of a second. The runs attach nothing, because plan and
-# folder do not depend on what they measure.
+# Four configurations, two blocks; a run takes some tenths of a second. The runs attach nothing, because the plan and
+# the folder do not depend on it.
 TINY = ("--variant", "twocopy,onecopy", "--size", "256,4K", "--messages", "50", "--repeat", "2",
         "--warmup", "0", "--budget", "0", "--mechanism", "none")
 TINY_CELLS = {f"{variant},{size}B,8f,1t" for variant in ("twocopy", "onecopy")
@@ -81,7 +81,7 @@ def _finished_once(tmp_path_factory):
 
 @pytest.fixture(name="finished")
 def _finished(finished_once, tmp_path):
-    """A folder with all runs of TINY, ordered by the seed 4."""
+    """Returns a folder with all runs of TINY, in the order of seed 4."""
     shutil.copytree(finished_once[0], tmp_path, dirs_exist_ok=True)
     return tmp_path
 
@@ -110,7 +110,7 @@ def test_blocks_and_seed(tmp_path):
 
 
 def is_left(out):
-    """Returns whether the sweep has ended: a killed engine's processes end soon after it."""
+    """Returns whether the sweep has ended. After a killed engine, its processes may hold the lock for a moment."""
     with open(out / "runs.jsonl", "rb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -141,7 +141,7 @@ def test_resumes_after_a_kill(tmp_path):
 
 @pytest.mark.parametrize("kept, cut", [(0, 0), (0, 1), (1, 0), (1, 1), (1, 300), (1, -1)])
 def test_resumes_wherever_it_was_cut(tmp_path, kept, cut):
-    """Keeps this many whole lines, then this many bytes; -1: all of a line except its end."""
+    """Keeps `kept` whole lines, then `cut` bytes of the next; -1: all of that line except the newline."""
     args = ("--variant", "twocopy,null", "--messages", "10", "--repeat", "1", "--warmup", "0",
             "--budget", "0")
     assert sweep(tmp_path, *args).returncode == 0
@@ -168,7 +168,7 @@ def test_a_finished_sweep_runs_nothing(finished_once):
 
 
 def test_interrupted(tmp_path):
-    """A run in progress is not kept, because it is repeated; the summary has the rest."""
+    """A run in progress is not recorded, because the next sweep repeats it. The summary has the completed runs."""
     args = ("--variant", "twocopy,onecopy", "--duration", "0.5", "--repeat", "2", "--warmup", "0",
             "--budget", "0")
     with start(tmp_path, *args) as job:
@@ -200,7 +200,7 @@ def test_a_failed_run_is_kept_and_reported(tmp_path):
     assert len(lines(tmp_path)) == 2
     retried = sweep(tmp_path, *args, "--retry")
     assert retried.returncode == 0 and "2 of 2 runs measured, 0 failed" in retried.stdout
-    assert (1, failed["run"]["cell"]) in runs(lines(tmp_path))[2:]  # and the other one, if it was disturbed
+    assert (1, failed["run"]["cell"]) in runs(lines(tmp_path))[2:]  # a disturbed run may be repeated, too
     assert sweep(tmp_path, *args).returncode == 0
 
 
@@ -219,7 +219,7 @@ def test_a_run_without_a_window_is_dated_by_its_beginning(tmp_path):
 
 
 def test_impossible_runs_are_skipped_with_a_message(tmp_path):
-    """The client cannot have a thread for each of these connections: all models leave that number out."""
+    """The client cannot have a thread for each of 1,025 connections, so all models skip this number."""
     result = sweep(tmp_path, "--workload", "procinfo", "--server-model", "all", "--connections",
                    "2,1025", "--client-model", "threaded", "--messages", "1", "--repeat", "2")
     assert result.returncode == 0, result.stderr
@@ -288,7 +288,7 @@ def test_damage_in_the_middle_is_reported(finished):
 
 
 def changed(line, path, text):
-    """Returns the line with another value at a path, as that text."""
+    """Returns the line (JSON) with `text` as the value at a path."""
     record = json.loads(line)
     *blocks, key = path.split("/")
     place = record
@@ -359,7 +359,7 @@ def test_another_kernel_is_reported(finished):
 
 
 def test_full_disk(tmp_path):
-    """The disk has 64 KiB: what fits is complete, and the message has the command to continue."""
+    """The disk has 64 KiB. Records that fit are complete, and the message has the command to continue."""
     if run("unshare", "-m", "true").returncode:
         pytest.skip("no mount namespace can be made here")
     disk = tmp_path / "disk"

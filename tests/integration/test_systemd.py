@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests that the service may do only what it needs, by systemd's own tools, and in a running systemd."""
+"""Tests that the service is permitted only what it needs: with systemd's own tools, and in a running systemd."""
 
 import os
 import re
@@ -21,7 +21,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to give u
 
 
 def settings(name):
-    """Returns the words that the unit gives this setting."""
+    """Returns the words of this setting in the unit."""
     return " ".join(re.findall(rf"^{name}=(.*)$", UNIT.read_text(), re.M)).split()
 
 
@@ -44,7 +44,7 @@ def test_the_unit_is_well_formed(tmp_path):
 
 
 def test_an_address_that_is_not_there_yet_is_awaited():
-    """With --listen, at boot: it restarts until it can listen, however often."""
+    """At boot, the address of --listen may not exist yet: the service restarts until it can listen, without a limit."""
     assert "network-online.target" in settings("Wants") and "network-online.target" in settings("After")
     assert settings("Restart") == ["on-failure"] and settings("StartLimitIntervalSec") == ["0"]
     assert int(only(settings("RestartSec"))) >= 1
@@ -58,7 +58,7 @@ def test_little_is_exposed():
 
 
 def allowed_calls():
-    """Returns the names that the filter allows."""
+    """Returns the names of the syscalls that the unit's filter allows."""
     names = set()
     groups = settings("SystemCallFilter")
     while groups:
@@ -73,7 +73,7 @@ def allowed_calls():
 
 @needs_bpf
 def test_it_makes_no_call_that_is_refused(tmp_path):
-    """From its start to its end, with a reading between."""
+    """Traces the exporter from its start to its end, with a request for metrics in between."""
     allowed = allowed_calls()
     assert {"bpf", "read"} <= allowed
     trace = tmp_path / "trace"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests the events of single sends: exactly a program's, in order, with sizes, causes and completions."""
+"""Tests the events of single sends: exactly the program's sends, in order, with sizes, causes and completions."""
 
 import json
 import sys
@@ -29,7 +29,7 @@ for size in sizes:
 
 
 def trace(tmp_path, *words):
-    """Returns the record, and the slices of its trace by the names of their tracks."""
+    """Runs analyze timeline. Returns the record, and the trace's slices by the names of their tracks."""
     out, kept = tmp_path / "trace.json", tmp_path / "record"
     done = analyze("timeline", "--json", kept, "--out", out, *words)
     assert done.returncode == 0, done.stderr
@@ -51,7 +51,7 @@ def observed(tmp_path, mechanism, zerocopy, *more):
 
 
 def cause_of(record, mechanism):
-    """Returns the cause of its copies, by its counts. A kprobe's stack on 5.10 does not contain it."""
+    """Returns the cause of the copies in the record. A kprobe's stack on Linux 5.10 does not show it."""
     cause = only(record["zerocopy"]["causes"])["cause"]
     assert cause == "loopback" or (mechanism, cause) == ("kprobe", "unclassified")
     return cause
@@ -91,12 +91,12 @@ def test_what_happens_to_a_send_is_in_order(mechanism, tmp_path):
         assert (events[0]["what"], events[0]["at_ns"], events[0]["took_ns"]) == ("sendto", 0, send["call_ns"])
         assert send["copied"] and send["causes"] == [cause]
         assert 0 < send["completion_ns"]
-        # The program reads after its send returned.
+        # The program reads the notification after its send has returned.
         assert send["call_ns"] < send["read_ns"] and send["completion_ns"] < send["read_ns"]
         at = {event["what"]: event["at_ns"] for event in reversed(events)}
         queued, copied = at["skb to the queue of the device"], at[f"copied: {cause}"]
         softirqs = [event["at_ns"] for event in events if event["what"] == "softirq NET_RX"]
-        # The softirq of the send itself copies the data, unless ksoftirqd is at work on this CPU already.
+        # A softirq during the send copies the data, unless ksoftirqd is already active on this CPU.
         assert queued < copied and any(queued < at_ns < copied for at_ns in softirqs) == bool(softirqs)
         assert send["received_ns"] is None, "another process receives"
 
@@ -191,7 +191,7 @@ for sends in range(1, 4):
 
 @pytest.mark.parametrize("options, sends", [((), 1), (("--slower-than", "1us"), 6)])
 def test_connections_are_distinguished(options, sends, tmp_path):
-    """The kernel may give both the same memory, and all ids begin with 0."""
+    """The kernel may give both sockets the same memory, and the ids of each begin with 0."""
     if not completes(MECHANISMS[-1]):
         pytest.skip("zero-copy sends are not followed by this mechanism here")
     with Receiver() as receiver:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests analyze top: its sums, its lines in a pipe, and that it leaves a terminal as it was."""
+"""Tests analyze top: its sums, its lines in a pipe, and that it restores the terminal."""
 
 import collections
 import contextlib
@@ -25,7 +25,7 @@ from analysis.derive.groups import SUMS
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
 
-# Replaces analysis/__main__.py: requests the run, and prints the engine's lines.
+# Replaces analysis/__main__.py by a front that requests the run, and prints the engine's lines.
 PRINTER = f"""import json, sys
 sys.path.insert(0, {str(ROOT)!r})
 from analysis.front.channel import Channel
@@ -55,7 +55,7 @@ def signed(count):
 
 
 def sums_of(groups):
-    """Returns {key: its counts that are not 0} of [key, counts, ...] lists."""
+    """Sums [key, counts, ...] lists by key. Returns {key: counts that are not 0}."""
     sums = collections.defaultdict(collections.Counter)
     for key, counts, *_ in groups:
         key = tuple(sorted((name, value) for name, value in key.items() if value))
@@ -117,7 +117,7 @@ def test_a_pipe_gets_plain_lines():
             program.stdin.flush()
             program.stdout.readline()
             program.communicate("quit\n", timeout=PATIENCE_S)
-            text, errors = job.communicate(timeout=PATIENCE_S)  # with the program, the window ends
+            text, errors = job.communicate(timeout=PATIENCE_S)  # the window ends with the program
     assert (job.returncode, errors) == (0, "") and text.isascii() and "\x1b" not in text
     rows = re.findall(rf"^peer +{program.pid} +.* 100 % .* lo$", text, re.M)
     assert rows and "by 1 process; 100 % of zero-copy sends copied" in text
@@ -149,7 +149,7 @@ def test_rows_of_control_groups(group):  # noqa: F811
 
 
 def test_ended_processes_make_room(group):  # noqa: F811
-    """Only the kernel's table is bounded: each of the processes gets a row."""
+    """Only the kernel's table is bounded, and ended processes leave it: each process gets a row of its own."""
     with Receiver() as receiver, Child([ANALYZE, "top", "--cgroup", group, "--interval", "0.1", "--by-max", "8"],
                                        stdout=subprocess.PIPE, text=True) as job:
         find(FIRST, job.stdout)
@@ -189,7 +189,7 @@ ENTER, LEAVE = b"\x1b[?1049h\x1b[?25l", b"\x1b[?25h\x1b[?1049l"
 
 
 class Screen:
-    """top on a terminal of its own; shown is what it wrote so far."""
+    """Runs top on a terminal of its own. shown is the output that awaits() has not passed yet."""
 
     def __init__(self, *words, size=(24, 80), interval="0.1", **environment):
         self.ours, theirs = os.openpty()
@@ -217,13 +217,13 @@ class Screen:
         fcntl.ioctl(self.ours, termios.TIOCSWINSZ, struct.pack("4H", rows, columns, 0, 0))
 
     def read(self):
-        with contextlib.suppress(OSError):  # there is no more now, or the other end is closed
+        with contextlib.suppress(OSError):  # there is no more output now, or the other end is closed
             while part := os.read(self.ours, 1 << 16):
                 self.shown += part
         return self.shown
 
     def awaits(self, text):
-        """Waits until it has written a text since the last call."""
+        """Waits until top has written this text after the text of the last call."""
         assert eventually(lambda: text in self.read()), self.shown
         self.shown = self.shown[self.shown.index(text) + len(text):]
 
@@ -231,7 +231,7 @@ class Screen:
         os.write(self.ours, keys)
 
     def ends(self):
-        """Waits for its end. Returns status and standard error, after checking the terminal."""
+        """Waits for the end of top, and checks that the terminal is restored. Returns status and standard error."""
         _, errors = self.job.communicate(timeout=PATIENCE_S)
         text = self.read()
         assert text.count(LEAVE) == 1 and text.endswith(LEAVE), text

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Sends to a receiver across any network of the lab; tests the counts, and what the kernel copies on the way.
 
-The lab names the receiver's address and what the kernel is known to do (its topologies.tsv); elsewhere it is
-loopback.
+The lab names the receiver's address and the expected results (topologies.tsv). Elsewhere, the network is loopback.
 """
 
 import json
@@ -29,7 +28,7 @@ def as_expected(copied, of):
 
 
 def measure(variant, *args, threads=1):
-    """Measures a run to the other end, from which nothing may be lost or miscounted."""
+    """Measures a run to the other end, and checks that nothing was lost or miscounted."""
     record = only(records("--variant", variant, "--threads", threads, "--messages",
                           CALLS // threads, *PEER, *args, timeout=500))
     exact(record, variant, CALLS // threads * threads)
@@ -55,7 +54,7 @@ def copied_as_expected(record):
 
 
 def causes_as_expected(record):
-    """Asserts one cause on one device for all sends, or none; and no other row."""
+    """Asserts that exactly the expected cause and device are in the record, for all copied sends."""
     seen = record["zerocopy"]
     if seen["unflagged"] is not None:
         assert seen["copied"] == seen["flagged"] + seen["unflagged"]
@@ -64,7 +63,7 @@ def causes_as_expected(record):
         return
     cause, device = CAUSE.split(":")
     if lossy(record) and sum(row["bytes"] for row in seen["causes"]) < seen["bytes"]:
-        # For an unseen copy, only the flag is known.
+        # If no hook saw a copy, only its flag is known.
         assert {row["cause"] for row in seen["causes"]} <= {cause, "unclassified"}
         return
     row = only(seen["causes"])
@@ -106,7 +105,7 @@ def test_report_agrees():
     result = analyze("--variant", "zerocopy", "--messages", "300", "--details", *PEER)
     found = re.search(r"300 completed, (\d+ of them|none) copied", unwrapped(result.stdout))
     assert found, result.stdout + result.stderr
-    # Copies without a flag are copies all the same.
+    # Copies without a flag count as copies, too.
     assert found[1] == ("none" if COPIED == "none" else "300 of them")
     assert "no verdict" not in verdict_of(result.stdout)
 

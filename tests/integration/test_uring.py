@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests that sends by io_uring have their sender's counts, whichever thread makes them; also across networks."""
+"""Tests that sends by io_uring have their sender's counts, whichever thread makes them, also across networks."""
 
 import json
 import os
@@ -24,7 +24,7 @@ pytestmark = [needs_bpf,
 
 
 def observe(*options, mechanism, address=ADDRESS, sends=SENDS):
-    """Returns the sender's report and the record of it."""
+    """Observes the sender. Returns its report, and the record."""
     prefix = ["ip", "netns", "exec", NETNS] if NETNS else []
     with Receiver(address, prefix) as receiver:
         result = analyze("--json", "-", "--by", "process", "--mechanism", mechanism, "--",
@@ -47,16 +47,17 @@ def assert_arithmetic(zerocopy):
 
 
 def assert_costs(uring, own, size):
-    """Each notification has a time, and the bytes that its send requested. send_each() leaves 8 notifications."""
+    """Asserts that each notification has a time, and pinned as many bytes as its send requested. send_each() leaves at
+    most 8 notifications outstanding."""
     times, pinned = uring["completion_ns"], uring["pinned"]
     assert times["count"] == sum(count for _, _, count in times["buckets"]) == own["completions"]
     assert times["span"].endswith("..completion") and 0 < times["min"] <= times["p50"] <= times["max"]
     assert pinned["bytes_now"] == 0 and pinned["bytes_max"] % size == 0
-    assert size <= pinned["bytes_max"] <= 10 * size  # one more than there were: see docs/run-record.md
+    assert size <= pinned["bytes_max"] <= 10 * size  # may be one too many: see docs/run-record.md
 
 
 def missed_some(record):
-    """Returns whether a preemptible kernel skipped programs, as the record has it."""
+    """Returns whether the record shows that a preemptible kernel skipped programs."""
     hooks = [hook(record, name) for name in ("send", "io_uring completion")]
     return any(h["missed"] for h in hooks if "preempts" in (h["reason"] or ""))
 
@@ -93,7 +94,7 @@ def test_zero_copy_sends_have_their_own_row(options, address, mechanism):
     assert only(record["by"]["groups"])["zerocopy"]["requests"] == uring["requests"]
     if "loses returns" not in reason(record, "send"):
         assert losses(record) == NOTHING_LOST
-        if not row["errors"] and row["sends"] == own["sends"]:  # none was accepted in parts
+        if not row["errors"] and row["sends"] == own["sends"]:  # no send was accepted in parts
             assert uring["completions"] == own["completions"]
 
 
@@ -101,7 +102,7 @@ def test_zero_copy_sends_have_their_own_row(options, address, mechanism):
 def test_copies_without_a_request_to_report_them(mechanism):
     own, record = observe(mechanism=mechanism)
     uring, peer = record["zerocopy"]["io_uring"], only(record["zerocopy"]["peers"])
-    assert own["copied"] == 0  # it did not request the report
+    assert own["copied"] == 0  # the sender did not request the report of copies
     if missed_some(record):
         return
     assert uring["completions"] == peer["completions"] == uring["requests"] - sum(
@@ -117,7 +118,7 @@ def test_copies_without_a_request_to_report_them(mechanism):
 
 @pytest.mark.parametrize("mechanism", SEND_MECHANISMS)
 def test_an_overflow_of_the_completion_queue_loses_nothing(mechanism):
-    """The kernel posts what the queue of 128 entries has no room for by another tracepoint, without the request."""
+    """If the queue of 128 is full, the kernel posts completions by a tracepoint that does not show the request."""
     own, record = observe("--depth", 200, mechanism=mechanism)
     uring = record["zerocopy"]["io_uring"]
     assert own["completions"] == SENDS
@@ -130,7 +131,7 @@ def test_an_overflow_of_the_completion_queue_loses_nothing(mechanism):
 
 @pytest.mark.parametrize("mechanism", SEND_MECHANISMS)
 def test_a_route_without_scatter_gather_copies_at_once(mechanism):
-    """No packet ever holds the pages, so none reports them copied. TCP-MD5 rules out the forced scatter-gather."""
+    """No packet ever holds the pages, so none reports a copy. TCP-MD5 rules out forced scatter-gather."""
     with veth_pair() as (near, far, address):
         assert run(*near, "ethtool", "-K", "near0", "sg", "off").returncode == 0
         with Receiver(address, far, "--md5", "198.18.7.1") as receiver:
@@ -177,7 +178,8 @@ def test_sends_that_copy(options, mechanism):
 
 @pytest.mark.parametrize("mechanism", SEND_MECHANISMS)
 def test_the_flag_by_io_uring(mechanism):
-    """With MSG_ZEROCOPY, not by SEND_ZC: it has a send id, and the error queue reports it."""
+    """io_uring sends with MSG_ZEROCOPY, not by SEND_ZC: the send has an id, and the error queue reports its
+    completion."""
     own, record = observe("--by", "send", "--flag", mechanism=mechanism, sends=20)
     zerocopy, row = record["zerocopy"], only(record["calls"])
     assert (row["syscall"], row["notified_by"]) == ("io_uring", "error queue")
@@ -186,13 +188,13 @@ def test_the_flag_by_io_uring(mechanism):
         return
     assert_arithmetic(zerocopy)
     assert zerocopy["bytes"] == own["bytes"]
-    if not row["errors"] and row["sends"] == own["sends"]:  # none was accepted in parts
+    if not row["errors"] and row["sends"] == own["sends"]:  # no send was accepted in parts
         assert zerocopy["requests"] == own["sends"]
         if hook(record, "completion")["status"] == "attached":
             assert zerocopy["completions"] == own["completions"]
 
 
-# The way of sending, and the row of the record that has its sends.
+# Options of each way of sending.
 LINKED = {"send": ["--by", "send"], "flag": ["--by", "sendmsg", "--flag"],
           "send-zc": ["--by", "send-zc", "--report"]}
 
@@ -202,7 +204,7 @@ LINKED = {"send": ["--by", "send"], "flag": ["--by", "sendmsg", "--flag"],
     ("send", "write", 20), ("send", "sendmmsg", 1), ("flag", "write", 1), ("flag", "sendmsg", 20), ("flag", "sendto", 1),
     ("send-zc", "write", 20), ("send-zc", "sendto", 1), ("send-zc", "sendmmsg", 1)])
 def test_sends_on_the_way_out_of_another_syscall(by, wake, linked, mechanism):
-    """Task work: the message is io_uring's, whichever syscall the thread is in."""
+    """io_uring makes the send in task work, at the end of another syscall; it must count as io_uring's."""
     own, record = observe("--linked", linked, "--wake", wake, "--size", 100, *LINKED[by], mechanism=mechanism,
                           sends=100)
     zerocopy, row = record["zerocopy"], only(record["calls"])

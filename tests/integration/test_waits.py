@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests waits for completions by each mechanism: of programs that wait, and of programs that do not."""
+"""Tests the record's waits for completions, by each mechanism: of programs that wait, and of programs that do not."""
 
 import contextlib
 import json
@@ -16,7 +16,7 @@ pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
 CASES = ROOT / "tests/cases/sends.py"
 SENDS = 40
 needs_uring = pytest.mark.skipif(run(PROGRAMS / "uring", "--probe").returncode != 0, reason="no SEND_ZC here")
-# Enters a network namespace of its own, in which a round trip takes 20 ms, with a server of its own.
+# Runs a command in a new network namespace, which has a server, and in which a round trip takes 20 ms.
 DELAYED = """ip link set lo up
 tc qdisc add dev lo root netem delay 10ms 2>/dev/null || exit 77
 /usr/bin/python3 "$1" serves 23400 40000 >/dev/null &
@@ -33,10 +33,10 @@ def _mechanism(request):
 
 
 def answer(listener, size):
-    """Answers each `size` bytes by one, so that acknowledgements of less are delayed."""
+    """Answers each `size` bytes with one byte, so that acknowledgements of fewer bytes are delayed."""
     connection, _ = listener.accept()
     received = 0
-    with connection, contextlib.suppress(ConnectionError):  # the programs do not read the answers
+    with connection, contextlib.suppress(ConnectionError):  # the programs close without reading the answers
         while data := connection.recv(1 << 16):
             received += len(data)
             connection.send(bytes(received // size))
@@ -62,7 +62,7 @@ def observe(mechanism, *command):
 
 
 def assert_waits(waits, requests, reason, most):
-    """In an emulated guest a program may wake too late for a wait to count."""
+    """Asserts that up to `most` waits have this reason; in an emulator, a program may wake too late to wait."""
     awaited = {row["reason"]: row["sends"] for row in waits["awaited"]}
     assert sum(row["sends"] for row in waits["in_flight"]) == requests == waits["intervals"] + 1
     assert waits["wait_ns"]["count"] == sum(awaited.values())
@@ -90,7 +90,7 @@ def test_several_in_flight_are_not_awaited(port, mechanism):
                             "--size", 13, "--inflight", 8)
     assert_waits(zerocopy["waits"], own["sends"], "none", 0)
     assert max(row["from"] for row in zerocopy["waits"]["in_flight"]) < 8
-    # One acknowledgement may complete all eight; then each eighth send is awaited. That is too few for a finding.
+    # One acknowledgement may complete all eight; then every eighth send follows a wait. That is no finding.
     assert sum(row["sends"] for row in zerocopy["waits"]["awaited"]) <= own["sends"] / 5
 
 

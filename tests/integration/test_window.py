@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests what a window over a running program counts: its own sends, followed to their end."""
+"""Tests which sends a window over a running program counts: those that begin in it, each followed to its completion."""
 
 import json
 import os
@@ -93,7 +93,7 @@ if mode == "paused":
 
 
 def command(program, mode, mechanism, *prefix, count=20):
-    """Returns the program's counts, and the record of it."""
+    """Observes the program as a command. Returns its own counts, and the record."""
     record = str(program.parent / "record")
     result = subprocess.run([*prefix, analyze.program, "--json", record, "--mechanism", mechanism, "--",
                              PYTHON, str(program), mode, str(count)], text=True,
@@ -106,7 +106,7 @@ def command(program, mode, mechanism, *prefix, count=20):
 @pytest.mark.slow
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_window_over_a_running_program_adds_up(mechanism, untouched):
-    """Earlier sends complete in the window, and others begin while it closes."""
+    """Sends that began before the window complete in it, and others begin while it closes."""
     earlier = 0
     with Child([PROGRAMS / "plain", "--size", "16384", "--threads", str(THREADS), "--seconds", "600",
                 "--warmup", "0", "--buffers", "32"], stdout=subprocess.PIPE) as sender:
@@ -123,7 +123,7 @@ def test_a_window_over_a_running_program_adds_up(mechanism, untouched):
 
 
 def waits_for_memory(pid):
-    """Returns whether it waits in sk_stream_wait_memory, which may be inlined, or in a function called by it."""
+    """Returns whether the process waits in sk_stream_wait_memory, or in wait_woken, which it calls."""
     return pathlib.Path(f"/proc/{pid}/wchan").read_text() in ("sk_stream_wait_memory", "wait_woken")
 
 
@@ -160,8 +160,8 @@ def test_a_send_that_is_blocked_is_not_lost(program, mechanism, untouched):
 
 
 def lost_flags(record):
-    """Returns the number of lost flags. The kernel may skip a tracepoint's check if an interrupt comes during
-    another: few, and counted."""
+    """Returns the number of lost flags. The kernel may skip a tracepoint's program if an interrupt arrives during
+    another. This loses few flags, and they are counted."""
     flags = record["lost"]["flags"]
     assert not flags or hook(record, "completion")["mechanism"] == "tracepoint"
     assert flags <= 64
@@ -171,7 +171,7 @@ def lost_flags(record):
 @pytest.mark.parametrize("mode", ["close", "reset"])
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_sends_complete_after_their_socket_was_closed(program, mode, mechanism, untouched):
-    """The receiver reads after the sender has closed; or everything that waits is discarded."""
+    """After the sender has closed its socket, the receiver reads, or the waiting data are discarded."""
     theirs, record = command(program, mode, mechanism)
     seen = record["zerocopy"]
     adds_up(record)
@@ -188,7 +188,7 @@ def test_sends_complete_after_their_socket_was_closed(program, mode, mechanism, 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_closed_sockets_memory_is_soon_another_programs(program, mechanism, untouched):
-    """Completions and reads of the other program do not count."""
+    """Completions and reads of the other program, which is not observed, do not count."""
     argv = ["taskset", "-c", "0", PYTHON, str(program), "paused", "20"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with Child(argv, **pipes) as target, Child(argv, **pipes) as other:
@@ -225,7 +225,7 @@ def fast_open(setting):
 @pytest.mark.parametrize("setting", [3, 1])
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_fast_open(program, setting, mechanism, untouched):
-    """Data may be in the SYN; if the server does not allow that, they follow it."""
+    """Data are in the SYN or, if the server does not allow that, follow it."""
     count = min(200, max(20, CALLS // 100))
     theirs, record = command(program, "fastopen", mechanism, *fast_open(setting), count=count)
     seen = record["zerocopy"]
@@ -246,7 +246,7 @@ STORMS = int(os.environ.get("SENDPATH_STORMS", "40" if os.environ.get("SENDPATH_
 
 
 def groups_add_up(record):
-    """The groups of peers and of processes are parts of the whole."""
+    """Asserts that the counts of all peers, and of all processes, add up to the totals."""
     seen = record["zerocopy"]
     uring = seen["io_uring"] or {}
     for key in ("completions", "copied"):
@@ -271,7 +271,7 @@ def calls_add_up(record):
 @pytest.mark.parametrize("seed", range(STORMS))
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_windows_in_a_storm_add_up(mechanism, seed):
-    """Windows open and close at any moment, over one of several processes, or all."""
+    """Windows open and close at any moment. They cover one of several processes, or all."""
     chance = random.Random(seed)
     receiver = Receiver()
     storm = subprocess.Popen([PROGRAMS / "storm", "--port", str(receiver.port), "--seed",

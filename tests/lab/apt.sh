@@ -1,10 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Debian packages of any suite and architecture: by apt, with its own signature
-# verification, under a configuration of its own. The machine's sources, lists and
-# dpkg database are neither needed nor touched, and it needs no foreign
-# architecture. Sourced after common.sh.
+# Functions that get Debian packages of any suite and architecture by apt, which verifies their signatures, with a
+# private configuration. They neither need nor change the machine's sources, lists, dpkg database or foreign
+# architectures. Sourced after common.sh.
 
 KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg
 
@@ -12,8 +11,8 @@ need_apt() {
 	need apt-get:apt dpkg:dpkg "$KEYRING:debian-archive-keyring" "$@"
 }
 
-# Returns the mirror of this machine's own sources; the end of the address distinguishes main and security
-# archives.
+# Returns the mirror of this machine's own sources; the last part of the address distinguishes the main and the security
+# archive.
 mirror_of() {
 	local suite=$1 archive=debian found
 	[[ $suite == *-security ]] && archive=debian-security
@@ -34,9 +33,9 @@ private_apt() {
 	for suite in "${suites[@]}"; do
 		echo "deb [signed-by=$KEYRING] $(mirror_of "$suite") $suite main"
 	done >"$tmp/apt/etc/sources.list"
-	# Check-Valid-Until: a mirror that lags serves lists past their date, those of sid after a week. The date
-	# keeps an attacker from withholding updates; but signatures are still verified, and a stale kernel in a
-	# guest harms nobody.
+	# Check-Valid-Until: a slow mirror serves lists that have expired; those of sid expire after a week. The date
+	# keeps an attacker from withholding updates. Signatures are still verified, and an old kernel in a guest does
+	# no harm.
 	cat >"$tmp/apt/apt.conf" <<-EOF
 		APT::Architecture "$arch";
 		#clear APT::Architectures;

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Lists the kernels and mechanisms in which each cause of a copy was made to happen.
+"""Lists for each cause of a copy the kernels and mechanisms with which a test has made it happen.
 
 causes.py SEEN...: reads what the tests noted (SENDPATH_SEEN=FILE: cause, kernel, mechanism, separated by tabs) and
 writes the column of docs/causes.md.

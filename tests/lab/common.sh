@@ -12,7 +12,7 @@ ARCHES=$here/arches.tsv
 # shellcheck disable=SC2034
 LAB_CACHE=${SENDPATH_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/sendpath}/lab
 
-# The status for "cannot be done here", which test runners treat as a skip.
+# The status that means "cannot be done here"; test runners treat it as a skip.
 SKIP=77
 
 say() {
@@ -38,8 +38,8 @@ need() {
 	((${#missing[@]} == 0)) || cannot "missing; install with: apt-get install ${missing[*]}"
 }
 
-# work_beside DEST: waits until no other run makes DEST, then sets tmp to an empty folder beside it, which is
-# removed when the script ends. A script that waited finds DEST made.
+# work_beside DEST: waits until no other run makes DEST, then sets tmp to an empty folder beside it, which is removed
+# when the script ends. If it had to wait, DEST exists afterwards, unless the other run failed.
 work_beside() {
 	local folder=${1%/*} name=${1##*/}
 	mkdir -p "$folder"
@@ -84,8 +84,8 @@ arch_field() {
 	table_field "$ARCHES" "$1" "$2"
 }
 
-# Returns whether a guest has another architecture: it cannot run this machine's programs, and has its own root
-# file system.
+# Returns whether a guest has another architecture. Such a guest cannot run this machine's programs, and has its own
+# root file system.
 is_foreign() {
 	[[ $1 != "$(dpkg --print-architecture)" ]]
 }

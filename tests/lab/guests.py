@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Boots guests that run beside each other. There are half as many again as CPUs: an emulated guest of Debian 12
-uses three quarters of a CPU, because it waits for a grace period of RCU whenever a function's hook is removed. A
-module defines boots(items, folders) -> {key: function that boots it}, for the selected tests that use guests, in
-the order in which they begin; folders is pytest's tmp_path_factory. Guests boot when the first of these tests
-begins.
+"""Boots guests that run beside each other. There are 1.5 guests per CPU: an emulated guest of Debian 12 uses only three
+quarters of a CPU, because it waits for a grace period of RCU whenever a function's hook is removed. A module defines
+boots(items, folders) -> {key: function that boots it}, for the selected tests that use guests, in the order in which
+they begin; folders is pytest's tmp_path_factory. Guests boot when the first of these tests begins.
 """
 
 import os
@@ -22,7 +21,7 @@ class Guests:
         self.runs = {key: self.pool.submit(boot) for key, boot in boots.items()}
 
     def result(self, key):
-        """Returns what its boot returned, or raises what it raised."""
+        """Returns what the boot of this key returned, or raises what it raised."""
         return self.runs[key].result()
 
     def close(self):
@@ -30,7 +29,8 @@ class Guests:
 
 
 def _scope(*_, **__):
-    """Each worker of pytest-xdist has all items, and runs only some modules."""
+    """Returns the scope of the fixture guests. Each worker of pytest-xdist has all items but runs only some modules, so
+    it boots only those modules' guests."""
     return "module" if "PYTEST_XDIST_WORKER" in os.environ else "session"
 
 
@@ -49,7 +49,7 @@ def _guests(request, tmp_path_factory):
 
 @pytest.fixture(name="took")
 def _took():
-    """Keeps pytest's last line of a suite in a guest, for the summary."""
+    """Returns a function that keeps the time from pytest's last line about a suite in a guest, for the summary."""
     def keep(name, output):
         seconds = re.findall(r" in ([0-9.]+)s", output)
         if seconds:

@@ -2,9 +2,9 @@
 """Runs pytest in a guest, each suite in a fork of a process that has imported pytest: in an emulator, the imports
 alone take ten seconds or more.
 
-Run as `suites.py SECONDS FD`. Standard input has, for each suite, the arguments of pytest, then the environment,
-each ended by a NUL, and one more NUL after either. File descriptor FD gets a line with the exit status of each. A
-suite that hangs for SECONDS is interrupted; its traceback shows where it was.
+Run as `suites.py SECONDS FD`. Standard input has, for each suite, the arguments of pytest, then the environment, each
+ended by a NUL, and one more NUL after either. For each suite, a line with its exit status is written to file descriptor
+FD. A suite that hangs for SECONDS is interrupted; its traceback shows where it was.
 """
 
 import contextlib
@@ -40,7 +40,7 @@ def suite(arguments, environment, seconds):
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.environ.clear()
     os.environ.update(environment)
-    for name in "SENDPATH_ADDRESS", "SENDPATH_NETNS":  # tests read the receiver's place from these
+    for name in "SENDPATH_ADDRESS", "SENDPATH_NETNS":  # tests read the receiver's address and namespace from these
         os.environ.pop(name, None)
     signal.signal(signal.SIGALRM, signal.default_int_handler)
     signal.alarm(seconds)
@@ -49,7 +49,7 @@ def suite(arguments, environment, seconds):
 
 
 def run(arguments, environment, seconds):
-    """Returns the exit status as a shell has it."""
+    """Runs a suite in a fork. Returns the exit status as a shell would."""
     sys.stdout.flush()
     child = os.fork()
     if not child:
@@ -67,7 +67,7 @@ def main():
     seconds, answers = map(int, sys.argv[1:])
     os.set_inheritable(answers, False)
     with open(os.devnull, "w", encoding="ascii") as nowhere, contextlib.redirect_stdout(nowhere):
-        pytest.main(["--version"])  # imports what every suite does
+        pytest.main(["--version"])  # imports what every suite needs
     for arguments, environment in requests(sys.stdin.buffer):
         status = run(arguments, environment, seconds)
         os.write(answers, b"%d\n" % status)

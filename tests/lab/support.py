@@ -25,8 +25,8 @@ CELLS = {"attached": "yes", "may miss": "may miss", "unavailable": "no"}
 
 
 class Way(NamedTuple):
-    """One way to have a hook. number: its index among the hook's ways by that mechanism; symbols do not identify
-    it, because they have other names in other kernels."""
+    """One way to have a hook. number: its index among the hook's ways by that mechanism; a symbol would not identify
+    it, because its name differs between kernels."""
     hook: str
     mechanism: str
     number: int
@@ -45,7 +45,7 @@ class Kernel(NamedTuple):
 
 
 def number_ways(rows):
-    """Makes {Way: rest} of (hook, mechanism, rest) rows, in their order."""
+    """Returns {Way: rest} of rows (hook, mechanism, rest), in their order."""
     found = {}
     for hook, mechanism, rest in rows:
         number = sum((way.hook, way.mechanism) == (hook, mechanism) for way in found)
@@ -73,7 +73,7 @@ def table(header, rows):
 
 
 def symbols(answers):
-    """Returns all names that kernels have for it."""
+    """Returns all names that kernels have for the function of a way."""
     names = (name for answer in answers for name in answer.symbol.split(" or "))
     return " or ".join(f"`{name}`" for name in dict.fromkeys(names))
 
@@ -84,7 +84,7 @@ def cell(kernel, way):
 
 
 def reasons(kernels, ways):
-    """Returns {(hook, mechanism, reason): names of the kernels that give it}, each once."""
+    """Returns {(hook, mechanism, reason): {name of a kernel with that reason: True}}."""
     found = {}
     for way in ways:
         for kernel in kernels:
@@ -120,8 +120,8 @@ def documented(page):
 
 
 def is_moving(name):
-    """Returns whether the row of kernels.tsv may name another kernel tomorrow, which must not make a change to
-    this repository fail."""
+    """Returns whether this row of kernels.tsv may mean another kernel tomorrow. A new kernel must not make the tests of
+    an unrelated change fail."""
     return name.startswith("newest")
 
 
@@ -151,14 +151,14 @@ def complaints(name, answers, matrix):
 
 
 def sections(output):
-    """Returns [(name, text)] of the lines "== name" and the text after each."""
+    """Returns [(name, text)]: text is the output after the line "== name"."""
     parts = re.split(r"^== (.*)\n", output, flags=re.M)[1:]
     return list(zip(parts[::2], parts[1::2]))
 
 
 def refusal(output):
-    """Returns why a load failed: the program and the verifier's last words, if libbpf prints them, else the last
-    complaint of the lab or the analyzer."""
+    """Returns why a load failed: the program and the verifier's last message, if libbpf prints them, else the last
+    error of the lab or the analyzer."""
     log = re.search(r"prog '(\w+)': -- BEGIN PROG LOAD LOG --\n(.*?)-- END PROG LOAD LOG --", output,
                     re.S)
     if log:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Runs the tests of analysis/, which need a Python of their own, beside the other tests."""
+"""Runs the tests of analysis/, which need a virtual environment of their own, in parallel to the other tests."""
 
 import os
 import pwd

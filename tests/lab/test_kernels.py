@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Runs the integration tests inside real kernels; matrix.tsv lists which in which.
+"""Runs the integration tests inside real kernels; matrix.tsv lists which suites run in which kernel.
 
-By default the suites of make check; with SENDPATH_KERNELS=1 those of make check-kernels, and with SENDPATH_FULL=1
-as well those of make check-full, too.
+By default, runs the suites of make check; with SENDPATH_KERNELS=1, those of make check-kernels; with SENDPATH_FULL=1 in
+addition, also those of make check-full.
 """
 
 import os
@@ -34,7 +34,7 @@ else:
 
 
 class Guest(NamedTuple):
-    """One boot."""
+    """A guest that is booted once."""
     kernel: str
     topology: str
     options: str
@@ -70,7 +70,7 @@ pick() {{ test -n "$SENDPATH_FULL" && echo "$1" || echo "$2"; }}"""
 
 
 def script(suites):
-    """Prints each suite's output between two lines that name it; the second has its status."""
+    """Returns a script that prints each suite's output between two lines with its name; the second has its status."""
     lines = [PYTEST]
     for name in suites:
         lines += [f"echo '== {name}'", f"({SUITES[name]['command']})", f"echo '== {name}:' $?"]
@@ -87,13 +87,13 @@ def boot(guest, suites):
 
 
 def part(output, name):
-    """Returns output and exit status of one suite; None if it did not end."""
+    """Returns output and exit status of one suite; None if the suite did not end."""
     found = re.search(rf"^== {name}\n(.*?)^== {name}: (\d+)$", output, re.M | re.S)
     return found and (found[1], int(found[2]))
 
 
 def boots(items, _):
-    """Boots each guest once, for all suites that use it; those with most suites first."""
+    """Boots each guest once for all suites that use it. Guests with the most suites are first."""
     suites = {}
     for item in items:
         case = item.callspec.params["case"]
@@ -114,13 +114,13 @@ def test_kernel(case, guests, took):
 
 
 def first_problem(output):
-    """Returns the line for a summary: pytest's words about an assertion, or the last line."""
+    """Returns a line for the summary: pytest's message about the first failed assertion, or the last line."""
     found = re.findall(r"^E +(?:AssertionError: )?(\S.*)$", output, re.M)
     return (found or output.splitlines()[-1:] or [""])[0]
 
 
 def of_the_lab(output):
-    """Returns the lab's last words about a run that it ended, before the kernel log."""
+    """Returns the lab's message about a run that it ended, which precedes the kernel log."""
     return (re.findall(r"^lab: (kernel .*)$", output, re.M) or ["the lab failed"])[-1]
 
 
@@ -139,7 +139,7 @@ def judge(case, result):
 
 
 def test_matrix_is_complete():
-    """Every kernel has a column, every topology a suite, every cell a meaning."""
+    """Every kernel has a column, every topology has a suite, and every cell has a known word."""
     assert all(row.get(kernel) in WHEN for row in SUITES.values() for kernel in KERNELS)
     topologies = {row["name"] for row in rows("topologies.tsv")}
     assert {row["topology"] for row in SUITES.values()} == topologies

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests of the lab. A boot costs ten seconds or more, so an emulator of the tests' own simulates most guests; two
-tests boot a real kernel."""
+"""Tests of the lab. A boot takes ten seconds or more, so a fake emulator simulates most guests; two tests boot a real
+kernel."""
 
 import os
 import re
@@ -87,7 +87,7 @@ report() { echo "$*" >>$status; }
 
 @pytest.fixture(name="emulated")
 def _emulated(tmp_path):
-    """An environment in which the lab starts a guest that runs the script."""
+    """Returns a function from a script to an environment. In it, the lab starts the script as its emulator."""
     def emulated(script, probe=1):
         emulator = tmp_path / "qemu-system-x86_64"
         emulator.write_text(EMULATOR + script)
@@ -188,7 +188,7 @@ def test_what_cannot_be_fetched_is_a_skip(tool, tmp_path):
     assert run.returncode == SKIP, run.stderr
     assert "apt cannot read the package lists" in run.stderr
     assert not run.stdout
-    # The lock may stay.
+    # Only lock files may stay.
     assert not [file for file in tmp_path.glob("lab/*/*") if ".lock-" not in file.name]
 
 
@@ -296,7 +296,7 @@ def in_nicpair(folder):
 
 
 def crash():
-    # The text after it is more than the pipe and the program behind it hold.
+    # The 500 KiB after "before" are more than the pipe and its reader hold.
     return lab("--timeout", 500, "--", "bash", "-c", "echo before; yes | head -c 500K; "
                "echo c >/proc/sysrq-trigger; sleep 1000")
 

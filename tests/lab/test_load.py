@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests that every BPF program loads in every kernel, as the default and the newest clang build it: `make
-check-load`, which names the kernels in SENDPATH_LOAD. The script `load` runs in a guest for each kernel and
-clang.
+"""Tests that every BPF program loads in every kernel, as the default and the newest clang build it: `make check-load`,
+which names the kernels in SENDPATH_LOAD. The script `load` runs in one guest for each pair of kernel and clang.
 """
 
 import json

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Compares a sweep between two NICs with one on loopback, in one kernel: comparison and report must give the known
-answer about zero-copy for each. The sweeps run in a guest, the answers are read on this machine."""
+"""Compares a sweep between two NICs with one on loopback, in one kernel: compare and report must have the known answer
+about zero-copy for each. The sweeps run in a guest; compare and report run on this machine."""
 
 import json
 import subprocess

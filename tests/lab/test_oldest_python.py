@@ -13,7 +13,8 @@ TREE = Path(__file__).resolve().parent.parent.parent
 KEPT = sorted((TREE / "tests/fixtures/raw").glob("*.json"))
 PACKAGES = "python3.9-minimal", "libpython3.9-minimal", "libpython3.9-stdlib", "libssl1.1"
 FLAGS = "-B", "-S", "-X", "utf8"
-# Evaluates type hints that the front evaluates only when advise reads an earlier answer.
+# Imports the front's modules, and evaluates type hints that the front evaluates only when advise reads an earlier
+# answer.
 IMPORT = """
 import sys, typing
 sys.path.insert(0, sys.argv[1])
@@ -27,7 +28,7 @@ print(sys.version_info[:2])
 
 @pytest.fixture(scope="module")
 def python():
-    """Runs the oldest Python."""
+    """Returns a function that runs the oldest Python."""
     fetched = subprocess.run([TREE / "tests/lab/fetch-package", "--suites=bullseye,bullseye-security",
                               *PACKAGES], capture_output=True, text=True, timeout=600, check=False)
     if fetched.returncode == 77:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests suites of one process: each has its own environment, end and status."""
+"""Tests several suites in one process: each has its own environment, end and status."""
 
 import os
 import subprocess
@@ -18,7 +18,7 @@ FILES = {
 
 @pytest.fixture(name="run")
 def _run(tmp_path):
-    """Runs (arguments, variables) one after the other. Returns the statuses, and all output."""
+    """Returns a function that runs suites, (arguments, variables), in turn, and returns their statuses and output."""
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests the support matrix: it is made from the doctor's output, and compared with it."""
+"""Tests how the support matrix is made from the doctor's output, and compared with it."""
 
 import pytest
 

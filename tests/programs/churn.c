@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Opens and closes sockets: each makes a few zero-copy sends over loopback and is closed, so that
- * the kernel gives its memory to the next. They end in four ways by turns, three of them with sends
- * in flight. Prints its own counts as one JSON object.
+ * the kernel gives its memory to the next. The sockets end in four ways by turns, in three of them
+ * with sends in flight. Prints its own counts as one JSON object.
  *
  *   churn [--sockets N] [--threads N] [--unread]
  *
- * Each connection ends by a reset: in TIME_WAIT, ports would run out. With --unread, each makes one
- * to eight sends of several sizes, between plain ones, and is closed at once; its error queue is
- * never read, and another thread receives.
+ * Each connection ends by a reset, because with connections in TIME_WAIT, ports would run out. With
+ * --unread, each makes one to eight sends of several sizes, between plain ones, and is closed at
+ * once; its error queue is never read, and another thread receives.
  */
 #include "common.h"
 
@@ -21,8 +21,8 @@
 
 #define THREADS_MAX 64
 /*
- * The last send is held back (MSG_MORE) until it is pushed, or for 200 ms. All others go out at
- * once, unpaced: then none shares a ubuf with the next.
+ * The last send is held back (MSG_MORE) until it is pushed, or for 200 ms. All other sends leave at
+ * once, without pacing, so that none shares a ubuf with the next.
  */
 #define SENDS	3
 #define SIZE	4096
@@ -59,7 +59,7 @@ static void close_by_reset(int fd)
 		die("close");
 }
 
-/* Pushes the data that were held back; sends do not wait for one another's acknowledgements. */
+/* Pushes the data that were held back; later sends do not wait for acknowledgements. */
 static void push(int fd)
 {
 	int one = 1;
@@ -98,7 +98,7 @@ static void receive_all(int fd)
 		die("recv");
 }
 
-/* Returns how many sends the next notification covers; 0: there is none. */
+/* Reads a notification. Returns how many sends it covers; 0: there is none. */
 static unsigned long read_notification(struct worker *w, int fd)
 {
 	char control[128];
@@ -141,7 +141,7 @@ static void await_reset(int fd)
 		die("poll");
 }
 
-/* Returns how many sends are unsent (SIOCOUTQNSD) or unread (SIOCINQ); none may be partial. */
+/* Returns how many sends are unsent (SIOCOUTQNSD) or unread (SIOCINQ). Dies if one is partial. */
 static unsigned long whole_sends(int fd, unsigned long request)
 {
 	int bytes;
@@ -155,7 +155,7 @@ static unsigned long whole_sends(int fd, unsigned long request)
 	return (unsigned long)bytes / SIZE;
 }
 
-/* Ends after all is received, and all completions are read. */
+/* Ends a connection after all data are received, and all completions are read. */
 static void end_read(struct worker *w, int fd, int other)
 {
 	push(fd);
@@ -165,7 +165,7 @@ static void end_read(struct worker *w, int fd, int other)
 	close(other);
 }
 
-/* Closes with sends in flight, which are received then. */
+/* Closes the sender with sends in flight, which are received afterwards. */
 static void end_closed(struct worker *w, int fd, int other)
 {
 	(void)w;

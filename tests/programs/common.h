@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Shared by the programs that tests observe; each is one file beside this. */
+/* Shared by the programs that tests observe. Each program is one file of this folder. */
 #pragma once
 
 #include <argp.h>
@@ -46,7 +46,7 @@ static inline socklen_t endpoint(const char *address, unsigned short port,
 	return sizeof(*v6);
 }
 
-/* Signs with a secret that both ends have, so that it protects nothing. */
+/* Makes TCP sign segments (TCP-MD5). The key is known to all, so it protects nothing. */
 static inline void sign(int fd, const char *with)
 {
 	struct tcp_md5sig signature = {.tcpm_keylen = 4, .tcpm_key = "peer"};
@@ -77,21 +77,24 @@ static inline unsigned long number(struct argp_state *state, const char *text, u
 	return n;
 }
 
-/* An option of a program: sets the member of its struct config at this offset. */
+/*
+ * An option of a program. It sets a member of the program's struct config: by read(), else to a
+ * number if max is set, else to a text, or to true if there is no arg.
+ */
 struct row {
 	const char *name;
 	int letter;
-	const char *arg;   /* NULL: a flag, of a bool */
+	const char *arg;   /* NULL: a flag */
 	const char *help;  /* NULL: --help does not show it */
-	size_t at;	   /* offset by AT(); of a text unless one of these is given: */
-	unsigned long max; /* the highest value of an unsigned long */
+	size_t at;	   /* offset of the member: AT() */
+	unsigned long max; /* the highest number; 0: no number */
 	void (*read)(struct argp_state *state, const char *text, void *at);
 };
 #define AT(member) offsetof(struct config, member)
 #define ROWS_MAX   32
 
 struct options {
-	const struct row *rows; /* the last one has no name */
+	const struct row *rows; /* the last row has no name */
 	void *config;
 };
 

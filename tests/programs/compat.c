@@ -25,7 +25,7 @@
 struct config {
 	unsigned long port;
 	unsigned long sends;
-	unsigned long refused; /* further sends, which find no room in locked memory */
+	unsigned long refused; /* further sends, which exceed the limit of locked memory */
 	bool zerocopy;
 };
 
@@ -38,7 +38,7 @@ struct msghdr32 {
 	uint32_t name, name_length, parts, count, control, control_length, flags;
 };
 
-/* Memory below 4 GiB, which 32-bit pointers reach. */
+/* Memory below 4 GiB, so that 32-bit pointers reach it. */
 struct memory {
 	struct msghdr32 message;
 	struct iovec32 part;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * daemon STATUS COMMAND [ARG...]: forks twice and ends with the status. The grandchild waits for
- * that, has another parent then, and becomes the command.
+ * daemon STATUS COMMAND [ARG...]: forks twice and ends with the status. The grandchild waits until
+ * it has another parent, and then executes the command.
  */
 #include "common.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A thread that is not its process's first calls exec, and gets the first one's id:
+ * A thread that is not its process's first calls exec, and so gets the id of the first:
  *
- *   execs --port P [--sends N]     sends once by such a thread, which execs. Prints its old
- * 	and its new id as one JSON object. After a line on its standard input, it sends N
- * 	times more (10) and ends.
+ *   execs --port P [--sends N]     makes one send in such a thread, which then calls exec.
+ * 	Prints the thread's old and new id as one JSON object. After a line on its
+ * 	standard input, it makes N (default 10) more sends and ends.
  */
 #include "common.h"
 
@@ -15,8 +15,8 @@
 
 struct config {
 	unsigned long port, sends;
-	unsigned long fd;  /* the connection's; and */
-	unsigned long was; /* the thread's id before the exec */
+	unsigned long fd;  /* the connection's descriptor */
+	unsigned long was; /* the thread's id before exec */
 };
 
 static struct config config = {.sends = 10};

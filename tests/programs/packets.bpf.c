@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Programs that pass every packet, after making the kernel copy it. */
+/* These programs pass every packet, after they have made the kernel copy it. */
 #include "vmlinux.h"
 
 #include <bpf/bpf_helpers.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A sender that is independent of the project: tests compare with its own counts, one JSON object
- * per line.
+ * A sender that is independent of the project. Tests compare records with its own counts, which it
+ * prints as one JSON object per line.
  *
  *   peer --port P [OPTION...]     connects, sends, waits for the completions, prints
  * 	its counts
@@ -29,8 +29,8 @@
 
 #define BATCH_MAX 64
 #define PARTS_MAX 64
-#define GAP	  8192	/* of pages, between parts that must not be adjacent */
-#define SETTLE_MS 20000 /* longer: something is wrong */
+#define GAP	  8192	/* bytes between parts that must not be adjacent */
+#define SETTLE_MS 20000 /* a longer wait is an error */
 
 enum way { BY_SEND, BY_SENDMSG, BY_SENDMMSG, BY_WRITE, BY_WRITEV, WAYS };
 static const char *const way_names[] = {"send", "sendmsg", "sendmmsg", "write", "writev"};
@@ -48,7 +48,7 @@ struct counts {
 	unsigned long sends, bytes; /* accepted by the kernel */
 	unsigned long failed;
 	int last_errno;
-	unsigned long completions, copied; /* from the error queues */
+	unsigned long completions, copied; /* reported by the error queues */
 	unsigned long notifications, timestamps;
 };
 
@@ -81,7 +81,7 @@ static int bpf(enum bpf_cmd command, union bpf_attr *attr)
 	return (int)result;
 }
 
-/* Attaches a BPF program that decides about each message from now on; it passes all. */
+/* Attaches a BPF program that decides about each message from now on; this one passes all. */
 static void put_into_sockmap(int fd)
 {
 	const struct bpf_insn pass[] = {
@@ -217,7 +217,7 @@ static bool read_error_queue(struct connection *n)
 	return true;
 }
 
-/* Waits until at most `left` of its sends lack a completion. */
+/* Waits until at most `left` sends of the connection lack a completion. */
 static void drain(struct connection *n, unsigned long left)
 {
 	struct pollfd wait = {.fd = n->fd};
@@ -244,7 +244,7 @@ static void read_all(const struct config *c)
 			;
 }
 
-/* Returns whether the kernel still holds data of the connection: unacknowledged or in a driver. */
+/* Returns whether the kernel still holds sent data: unacknowledged, or in a driver. */
 static bool is_held(int fd)
 {
 	unsigned int memory[SK_MEMINFO_VARS];
@@ -290,13 +290,13 @@ static void send_batch(struct connection *n, const struct msghdr *msg, unsigned 
 		count_one(n, messages[i].msg_len);
 }
 
-/* Returns the distance from the beginning of one part to that of the next. */
+/* Returns the distance between the beginnings of two consecutive parts. */
 static unsigned long stride(const struct config *c)
 {
 	return c->size / c->parts + (c->parts > 2 ? GAP : 0);
 }
 
-/* Divides a message into parts, for sends by vector; the last has the rest. */
+/* Divides a message into parts, for sends by vector. The last part has the remainder. */
 static void divide(const struct config *c, struct iovec *iov)
 {
 	unsigned long i;
@@ -308,7 +308,7 @@ static void divide(const struct config *c, struct iovec *iov)
 	iov[i - 1].iov_len += c->size % c->parts;
 }
 
-/* Makes one syscall. Returns how many of the wanted sends it made. */
+/* Makes one syscall. Returns how many of the wanted sends the syscall attempted. */
 static unsigned long send_some(const struct config *c, struct connection *n, unsigned long wanted)
 {
 	int flags = MSG_NOSIGNAL | (c->plain ? 0 : MSG_ZEROCOPY) | (c->now ? MSG_DONTWAIT : 0);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * The loop that a reader of the kernel's page on MSG_ZEROCOPY writes: sends a buffer again and
- * again, and reads the error queue after each send. The receiver is its own, over loopback or
+ * again, and reads the error queue after each send. It starts its own receiver, at a loopback or
  * another address. Prints the rate of received data as JSON.
  *
- * Several buffers take turns, complete or not, because they are never written to. A single one
- * stays in the cache.
+ * Several buffers are sent in turn, whether their sends are complete or not, because they are never
+ * written to. A single buffer stays in the cache.
  *
  *   plain --size BYTES --threads N --seconds T --warmup T
  *         [--buffers N] [--fields N] [--congestion NAME] [--pin]
@@ -34,15 +34,15 @@
 
 struct config {
 	unsigned long size, threads, buffers;
-	unsigned long fields;	/* of a buffer, each with memory of its own */
-	const char *address;	/* the receiver's, */
-	const char *netns;	/* and its network namespace; NULL: ours */
+	unsigned long fields;	/* fields of a buffer, each with memory of its own */
+	const char *address;	/* the receiver's address */
+	const char *netns;	/* the receiver's network namespace; NULL: ours */
 	const char *congestion; /* NULL: the system's default */
 	bool pin;		/* sender to CPU 0, receiver to CPU 1 */
 	double seconds, warmup;
 };
 
-/* Memory of both processes. */
+/* Memory that both processes share. */
 struct shared {
 	_Alignas(128) atomic_ulong received[THREADS_MAX][16]; /* one cache line per thread */
 };
@@ -92,7 +92,7 @@ static void send_until_stopped(int fd, struct iovec (*buffers)[FIELDS_MAX])
 	}
 }
 
-/* Returns the buffers; the last field is longer if they do not divide evenly. */
+/* Returns the buffers. The last field of a buffer is longer if the size does not divide evenly. */
 static struct iovec (*make_buffers(void))[FIELDS_MAX]
 {
 	struct iovec(*buffers)[FIELDS_MAX] = calloc(config.buffers, sizeof(*buffers));
@@ -178,7 +178,7 @@ static void receive_all(int listener)
 		pthread_join(threads[i], NULL);
 }
 
-/* Enters the namespace, in which sockets are made and stay. */
+/* Enters a network namespace. Sockets that are created in it stay in it. */
 static void enter(const char *netns)
 {
 	char path[256];

@@ -71,7 +71,7 @@ static int receive(const struct config *c)
 	event.data.fd = STDIN_FILENO;
 	if (epoll_ctl(epoll, EPOLL_CTL_ADD, STDIN_FILENO, &event))
 		die("standard input has to be a pipe");
-	/* Reads everything that has arrived before it checks for the end. */
+	/* Reads everything that has arrived, before it acts on the end of standard input. */
 	while ((n = epoll_wait(epoll, found, 64, end ? 0 : -1)) > (end ? 1 : 0) || n < 0) {
 		for (i = 0; i < n; i++) {
 			if (found[i].data.fd == listener)

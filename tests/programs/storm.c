@@ -2,9 +2,9 @@
 /*
  * Sends at random, so that windows open and close in the middle of any action. Threads share
  * sockets, send with and without MSG_ZEROCOPY, wait or do not, read their error queues or do not,
- * close and connect again, in order or by a reset. Processes are forked, send on inherited sockets
- * and are killed. Sockets go from one process to another. It counts nothing: an observer's counts
- * must add up. Runs until it is ended.
+ * close sockets, in order or by a reset, and connect again. Processes are forked, send on inherited
+ * sockets and are killed. Sockets go from one process to another. It counts nothing: the tests
+ * check that an observer's counts add up. Runs until it is ended.
  *
  *   storm --port P [--seed N] [--threads N]
  */
@@ -23,7 +23,7 @@
 #define SIZE_BITS   17
 
 struct slot {
-	pthread_rwlock_t lock; /* senders read-lock, closers write-lock */
+	pthread_rwlock_t lock; /* senders lock it for reading, closers for writing */
 	int fd;
 };
 
@@ -32,7 +32,7 @@ static struct config {
 	unsigned long port, seed, threads;
 } config = {.seed = 1, .threads = 2};
 static char *buffer;
-static int neighbour; /* socket to the other process, for passing sockets */
+static int neighbour; /* socket over which processes pass sockets to each other */
 
 static uint32_t below(uint64_t *state, uint32_t n)
 {
@@ -62,7 +62,7 @@ static int open_socket(uint64_t *random)
 	return fd;
 }
 
-/* Sends; ignores errors: the other end, or another thread, may have closed the socket. */
+/* Ignores errors except EFAULT: the other end, or another thread, may have closed the socket. */
 static void send_once(int fd, uint64_t *random)
 {
 	size_t size = chance(random, 2) ? 0 : below(random, 1U << below(random, SIZE_BITS) | 1) + 1;
@@ -137,7 +137,7 @@ static void pass(int fd)
 	sendmsg(neighbour, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* Returns a socket that was passed, or -1. */
+/* Receives a socket that the other process passed. Returns it, or -1. */
 static int passed(void)
 {
 	char data, control[CMSG_SPACE(sizeof(int))];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Sends by io_uring with plain syscalls: no library hides the requests to the kernel. Prints its
- * own counts as one JSON object. Each zero-copy send has a completion of its own, which reports a
- * copy if that was requested.
+ * own counts as one JSON object. Each zero-copy send has a notification of its own, which reports a
+ * copy if --report requested that.
  *
  *   uring --port P [OPTION...]
  *   uring --probe		exits with 0 if the kernel has the operation, else with
@@ -20,9 +20,9 @@
 
 #define SKIP	     77
 #define ENTRIES	     64
-#define IS_SEND	     1 /* user_data of operations that are counted */
+#define IS_SEND	     1 /* user_data of the sends, which are counted */
 #define WAKE_UP_SIZE 4096
-/* Newer than some headers; the values are the kernel's. */
+/* Some headers lack these values of the kernel's interface. */
 #define SEND_ZC_REPORT_USAGE (1U << 3)
 #define USAGE_ZC_COPIED	     (1U << 31)
 
@@ -30,17 +30,17 @@ struct config {
 	const char *address, *md5;
 	unsigned long port;
 	unsigned long sends, size;
-	unsigned int operation; /* an IORING_OP_ */
+	unsigned int operation; /* an IORING_OP_ constant */
 	bool report, poll, probe;
 	bool worker;	      /* a worker of io_uring sends */
 	bool local;	      /* over a Unix socket that nobody reads */
 	bool unmapped;	      /* from memory that cannot be read */
-	bool cancelled;	      /* each linked read fails, and no linked send is made */
+	bool cancelled;	      /* each read fails, and its linked sends are cancelled */
 	bool option;	      /* SO_ZEROCOPY, and MSG_ZEROCOPY with each send */
-	unsigned long header; /* bytes of a message's first part; 0: it has one part */
+	unsigned long header; /* bytes of a message's first part; 0: the message has one part */
 	unsigned long depth;  /* zero-copy sends in flight */
-	unsigned long linked; /* sends linked to a read that another syscall completes; 0: none */
-	const char *wake;     /* that syscall */
+	unsigned long linked; /* sends linked to a read, which another syscall completes; or 0 */
+	const char *wake;     /* the syscall that completes the read */
 };
 
 struct counts {
@@ -122,7 +122,7 @@ static bool is_zerocopy(const struct config *c)
 	return c->operation == IORING_OP_SEND_ZC || c->operation == IORING_OP_SENDMSG_ZC;
 }
 
-/* Must stay valid until the kernel has read it. */
+/* The message, which must stay valid until the kernel has read it. */
 static struct iovec iov;
 static struct iovec parts[2];
 static struct msghdr message = {.msg_iov = parts};
@@ -174,7 +174,7 @@ static void queue_read(struct ring *r, int fd)
 	__atomic_store_n(r->sq_tail, *r->sq_tail + 1, __ATOMIC_RELEASE);
 }
 
-/* Makes a syscall; task work runs on its way out: the waiting read, then the linked sends. */
+/* Makes a syscall that completes the read; at its end, task work runs the read and linked sends. */
 static void wake(const struct config *c, int fd)
 {
 	struct iovec part = {wake_up, sizeof(wake_up)};
@@ -212,8 +212,8 @@ static void count_entry(const struct io_uring_cqe *e)
 }
 
 /*
- * Waits for this many results, and for the notifications that these announce. A cancelled send
- * announces none, but has one.
+ * Waits until at most `left` results and notifications are outstanding. A result announces its
+ * notification; a cancelled send announces none, but has one.
  */
 static void reap(struct ring *r, unsigned long *results, unsigned long *owed, unsigned long left)
 {
@@ -287,7 +287,7 @@ static void drain(int fd)
 	counts.completions = completions;
 }
 
-/* Sends one after the other: each has ended before the next is submitted, so none is cut. */
+/* Sends one after the other. Each has ended before the next is submitted, so none is cut short. */
 static void send_each(struct ring *r, const struct config *c, int fd)
 {
 	unsigned long i, results = 0, owed = 0;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Disturbances during a soak. Each function makes one, with random properties, and is called repeatedly; it raises
-an error if something goes wrong."""
+"""Disturbances during a soak. Each function makes one kind of disturbance, with random properties, and is called
+repeatedly. It raises an error if something goes wrong."""
 
 import contextlib
 import json
@@ -20,18 +20,18 @@ from test_strangers import Liar, reply_message
 from test_sweep import TINY, lines, once
 
 VARIANTS = ("twocopy", "onecopy", "zerocopy", "write", "writev", "sendfile", "splice")
-# A window of T ends by T + 10 s; starting and attaching take longer if all CPUs are busy.
+# A run with a window of T has ended by T + AFTER_S. If all CPUs are busy, starting and attaching take START_S more.
 AFTER_S = 10
 START_S = 20
 SAID_MAX = 20  # lines of output: more would be a flood
 EXPORTED = "sends that the exporter counted"
-FILES = {"run.json", "sweep", "ballast"}  # on the disk
-# Words of programs that failed by themselves, also under sanitizers.
+FILES = {"run.json", "sweep", "ballast"}  # files that may remain on the disk
+# These words in the output show that a program crashed, also under sanitizers.
 CRASHES = ("Sanitizer", "runtime error", "Assertion", "Traceback", "stack smashing", "corrupted")
 
 
 class Wrong(Exception):
-    """A program misbehaved; the message says which and how."""
+    """A program misbehaved; the message has the program and the reason."""
 
 
 def no_crash(name, text):
@@ -40,7 +40,7 @@ def no_crash(name, text):
 
 
 def records(path, cut=False):
-    """Returns all records of a file, each checked; the last line may be incomplete if it was cut off."""
+    """Returns all records of a file, each checked. If `cut`, the last line may be incomplete."""
     try:
         rows = path.read_bytes().splitlines(keepends=True)
     except FileNotFoundError:
@@ -77,7 +77,7 @@ def end(chance, job):
 
 
 def disturb(chance, job):
-    """Sends a signal to it or to a process of its load. Returns the signal if it was sent to the job itself."""
+    """Sends a signal to the job, or to a process of its load. Returns the signal if it was sent to the job itself."""
     which = chance.choice((0, 0, 1, 2))
     load = descend(job.pid, 2)
     if not which:
@@ -89,7 +89,7 @@ def disturb(chance, job):
 
 
 def finish(soak, command, window_s, disturbance=None, after_s=0):
-    """Runs a command to its end, in time. Returns its status, the signal that it was sent, and its output."""
+    """Runs a command, which must end in time. Returns its status, the signal that it was sent, and its output."""
     name, begin = " ".join(map(str, command)), time.monotonic()
     with soak.start(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as job:
         if disturbance:
@@ -127,7 +127,7 @@ def loads(chance):
 
 
 def runs(soak, chance):
-    """Makes runs on the disk that fills, ended by signals or not."""
+    """Makes runs that write to the small disk, and ends some of them by signals."""
     options, window_s = loads(chance)
     path = soak.disk / "run.json"
     status, sent, errors = finish(
@@ -144,7 +144,7 @@ def runs(soak, chance):
 
 
 def sweeps(soak, chance):
-    """Makes one sweep, repeatedly ended and resumed, until each of its runs is there once."""
+    """Makes one sweep, which is repeatedly ended and resumed until each of its runs is recorded once."""
     folder = soak.disk / "sweep"
     status, _, errors = finish(soak, [ANALYZE, "sweep", "--out", folder, *TINY], PATIENCE_S,
                                partial(end, chance), chance.uniform(0, 8))
@@ -161,7 +161,7 @@ def sweeps(soak, chance):
 # The disk
 
 def disk(soak, chance):
-    """Fills the disk, except for some room, and empties it."""
+    """Fills the disk except for some random room, later empties it."""
     ballast = soak.disk / "ballast"
     with contextlib.suppress(OSError), open(ballast, "wb", buffering=0) as file:
         while file.write(bytes(4096)):
@@ -177,7 +177,7 @@ def disk(soak, chance):
 # Processes, sockets, namespaces
 
 def storms(soak, chance):
-    """Runs senders at random, ended at any time."""
+    """Runs storm, whose threads send at random, and ends it at any time."""
     command = [PROGRAMS / "storm", "--port", soak.sink.port, "--seed", chance.randrange(1 << 30),
                "--threads", chance.randint(1, 3)]
     with soak.start(command) as job:
@@ -189,7 +189,7 @@ def storms(soak, chance):
 
 
 def churn(soak, chance):
-    """Closes sockets with sends in flight: each send has completed or counts as lost."""
+    """Observes churn, which closes sockets with sends in flight: each send must have completed or count as lost."""
     sockets, threads = chance.choice((100, 1000, 5000)), chance.randint(1, 8)
     result = run(ANALYZE, "--json", "-", "--", PROGRAMS / "churn", "--unread", "--sockets", sockets,
                  "--threads", threads)
@@ -241,7 +241,7 @@ def number(chance):
 
 
 def questions(chance, slots, secret):
-    """Returns messages of a session: valid ones, others, and garbage."""
+    """Returns messages of a session: valid ones, invalid ones, and garbage."""
     parts = [message(secret, chance.choice((STATE, STATE, CPU_TIME, chance.randrange(1 << 32))), n + 1,
                      chance.choice((chance.randrange(slots), chance.randrange(1 << 32))),
                      number(chance)) for n in range(chance.choice((1, 9, 3000)))]
@@ -249,7 +249,7 @@ def questions(chance, slots, secret):
 
 
 def session(soak, chance):
-    """Opens a session, and checks its replies."""
+    """Opens a session of loadgen serve, and checks the replies."""
     slots = chance.choice((1, 3, 1024))
     with connect(soak, chance) as control:
         kind, secret, _ = begin(control, slot=slots, size=chance.choice((64, 1024, 1 << 24)))
@@ -281,14 +281,14 @@ def noise(soak, chance):
 
 
 def strangers(soak, chance):
-    """Ignores errors: serve may close these connections at any moment."""
+    """Runs an unauthenticated client. Ignores errors, because serve may close its connection at any moment."""
     with contextlib.suppress(OSError, struct.error):
         chance.choice((session, session, crowd, noise, noise))(soak, chance)
     soak.count("visits of strangers")
 
 
 def senders(soak, chance):
-    """Runs valid senders beside strangers: they are served, or refused for now."""
+    """Runs valid senders beside strangers. They must be served, or refused because serve is busy."""
     command = [LOADGEN, "--peer", soak.serve.peer, "--duration", "0.2", "--warmup", "0", "--variant",
                chance.choice(("twocopy", "zerocopy")), "--threads", chance.randint(1, 20)]
     _, sent, errors = finish(soak, command, 0.2,

@@ -11,18 +11,18 @@ FIGURES = {"memory": "memory, KiB", "descriptors": "descriptors", "threads": "th
            "programs": "BPF programs", "maps": "BPF maps", "links": "BPF links",
            "maps_memory": "memory of maps, KiB"}
 Held = collections.namedtuple("Held", FIGURES)
-# The first of these that the kernel shows for a descriptor names its kind.
+# The lines of /proc/PID/fdinfo that show BPF ids. The first such line of a descriptor shows its kind and id.
 KIND = re.compile(r"^(link|map|prog)_id:\s*(\d+)$", re.M)
 MEMORY = re.compile(r"^memlock:\s*(\d+)$", re.M)
 
-# The most that the least value of a program may grow during a soak: less than a leak would add, which adds
-# something at each of hundreds of runs or visits. Few samples may miss the moments without work; an allocator does
-# not give back all that was freed.
+# How much the least value of a program may grow during a soak. A leak would add more, because it grows at each of
+# hundreds of runs or visits. Some growth is allowed because few samples may miss the moments without work, and an
+# allocator does not return all freed memory.
 ALLOWED = Held(memory=2048, descriptors=3, threads=3, programs=3, maps=3, links=3, maps_memory=2048)
 
 
 def bpf_objects(pid):
-    """Returns {(kind, id): bytes of memory} for the BPF objects that it has descriptors for."""
+    """Returns {(kind, id): bytes of memory} for the BPF objects of which the process has descriptors."""
     found = {}
     for path in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
         with contextlib.suppress(FileNotFoundError):
@@ -48,14 +48,14 @@ def least(samples):
 
 
 def first_and_last(samples):
-    """Returns the least that was held in the first half, after a fifth to warm up in, and in the last quarter:
-    temporary objects do not show in it, leaks do."""
+    """Returns the least values of the first half and of the last quarter, without the first fifth of the samples, which
+    is a warm-up. Temporary objects do not show in least values, leaks do."""
     rest = samples[len(samples) // 5:]
     return least(rest[:len(rest) // 2 or 1]), least(rest[-len(rest) // 4:])
 
 
 def growth(samples, allowed=ALLOWED):
-    """Returns in words what grew by more than is allowed."""
+    """Returns a sentence for each value that grew by more than is allowed."""
     return [f"{figure}: {was:,}, then {now:,}; {room:,} more are allowed"
             for figure, was, now, room in
             zip(FIGURES.values(), *first_and_last(samples), allowed, strict=True) if now > was + room]

@@ -48,10 +48,10 @@ COMMANDS = {
 # The exporter keeps the groups of processes that were killed before all their sends completed, until room is
 # short.
 ALLOWED = {EXPORTER: held.ALLOWED._replace(maps_memory=16384),
-           # All samples of a quarter may fall into its runs; a leak adds up to more.
+           # All samples of a quarter may fall into runs of the series. A leak would add up to more than this.
            SERIES: held.ALLOWED._replace(descriptors=25, programs=15, maps=25, links=15,
                                          maps_memory=20480)}
-MARK = "SENDPATH_SOAK"  # in the environment of all that a soak starts
+MARK = "SENDPATH_SOAK"  # in the environment of all processes that a soak starts
 
 
 class Watched:
@@ -90,7 +90,7 @@ class Soak:
         print(f"soak: {why}", file=sys.stderr, flush=True)
 
     def start(self, command, **options):
-        """Starts a session of its own: Ctrl-C in the terminal is for the soak only."""
+        """Starts a process in a session of its own, so that Ctrl-C in the terminal reaches only the soak."""
         return Child([str(word) for word in command], stdin=subprocess.DEVNULL,
                      start_new_session=True, **options)
 
@@ -121,7 +121,7 @@ class Soak:
 
 
 def start_watched(soak, stack):
-    """Starts the watched programs; returns when each works."""
+    """Starts the watched programs, and waits until each works."""
     log = soak.output(SERVE)
     soak.serve = stack.enter_context(Serve(program=(
         "setsid", "sh", "-c", f'exec "$@" 2>"{log}"', "sh", LOADGEN, "serve")))
@@ -141,7 +141,7 @@ def start_watched(soak, stack):
 
 
 def watch(soak):
-    """Samples once a second, and in a short soak more often."""
+    """Takes samples of the watched programs once a second, in a short soak more often."""
     every = min(1, soak.options.seconds / 240)
     for _ in range(round(soak.options.seconds / every)):
         if soak.stop.wait(every) or soak.wrong:
@@ -164,7 +164,7 @@ def disturb(soak):
 
 
 def serve_rests(soak):
-    """When all strangers have left, it holds what it held before, and serves."""
+    """Checks that serve, without strangers, has as many threads and descriptors as before, and still serves."""
     program = soak.programs[0]
 
     def holds():
@@ -245,7 +245,7 @@ def judge_rest(soak, bpf_before):
     mark = f"{MARK}={os.environ[MARK]}".encode()
     if not eventually(lambda: not processes_of(mark)):
         soak.fail(f"left behind: processes {processes_of(mark)}")
-    stay = bpf_of_nobody() - bpf_before  # at every sample: others load and end theirs meanwhile
+    stay = bpf_of_nobody() - bpf_before  # objects in every sample; other programs load and release theirs meanwhile
 
     def gone():
         stay.intersection_update(bpf_of_nobody())
@@ -315,7 +315,7 @@ def main():
         print("soak: needs root" if os.geteuid() else
               "soak: sends cannot be timed here: analyze doctor shows why", file=sys.stderr)
         return 3
-    os.environ[MARK] = str(os.getpid())  # not in our own, as the kernel shows it
+    os.environ[MARK] = str(os.getpid())  # /proc does not show it in our own environment
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the soak sends SIGQUIT on purpose
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     print(f"seed {options.seed}, {options.seconds} s, Linux {os.uname().release}, "

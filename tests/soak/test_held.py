@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests that a leak is found, and that temporary objects are none."""
+"""Tests that a leak is found, and that temporary objects are not taken for a leak."""
 
 import os
 
@@ -25,7 +25,7 @@ def test_what_grows_is_found(name):
 @pytest.mark.parametrize("name", FIGURES)
 def test_what_comes_and_goes_is_no_growth(name):
     assert not growth(samples(name, lambda n: 1_000 + 5_000 * (n % 7)))
-    assert not growth(samples(name, lambda n: min(n, 11)))  # at the beginning
+    assert not growth(samples(name, lambda n: min(n, 11)))  # growth at the beginning is no leak
 
 
 def test_a_descriptor_now_and_then_is_found():

@@ -33,7 +33,7 @@ static void test_every_call_has_a_name(void **state)
 
 	for (kind = 0; kind < CALL_KINDS; kind++)
 		for (other = 0; other < kind; other++)
-			if (kind != CALL_IO_URING_ZC) /* another row of the same syscall */
+			if (kind != CALL_IO_URING_ZC) /* same syscall as CALL_IO_URING */
 				assert_string_not_equal(call_name(kind), call_name(other));
 }
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests that the oldest and the newest supported compiler accept the kernel programs for both architectures, with
-the tree's own types. The lab's kernels load the results.
+"""Tests that the oldest and the newest supported compiler accept the kernel programs for both architectures, with the
+kernel types of this repository. The kernels of the lab load the results.
 """
 
 import pathlib
@@ -32,7 +32,7 @@ def test_files_and_maps_are_drawn():
 
 
 def test_types_are_few():
-    """The files must stay small enough to read, which is the purpose of the lists."""
+    """The files of types must stay small enough to read. That is the purpose of the lists of types."""
     for arch in ("x86", "arm64"):
         lines = (ROOT / f"vmlinux/{arch}/vmlinux.h").read_text().splitlines()
         assert len(lines) < 480

@@ -9,7 +9,7 @@
 
 #define SIZE 0x100
 
-/* Functions one after the other from 0x1000 on; some in two parts, some missing. */
+/* The invented kernel's functions, from 0x1000 on. Some have two parts, some are missing. */
 static const char *const kernel[] = {
 	"skb_copy_ubufs",    "dev_queue_xmit_nit",   "dev_hard_start_xmit",
 	"__skb_tstamp_tx",   "tun_net_xmit",	     "__netif_receive_skb_core",
@@ -59,7 +59,7 @@ static __u32 cause_at(__u64 at, __u64 caller, __u64 second, __u64 third, __u32 k
 	return classify__frame(call_sites, call_site_count, &frame, kinds);
 }
 
-/* Returns a stack's cause; names: innermost first, below the kernel's own top frames. */
+/* Returns a stack's cause; names: functions, innermost first, below two frames without a name. */
 static enum cause cause(enum copier copier, unsigned int kinds, const char *const *names)
 {
 	__u64 stack[STACK_FRAMES] = {0x10, 0x20};
@@ -104,7 +104,7 @@ static void test_the_device_distinguishes_loopback_from_other_local_delivery(voi
 	assert_int_equal(cause(COPIER_UBUFS, 0, stack), CAUSE_LOCAL_DELIVERY);
 }
 
-/* Some kernels know where a packet goes before they copy it. */
+/* Some kernels copy a packet only when they deliver it to a receiver, which may be a tap. */
 static void test_a_tap_may_get_it_before_it_is_delivered(void **state)
 {
 	const char *const *stack =
@@ -114,7 +114,7 @@ static void test_a_tap_may_get_it_before_it_is_delivered(void **state)
 	assert_int_equal(cause(COPIER_UBUFS, 0, stack), CAUSE_LOCAL_DELIVERY | CAUSE_BY_TAP);
 }
 
-/* These programs run before any other receiver of a packet. */
+/* BPF programs run before any other receiver of a packet. */
 static void test_causes_by_programs(void **state)
 {
 	assert_int_equal(
@@ -149,7 +149,7 @@ static void test_causes_of_pulled_data(void **state)
 		CAUSE_DRIVER);
 }
 
-/* The innermost place is the reason, not the place that contains it. */
+/* The cause is the innermost known function, not one that calls it. */
 static void test_the_innermost_place_wins(void **state)
 {
 	assert_int_equal(cause(COPIER_UBUFS, LOOPBACK,
@@ -215,7 +215,7 @@ static void test_every_call_site_has_room(void **state)
 
 	while (cause_sites[rows].function)
 		rows++;
-	/* each may be in two parts */
+	/* each function may be in two parts */
 	assert_true(2 * rows <= CALL_SITES_MAX);
 }
 

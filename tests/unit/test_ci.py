@@ -13,7 +13,8 @@ RUN = pathlib.Path(__file__).resolve().parents[2] / ".ci/run"
 
 @pytest.fixture(name="ci")
 def _ci(tmp_path):
-    """Runs the script with a `make` that fails for the targets named, and returns (status, lines, targets made)."""
+    """Returns a function that runs the script with a fake `make`, which fails for the named targets, and returns
+    (status, lines, targets made)."""
     def ci(*failing, last_start_s=4200):
         made = tmp_path / "made"
         (tmp_path / "make").write_text(f"""#!/bin/sh

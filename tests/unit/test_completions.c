@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Tests what the tracepoints' programs count of completions, in any order in which CPUs and a
- * reader pass them: the programs themselves, compiled for this machine, over a simulated error
- * queue.
+ * reader pass the tracepoints. The programs are compiled for this machine and run over a simulated
+ * error queue.
  */
 #include "tests/unit/unit.h"
 
@@ -11,7 +11,7 @@
 
 #include "tables.h"
 
-/* Few, so that slots are soon reused, and that sockets have as many sends. */
+/* Few slots and few unread sends, so that slots are soon reused, and sockets reach the limits. */
 #define SLOTS 256
 #undef UNREAD_SENDS
 #define UNREAD_SENDS 20
@@ -123,7 +123,7 @@ static void assert_causes(const struct truth *truth)
 	assert_int_equal(maps__count(&more_slots), 0);
 }
 
-/* Tries all seeds: in whatever order CPUs and reader take turns, the final counts are exact. */
+/* Tries all seeds. The final counts are exact, in whatever order CPUs and reader take turns. */
 static void try_all(struct plan_of_sends *plan)
 {
 	enum copies copies;
@@ -182,12 +182,12 @@ static void test_programs_at_once(void **state)
 }
 
 #define SOCKETS_IN_TURN 3
-/* By this seed, a send was lost: no program saw its completion, or its socket's end. */
+/* With this seed, a send was once lost: no program saw its completion, or its socket's end. */
 #define FAILED_ONCE 20930
 
 /*
- * The kernel skips programs at random, and sockets follow each other at one address. Each send
- * completes, is lost, or is known to wait.
+ * The kernel skips programs at random, and sockets follow each other at one address. Each send must
+ * be counted as complete, lost, or outstanding.
  */
 static void test_skipped_programs(void **state)
 {
@@ -279,7 +279,7 @@ static void test_a_window_that_opens(void **state)
 		try_all(&plan);
 }
 
-/* Another CPU or a reader may be faster than a socket's first report: earlier sends are missed. */
+/* Uses one CPU and no reader: others may be faster than a socket's first report. */
 static void test_earlier_sends_are_counted_separately(void **state)
 {
 	struct plan_of_sends plan = {.cpus = 1, .before = 4};
@@ -303,7 +303,7 @@ static void test_a_closed_socket(void **state)
 		try_all(&plan);
 }
 
-/* Linux 7: the flag of each run is known before its notification coalesces. */
+/* In Linux 7, the flag of each run is known before its notification is coalesced. */
 static void test_references(void **state)
 {
 	struct plan_of_sends plan = {.references = true, .has_reader = true, .skipped = 30};
@@ -315,7 +315,7 @@ static void test_references(void **state)
 	try_all(&plan);
 }
 
-/* The only report covers all of them. */
+/* Most reports are skipped, so that one report covers many references. */
 static void test_many_references_at_once(void **state)
 {
 	struct plan_of_sends plan = {.references = true, .cpus = 1, .skipped = 95, .more = 50};
@@ -333,13 +333,13 @@ static void test_no_room_for_a_cause(void **state)
 	assert_true(slot__begin(&send, 1, 100));
 	for (cause = 1; cause <= CAUSE_BITS; cause++)
 		note__add_bits(&send, cause);
-	note__add_bits(&send, CAUSE_BITS); /* the note exists */
+	note__add_bits(&send, CAUSE_BITS); /* the send has a note already, so nothing is lost */
 	assert_int_equal(totals_of_all()->lost_cause_bits, 0);
 	note__add_bits(&send, CAUSE_BITS + 1);
 	assert_int_equal(totals_of_all()->lost_cause_bits, 1);
 }
 
-/* Sends whose slot is in use by another send are still found, until there is no room. */
+/* Sends whose slot is taken by another send are found in another slot, until there is no room. */
 static void test_no_room_for_a_send(void **state)
 {
 	struct send_key send = {.sock = 64, .generation = 1};
@@ -361,7 +361,7 @@ static void test_without_a_reader(void **state)
 	try_all(&plan);
 }
 
-/* If data left the machine, a copy that arrived here was a mirror's. */
+/* If data left the machine, a copy of them that arrived here was made by a mirror. */
 static void test_what_left_was_not_delivered_here(void **state)
 {
 	struct cause_info in = {.key = {.cause = CAUSE_LOCAL_DELIVERY, .ifindex = 3}};

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Containers and pods by the paths of control groups, in the forms that runtimes give them."""
+"""Tests that containers and pods are recognized by the paths of control groups, in the forms of all runtimes."""
 
 import pathlib
 import sys
@@ -16,7 +16,7 @@ ID = "0123456789abcdef" * 4
 NODE = "fedcba9876543210" * 4
 UID = "0a1b2c3d-4e5f-6789-abcd-ef0123456789"
 SLICE = UID.replace("-", "_")
-STATIC = "0a1b2c3d4e5f6789abcdef0123456789"  # of a static pod: a hash
+STATIC = "0a1b2c3d4e5f6789abcdef0123456789"  # the id of a static pod is a hash
 BURSTABLE = f"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod{SLICE}.slice"
 
 
@@ -40,7 +40,7 @@ BURSTABLE = f"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod{SL
     (f"/libpod_parent/libpod-{ID}", Place("podman", ID)),
     (f"/kubepods/besteffort/pod{UID}/{ID}", Place(None, ID, UID)),
     (f"/kubepods/pod{UID}/crio-{ID}", Place("cri-o", ID, UID)),
-    # the driver cgroupfs, with a name that is meant for systemd
+    # the driver cgroupfs, configured with a name for systemd
     (f"/system.slice/containerd.service/kubepods-burstable-pod{SLICE}.slice:cri-containerd:{ID}",
      Place("containerd", ID, UID)),
     # a container that is a node (kind)

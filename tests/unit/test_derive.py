@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests records derived from raw lines: of runs of each kind, by each mechanism.
+"""Tests the records that are derived from raw lines, for runs of each kind and mechanism.
 
-Another implementation made the expected records from the same runs.
+The expected records were derived by another implementation from the same runs.
 """
 
 import bisect
@@ -36,7 +36,7 @@ def named(name):
 
 
 def equal(text):
-    """Returns the record as a reader sees it."""
+    """Returns the record as a reader of its JSON sees it."""
     return json.loads(json.dumps(text))
 
 
@@ -62,8 +62,8 @@ def test_a_failure():
     (0.00, 0.00, 0.00, 0.0, 2, None), (0.25, 0.00, 0.00, 0.0, 2, "other programs took 25 % of the CPUs' time"),
     (0.10, 0.10, 0.40, 0.0, 2, "the receiver waited for a CPU in 40 % of the time in which it could run"),
     (0.10, 0.30, 0.00, 0.0, 2, "the sender waited for a CPU in 30 % of the time in which it could run"),
-    (0.00, 0.10, 0.40, 0.0, 2, None),  # its own softirqs
-    (0.10, 0.60, 0.60, 0.0, 4, None),  # its own threads
+    (0.00, 0.10, 0.40, 0.0, 2, None),  # the receiver waited only for the load's own softirqs
+    (0.10, 0.60, 0.60, 0.0, 4, None),  # the load's threads waited only for each other
     (0.10, 0.75, 0.60, 0.0, 4, "the sender waited for a CPU in 75 % of the time in which it could run"),
     (0.10, 0.10, 0.10, 0.9, 2, None), (0.10, None, None, 0.9, 2, "something waited for a CPU in 90 % of the time"),
     (None, 0.90, 0.90, 0.9, 2, None)])  # too short a window
@@ -91,7 +91,7 @@ def test_a_histogram_holds_what_was_put_in(values, sub_bits):
     assert (found["count"], found["min"], found["max"]) == (len(values), min(values), max(values))
     for (_, high, _), (low, _, _) in zip(found["buckets"], found["buckets"][1:]):
         assert high < low
-    last = hist.bucket_of(1 << hist.MAX_BITS, sub_bits)  # it has no end
+    last = hist.bucket_of(1 << hist.MAX_BITS, sub_bits)  # the last bucket has no end
     for name, per_mille in hist.POINTS:
         rank = -(-len(values) * per_mille // 1000)
         exact = sorted(values)[rank - 1]
@@ -116,7 +116,7 @@ def test_errors_have_the_names_that_programs_use():
 
 
 def misses(*states):
-    """Returns the memory estimate from both ends' counters; perf has no memory controllers here."""
+    """Returns the memory estimate from the LLC misses of both ends, without memory controllers."""
     raw = named("copying_load")
     raw["counters"] = [{"event": "LLC-load-misses", "pmu": "cpu", "scope": scope, "value": value,
                         "unit": "", "enabled_ns": 1, "running_ns": 1, "status": status, "reason": ""}
@@ -172,7 +172,7 @@ def test_the_control_group_of_a_group(cgroup2, path, cgroup):
 
 def test_parts_of_sends_are_null_where_they_are_not_read():
     raw = named("zerocopy_load")
-    assert record_of(raw)["zerocopy"]["segments"] is None  # kept before they were counted
+    assert record_of(raw)["zerocopy"]["segments"] is None  # this line is older than these counts
     raw["maps"]["send_shapes"] = {"0": {"sends": 3, "segments": 6, "unread": 1, "small": 2, "small_bytes": 400,
                                         "headed": 2, "header_bytes": 400, "min": 200}}
     assert record_of(raw)["zerocopy"]["segments"] == {
@@ -187,7 +187,7 @@ def test_parts_of_sends_are_null_where_they_are_not_read():
 
 def test_waits_are_null_where_completions_are_not_followed():
     raw = named("zerocopy_load")
-    assert record_of(raw)["zerocopy"]["waits"] is None  # kept before they were counted
+    assert record_of(raw)["zerocopy"]["waits"] is None  # this line is older than these counts
     raw["maps"]["send_waits"] = {"0": {"depths": {"0": 3, "2": 5}, "intervals": 7, "interval_ns": 900,
                                        "awaited": {"1": 2}, "awaited_ns": {"1": 800}}}
     waits = record_of(raw)["zerocopy"]["waits"]
@@ -252,7 +252,7 @@ def test_records_that_cannot_be_written_name_their_file(tmp_path):
 
 
 def profile_of(frames, slot=6):
-    """Returns the only stack of a profile of a zero-copy sendmsg, or of none; frames: innermost first."""
+    """Returns the only stack of a profile. frames: innermost first; slot: by default, that of a zero-copy sendmsg."""
     raw = copy.deepcopy(named("profile"))
     raw["profile"].update(functions=frames, stacks=[
         {"slot": slot, "role": 1, "samples": 3, "frames": list(range(len(frames)))}])
@@ -285,7 +285,7 @@ def test_a_stack_has_a_context_and_a_stage(frames, slot, context, stage):
 
 @pytest.mark.parametrize("index", [2, 255])
 def test_a_counter_that_a_cpu_claimed_in_vain_changes_no_cause(index):
-    """Two CPUs that see the first copies of a cause at once claim a counter each, and use one of them."""
+    """If two CPUs see the first copies of a cause at once, each claims a counter, but only one counter is used."""
     raw = named("unflagged_fentry")
     expected = record_of(copy.deepcopy(raw))["zerocopy"]["causes"]
     (_, info), = raw["maps"]["cause_infos"]

@@ -107,7 +107,7 @@ static void test_more_series_than_are_remembered(void **state)
 	count(METRIC_COUNTER, "many", 3, "many_total{x=\"y\"} 3\n");
 }
 
-/* Returns the count of the bucket with this bound. */
+/* Returns the count of the histogram bucket whose bound is le. */
 static unsigned long long bucket(const char *all, const char *le)
 {
 	char name[64];

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests findings: the codes that facts lead to; every text must have these and no others."""
+"""Tests findings: facts lead to exactly the expected codes, and every text has exactly these."""
 
 import copy
 import json
@@ -108,7 +108,8 @@ def test_a_device_has_its_namespace_where_another_has_its_name():
 
 
 def test_each_code_has_facts_that_lead_to_it():
-    """Except causes and refusals, which share a rule each, and findings that belong to no interface."""
+    """Ignores causes and refusals, which have one rule each for all their codes. Two findings belong to no interface,
+    and do not follow from FACTS."""
     found = {code for name in FACTS for code in codes(name)}
     assert {code for code in BY_CODE if not re.match("copied_|refused_", code)} == {
         code for code in found if not re.match("copied_|refused_", code)} | {
@@ -121,13 +122,13 @@ def test_a_flag_that_is_never_passed():
     (finding,) = rules.of_facts([], others)
     assert (finding.code, finding.count, finding.total) == ("flag_never_passed", 40, 40)
     assert "none of 40 sends passes MSG_ZEROCOPY" in sentences.sentence([finding])
-    # A program that passes the flag to some of its sends has it.
+    # The finding does not apply to a program that passes the flag to some of its sends.
     assert "flag_never_passed" not in [one.code for one in rules.of_facts([FACTS["all copied"]], others)]
     assert not rules.of_facts([], others_of(tcp=400.0))
 
 
 def others_of(tcp=0.0, zerocopy=0.0, **sent):
-    """Returns facts with one send per ten bytes."""
+    """Returns facts about sends by other protocols, with ten bytes per send."""
     size = {**dict.fromkeys(facts.PROTOCOLS, 0.0), **sent}
     return facts.Others({name: count / 10 for name, count in size.items()}, size, zerocopy, tcp / 10, tcp)
 
@@ -254,7 +255,7 @@ def test_every_text_has_exactly_the_findings_of_the_record(record):
 
 
 def of_processes(by, copied):
-    """Returns the findings of a record of all processes. copied: the copied sends of each process, of 200 each."""
+    """Returns the findings of a record of all processes. copied: how many of each process's 200 sends were copied."""
     sums = {"ignored": 0, "refused": 0, "requests": 200, "completions": 200}
     groups = [{"comm": f"process {place}", "pid": place or None, "zerocopy": {**sums, "copied": count}}
               for place, count in enumerate(copied)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests that the C sources are laid out as `make format` does it, and that no merge left a file or a marker."""
+"""Tests that the C sources have the layout of `make format`, and that no merge left a file or a marker."""
 
 import pathlib
 import re
@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-MAJOR = "14"  # Debian 12's; others lay out differently
+MAJOR = "14"  # of Debian 12; other versions lay out differently
 
 
 def test_c_sources_are_formatted():

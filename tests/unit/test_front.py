@@ -26,7 +26,7 @@ from analysis.front import progress  # noqa: E402
 from analysis.front.progress import duration_text  # noqa: E402
 
 
-# The order comes from another implementation.
+# The expected orders were computed by another implementation.
 @pytest.mark.parametrize("seed,block,expected", [
     (7, 1, [1, 9, 8, 10, 7, 6, 4, 11, 3, 5, 0, 2]), (7, 2, [8, 2, 6, 0, 1, 3, 4, 11, 10, 5, 9, 7]), (4294967291, 3, [4, 6, 5, 9, 10, 8, 2, 1, 3, 0, 7, 11])])
 def test_the_order_of_a_seed_stays(seed, block, expected):
@@ -40,7 +40,7 @@ def test_a_block_has_every_configuration_once(count, seed, block):
 
 def test_every_configuration_comes_first_equally_often():
     first = [order(9, 7, block)[0] for block in range(1, 9001)]
-    for number in range(9):  # 1000, and six standard deviations of 29.8
+    for number in range(9):  # 1000, give or take six standard deviations of 29.8
         assert 821 <= first.count(number) <= 1179
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests what the front imports: its own files and the standard library."""
+"""Tests that the front imports only its own files and the standard library."""
 
 import json
 import pathlib
@@ -8,7 +8,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ANALYSIS = ROOT / "analysis"
-# Prints the files of all modules, and the folders of Python's own.
+# Prints the files of all imported modules, and the folders of Python's standard library.
 IMPORT = """
 import sys, sysconfig
 sys.path.insert(0, {root!r})
@@ -20,7 +20,7 @@ print(json.dumps([[getattr(module, "__file__", None) for module in list(sys.modu
 
 
 def imported():
-    """Returns the modules in analysis/, and those that are neither there nor Python's own."""
+    """Returns the modules in analysis/, and the modules that are neither there nor in Python's standard library."""
     output = subprocess.run([sys.executable, "-I", "-B", "-S", "-c", IMPORT.format(root=str(ROOT))],
                           stdout=subprocess.PIPE, check=True, timeout=60).stdout
     files, folders = json.loads(output)

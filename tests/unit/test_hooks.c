@@ -8,7 +8,7 @@
 
 /* A kernel, as a list of its features. */
 struct features {
-	const char *functions[32]; /* in its code and its BTF */
+	const char *functions[32]; /* functions in the kernel's code and BTF */
 	struct {
 		const char *name, *variant;
 	} variants[4];
@@ -67,7 +67,7 @@ static struct kernel_facts facts_of(const struct features *k)
 	};
 }
 
-static struct plan plan; /* the result of the last resolve() */
+static struct plan plan; /* the result of the most recent resolve() */
 
 static bool resolve(const struct features *kernel, enum mechanism forced, unsigned int what)
 {
@@ -117,7 +117,10 @@ static const struct features full = {
 			{"io_uring_complete", 3}},
 };
 
-/* Tracing programs and kprobes refused, no sock_send_length, one argument to consume_skb. */
+/*
+ * A kernel that refuses fentry and kprobes, has no sock_send_length, and whose consume_skb has one
+ * argument.
+ */
 static const struct features locked = {
 	.tracepoints = {{"sys_enter", 2},
 			{"sys_exit", 2},
@@ -186,7 +189,7 @@ static void test_forced_fentry_keeps_hooks_that_only_tracepoints_have(void **sta
 	assert_int_equal(plan.entries[HOOK_RECEIVER_COPY].option->mechanism, MECHANISM_TRACEPOINT);
 }
 
-/* Linux 7 inlines the function: completions come from the tracepoints. */
+/* Linux 7 inlines the completion function, so the tracepoints report completions. */
 static void test_forced_fentry_lets_other_hooks_fall_back(void **state)
 {
 	struct features inlined = full;
@@ -228,7 +231,7 @@ static void test_hidden_addresses_cost_the_exact_flag(void **state)
 	assert_string_equal(plan.entries[HOOK_COMPLETION].symbol, "__msg_zerocopy_callback");
 }
 
-/* Linux 7 calls no function once per completion, and preempts programs. */
+/* Linux 7 has no function that is called once per completion, and it preempts programs. */
 static void test_references_report_completions_without_a_function_for_the_last(void **state)
 {
 	struct features kernel = full;
@@ -300,7 +303,7 @@ static void test_copying_loads_do_without_zerocopy_hooks(void **state)
 	assert_int_equal(plan.entries[HOOK_RECEIVER_COPY].status, HOOK_PLANNED);
 }
 
-/* Calls that only other programs make, and calls that the tracepoints of sends see anyway. */
+/* The hook is for observations: a load makes no such sends, and tracepoints see them anyway. */
 static void test_sends_over_tcp_are_hooked_where_they_may_be(void **state)
 {
 	assert_true(resolve(&full, MECHANISM_FENTRY, PLAN_OBSERVATION));
@@ -329,7 +332,7 @@ static void test_kprobes_replace_refused_tracing_programs(void **state)
 	assert_non_null(strstr(plan.entries[HOOK_SKB_COPY].reason, "interrupts"));
 }
 
-/* There, a program is skipped while another thread is preempted inside it. */
+/* A preemptible kernel skips a program while another thread is preempted inside it. */
 static void test_a_preemptible_kernel_gets_kprobes_where_threads_run(void **state)
 {
 	struct features kernel = full;
@@ -339,7 +342,7 @@ static void test_a_preemptible_kernel_gets_kprobes_where_threads_run(void **stat
 	assert_int_equal(plan__mechanism(&plan), MECHANISM_KPROBE);
 	assert_string_equal(plan.entries[HOOK_SEND].reason, "");
 	assert_int_equal(plan.entries[HOOK_RECEIVER_COPY].option->mechanism, MECHANISM_KPROBE);
-	/* Completions mostly come in interrupts, which are not preempted. */
+	/* Completions mostly happen in interrupts, which are not preempted. */
 	assert_int_equal(plan.entries[HOOK_COMPLETION].option->mechanism, MECHANISM_FENTRY);
 	assert_true(resolve(&kernel, MECHANISM_FENTRY, PLAN_ZEROCOPY_LOAD));
 	assert_int_equal(plan__mechanism(&plan), MECHANISM_FENTRY);
@@ -413,7 +416,7 @@ static void test_a_function_is_found_by_its_older_name(void **state)
 	assert_string_equal(plan.entries[HOOK_COMPLETION].reason, "");
 }
 
-/* The send hook's program also keeps ids; these exist where it is attached, and only there. */
+/* The send hook's program also keeps the send ids, so ids are known only where it is attached. */
 static void test_ids_come_with_the_sends(void **state)
 {
 	struct features kernel = full;
@@ -444,7 +447,7 @@ static void test_reading_is_timed_by_functions_only(void **state)
 	assert_false(plan.entries[HOOK_ERROR_QUEUE].option->by_queue);
 }
 
-/* Some callers use the variant: those calls would be missed, and the plan warns of it. */
+/* Some callers use the compiler's variant. Their calls are missed; the plan warns of that. */
 static void test_a_variant_beside_the_function_is_reported(void **state)
 {
 	struct features kernel = full;
@@ -456,7 +459,7 @@ static void test_a_variant_beside_the_function_is_reported(void **state)
 			    "calls that the compiler sent to tcp_sendmsg.constprop.0 are not seen");
 }
 
-/* Its arguments are elsewhere: no mechanism can use it. */
+/* The compiler's variant has the arguments in other places, so no mechanism can use it. */
 static void test_a_variant_instead_of_the_function_is_refused_by_name(void **state)
 {
 	struct features kernel = full;

@@ -89,7 +89,7 @@ def test_copies_that_io_uring_does_not_report_are_not_none(uring, copied):
 
 
 def test_shares_stay_shares():
-    """A flag is taken back after the line that counted it."""
+    """The kernel takes a flag back after a line has counted it. The shares must stay between 0 and 100 %."""
     lines = interval.Lines()
     lines.line(raw({}, completions=10, flagged=10))
     assert columns(lines.line(raw({}, completions=20, flagged=13, flag_retracted=6)))[
@@ -107,7 +107,7 @@ def test_a_last_fraction_without_a_send_has_no_line():
 
 
 class Paper:
-    """A stream whose reader reads or does not."""
+    """A stream whose reader is ready only while `reads` is true."""
 
     def __init__(self):
         self.text, self.reads = "", True
@@ -129,7 +129,7 @@ def test_lines_that_are_left_out_are_in_the_next():
     paper.reads = True
     lines.add(raw({0: call(12)}, at=3.0))
     paper.reads = False
-    lines.add(raw({0: call(20)}, at=4.0, last=True))  # waits for its reader
+    lines.add(raw({0: call(20)}, at=4.0, last=True))  # the last line waits for the reader
     lines.end()
     header, label, *rows, end = paper.text.split("\n")[:-1]
     assert (header, label, end) == (interval.HEADER, "twocopy #1:", "")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Tests reading the kernel's symbol table, from files that look like it. */
+/* Tests reading the kernel's symbol table, with files that have its format. */
 #include "tests/unit/unit.h"
 
 #include <errno.h>
@@ -159,7 +159,7 @@ static void test_a_missing_table_is_an_error(void **state)
 	assert_int_equal(errno, ENOENT);
 }
 
-/* Names the functions of causes. This kernel has some of them, and some as variants. */
+/* Names the functions of causes. This kernel has some only as compiler's variants. */
 static size_t name_symbols(struct kernel_symbol *symbols)
 {
 	const struct cause_site *site;
@@ -180,7 +180,7 @@ static void assert_same_range(const struct address_range *a, const struct addres
 	assert_int_equal(a->to, b->to);
 }
 
-/* Runs on this kernel. */
+/* Reads the symbol table of the running kernel. */
 static void test_a_look_up_finds_what_the_table_has(void **state)
 {
 	static struct kernel_symbol looked_up[SYMBOLS_MAX], read[SYMBOLS_MAX];

@@ -55,7 +55,7 @@ static struct load_options parsed(const char *const *given, size_t count)
 	return o;
 }
 
-/* Asserts that each given option appears again, as text; and that the same load is read back. */
+/* Asserts that the arguments have each given option, and that they give the same load. */
 static void survives(const char *const *given, size_t count)
 {
 	struct load_options o = parsed(given, count), again;
@@ -93,7 +93,7 @@ static void every_option_of_a_load_is_passed_on(void **state)
 	survives(served, COUNT(served));
 }
 
-/* Excepts options whose result is passed on instead: --field-size, and --variant with its words. */
+/* Skips --field-size, because only the number of fields that follows from it is passed on. */
 static void no_option_is_forgotten_here(void **state)
 {
 	const struct {

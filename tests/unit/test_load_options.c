@@ -25,7 +25,7 @@ static int read_options(struct load_options *o, ...)
 	return err ? err : load_options__resolve(o, why, sizeof(why));
 }
 
-/* Returns a configuration on the first link. */
+/* Returns a configuration by its place in the lists, on the first link. */
 static struct load cell_of(const struct load_options *o, size_t variant, size_t size,
 			   size_t threads)
 {
@@ -194,7 +194,7 @@ static void what_is_sent_from_when_and_on_what_socket(void **state)
 	assert_false(o.load.socket.nodelay); /* a repeated option replaces the earlier one */
 
 	refuses("--working-set", "working-set", "63");
-	refuses("--working-set 16400", "working-set", "16400"); /* fields are apart in it */
+	refuses("--working-set 16400", "working-set", "16400"); /* its fields need more room */
 	refuses("--pick", "pick", "some");
 	refuses("give --working-set", "pick", "random");
 	refuses("--align", "align", "48");

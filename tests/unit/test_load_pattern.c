@@ -104,7 +104,7 @@ static void misplaced_bytes_are_found(void **state)
 	size_t bytes = 1000;
 	uint8_t *stream = make_stream(bytes), *other = malloc(bytes);
 
-	memcpy(other, stream, bytes); /* a stale message: the first again instead of the second */
+	memcpy(other, stream, bytes); /* stale: the first message again instead of the second */
 	memcpy(stream + bytes, other, bytes);
 	assert_true(bad_bytes(stream, bytes) > bytes * 9 / 10);
 	pattern__fill(77, 1, 0, stream + bytes, bytes);

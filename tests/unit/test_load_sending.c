@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Tests pure parts of sending: what messages consist of, and when they are due. */
+/* Tests pure parts of sending: the contents of messages, and when they are due. */
 #include "tests/unit/unit.h"
 
 #include <errno.h>
@@ -47,7 +47,7 @@ static void random_picks_are_even_and_reproducible(void **state)
 		hits[i]++;
 		same += i == picker__field(&other, 5, n / 8, n % 8);
 	}
-	for (int i = 0; i < 50; i++) /* 1000 each; the deviation is 31 */
+	for (int i = 0; i < 50; i++) /* 1000 draws each; the standard deviation is 31 */
 		assert_in_range(hits[i], 800, 1200);
 	assert_in_range(same, 800, 1200);
 }
@@ -129,7 +129,7 @@ static void fields_lie_apart_as_requested(void **state)
 {
 	struct load load = {0};
 
-	assert_int_equal(memory__stride(&load, 128), 144); /* as malloc() returns them */
+	assert_int_equal(memory__stride(&load, 128), 144); /* the distance of malloc()'s blocks */
 	assert_int_equal(memory__stride(&load, 1), 16);
 	load.align = 64;
 	assert_int_equal(memory__stride(&load, 128), 128);
@@ -145,7 +145,7 @@ static void write_file(const char *path, const char *text)
 	assert_int_equal(fclose(f), 0);
 }
 
-/* A group may use what its nearest limit allows: above it, in it, in either version. */
+/* A process may use the lowest limit of its group and the groups above, in either version. */
 static void memory_is_limited_by_control_groups(void **state)
 {
 	const struct {
@@ -228,7 +228,7 @@ static void messages_are_due_at_the_rate_for_years(void **state)
 	assert_int_equal(pacing__due(3, 3), second);
 	assert_int_equal(pacing__due(RATE_MAX * 1000000, RATE_MAX), second * 1000000);
 	assert_int_equal(pacing__count(0, 3), 0);
-	assert_int_equal(pacing__count(1, 3), 1); /* the first is due at once */
+	assert_int_equal(pacing__count(1, 3), 1); /* the first message is due at once */
 	assert_int_equal(pacing__count(second, 3), 3);
 	assert_int_equal(pacing__count(second + 1, 3), 4);
 	assert_int_equal(pacing__count(second * 1000000, 1000), 1000000000);

@@ -50,7 +50,7 @@ static void the_most_cpu_time_comes_first(void **state)
 	}
 	assert_int_equal(count, PROCINFO_TOP);
 	assert_int_equal(top[0].pid, 4);
-	assert_int_equal(top[1].pid, 1); /* the first of equals */
+	assert_int_equal(top[1].pid, 1); /* of equal processes, the first stays first */
 	length = procinfo__text(top, count, text);
 	assert_int_equal(length, strlen(text));
 	assert_string_equal(strchr(text, '\n') + 1, "1 x? 0.09 0.00\n");
@@ -66,7 +66,7 @@ static void every_model_is_complete(void **state)
 		assert_ptr_equal(serve_model__find(m->name), m);
 		assert_true(!m->most || m->limit);
 	}
-	assert_null(serve_model__find("all")); /* a word of the option */
+	assert_null(serve_model__find("all")); /* "all" is a word of the option, not a model */
 	assert_null(serve_model__find("forked"));
 }
 
@@ -77,7 +77,7 @@ static void protocol_counters_are_differences(void **state)
 
 	netstat__parse(&before, "TcpExt: Other ListenDrops TCPSynRetrans\n", "TcpExt: -1 7 100\n");
 	netstat__parse(&after, "TcpExt: Other ListenDrops TCPSynRetrans\n", "TcpExt: -1 9 100\n");
-	netstat__parse(&after, "Tcp: RetransSegs\n", "Udp: 5\n"); /* not a pair */
+	netstat__parse(&after, "Tcp: RetransSegs\n", "Udp: 5\n"); /* the two lines are not a pair */
 	o = netstat__json(&before, &after);
 	assert_true(json_object_object_get_ex(o, "listen_drops", &value));
 	assert_int_equal(json_object_get_int(value), 2);

@@ -34,7 +34,7 @@ static int send_message(struct wire_message *m, const uint8_t *key, struct wire_
 	return pair[1];
 }
 
-/* Receives these bytes of a message after the ones that came before. */
+/* Receives these bytes of a message, after *got earlier bytes. */
 static int receive(const void *bytes, size_t size, struct wire_message *m, size_t *got)
 {
 	int pair[2], err;
@@ -71,7 +71,7 @@ static void a_message_comes_in_parts(void **state)
 	assert_int_equal(receive(&wire, 100, &got, &so_far), -EAGAIN);
 	assert_int_equal(receive(&wire, sizeof(wire) - 104, &got, &so_far), -EAGAIN);
 	assert_int_equal(receive(&wire, 1, &got, &so_far), 0);
-	assert_int_equal(so_far, 0); /* of the next message */
+	assert_int_equal(so_far, 0); /* nothing of the next message was read */
 	assert_memory_equal(&got, &m, sizeof(m));
 }
 

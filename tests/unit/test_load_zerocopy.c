@@ -20,7 +20,7 @@ static void a_message_is_free_when_all_its_sends_are_complete(void **state)
 	assert_int_equal(inflight__take_message(l), 0);
 	inflight__count_send(l, 0);
 	assert_int_equal(inflight__complete(l, 0, 0), 0);
-	assert_int_equal(inflight__take_message(l), 1); /* 0 is not: its rest is not sent yet */
+	assert_int_equal(inflight__take_message(l), 1); /* part of message 0 is not sent yet */
 	inflight__release_message(l, 1);
 	inflight__count_send(l, 0);
 	inflight__release_message(l, 0);
@@ -56,11 +56,11 @@ static void numbers_wrap_and_come_out_of_order(void **state)
 		inflight__count_send(l, m);
 		inflight__release_message(l, m);
 	}
-	assert_int_equal(inflight__complete(l, 3, 4), 0); /* the last two first */
+	assert_int_equal(inflight__complete(l, 3, 4), 0); /* the last two sends complete first */
 	assert_int_equal(inflight__take_message(l), 7);
 	assert_int_equal(inflight__take_message(l), 6);
 	assert_int_equal(inflight__take_message(l), INFLIGHT_NONE);
-	assert_int_equal(inflight__complete(l, UINT32_MAX - 2, 2), 0); /* six, across the wrap */
+	assert_int_equal(inflight__complete(l, UINT32_MAX - 2, 2), 0); /* six sends, with a wrap */
 	assert_int_equal(inflight__count(l), 0);
 	free(l);
 }
@@ -94,7 +94,7 @@ static void a_full_table_reports_no_room(void **state)
 		sent++;
 	}
 	assert_int_equal(inflight__count(l), sent);
-	assert_int_equal(inflight__complete(l, 0, 0), 0); /* not the oldest: still full */
+	assert_int_equal(inflight__complete(l, 0, 0), 0); /* not the oldest: still no room */
 	assert_false(inflight__has_room(l));
 	assert_int_equal(inflight__complete(l, UINT32_MAX, UINT32_MAX), 0);
 	assert_true(inflight__has_room(l));
@@ -160,7 +160,7 @@ static void every_variant_is_complete(void **state)
 			assert_non_null(v->runs[loop]);
 		assert_true(!(v->flags & SEND_ZEROCOPY) || v->settle);
 	}
-	assert_null(variants__find("all")); /* words of the option */
+	assert_null(variants__find("all")); /* "all" is a word of the option, not a variant */
 	assert_null(variants__find("every"));
 	assert_non_null(variants__find("zerocopy"));
 	assert_null(variants__find("threecopy"));

@@ -17,7 +17,7 @@ UMC = ["umc_cas_cmd.rd", "umc_cas_cmd.wr"]
 
 
 def total(requested, text, quantity):
-    """Returns a quantity in bytes; None: not all was counted."""
+    """Returns a quantity in bytes; None if not all of its events were counted."""
     found = [count for count in counts(requested, text) if count.event.quantity == quantity]
     if not found or any(count.status != "counted" for count in found):
         return None

@@ -20,15 +20,15 @@ def stat(steal, all_):
 
 @pytest.mark.parametrize("steal, all_, share", [
     (0, TICKS, 0), (TICKS, 4 * TICKS, 0.25), (TICKS, TICKS, 1),
-    (TICKS + 1, TICKS, 1),  # another count ran backwards
-    (-1, TICKS, 0),  # this one did
+    (TICKS + 1, TICKS, 1),  # another counter ran backwards
+    (-1, TICKS, 0),  # the steal counter ran backwards
     (1, TICKS - 1, None), (0, -1, None)])
 def test_steal_share_is_of_all_time(steal, all_, share):
     assert changes(stat(1000, 30000), stat(1000 + steal, 30000 + all_), 100)["steal_share"] == share
 
 
 def test_ticks_have_eight_kinds():
-    """user includes guest's time."""
+    """Only the first eight kinds are summed, because user time includes guest time."""
     found = changes({**NOTHING, "stat": "cpu 0 0 0 0 0 0 0 0"}, {**NOTHING, "stat": "cpu  1 2 3 4 5 6 7 8 9 10"}, 1)
     assert (found["all_s"], found["busy_s"], found["irq_share"], found["steal_share"]) == (36, 6, 13 / 36, 8 / 36)
     assert changes({**NOTHING, "stat": "cpu 0 0"}, {**NOTHING, "stat": "cpu 90 90"}, 1)["all_s"] is None
@@ -44,7 +44,7 @@ def test_waiting_is_of_what_could_run():
     opened = {**NOTHING, "time_s": 7.0, "pressure": "some avg10=0.00 total=1000000", "khz": 2e6, "throttled": 4.0,
               "sender": [10 ** 9, 0], "receiver": [5, 0]}
     closed = {**NOTHING, "time_s": 9.0, "pressure": "some avg10=0.00 total=1500000", "khz": 1.5e6, "throttled": 4.0,
-              "sender": [2500000000, 500000000], "receiver": [4, 0]}  # some of its threads ended
+              "sender": [2500000000, 500000000], "receiver": [4, 0]}  # some of the receiver's threads ended
     found = changes(opened, closed, 100)
     assert (found["pressure_share"], found["slowdown"], found["throttled"]) == (0.25, 0.25, 0)
     assert (found["sender_waited_share"], found["receiver_waited_share"]) == (0.25, None)

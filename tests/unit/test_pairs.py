@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests pairs of hosts by a plan: each host sends to as many as it receives from, never to itself."""
+"""Tests the program pairs: each host sends to as many hosts as it receives from, and never to itself."""
 
 import collections
 import contextlib

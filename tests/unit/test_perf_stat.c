@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Tests the real perf, controlled by its descriptors; skips if it is missing or may not count. */
+/* Tests perf_stat with the real perf. Skips tests if perf is missing or may not count. */
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
@@ -41,7 +41,7 @@ static struct perf_stat *start(const char *events)
 	return p;
 }
 
-/* Returns the milliseconds of all CPUs while it counted, as perf prints them. */
+/* Returns the milliseconds of cpu-clock, summed over all CPUs, from perf's output. */
 static double clock_of(const char *text)
 {
 	const char *line = text ? strstr(text, ";msec;cpu-clock;") : NULL;
@@ -65,7 +65,7 @@ static void counts_while_enabled(void **state)
 	ms = clock_of(text);
 	free(text);
 	assert_true(ms >= 18);
-	/* A second start counts from 0: at least what this process used in between. */
+	/* A second start counts from 0. The count is at least this process's CPU time since. */
 	p = start("cpu-clock");
 	assert_int_equal(perf_stat__count(p, 1), 0);
 	spin(0.1);

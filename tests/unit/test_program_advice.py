@@ -33,7 +33,7 @@ def answers(kind="from", worse=32 << 10, better=64 << 10):
 
 
 def program(*sends, zerocopy=(), device="eth0", share=1.0, **more):
-    """Returns a program that sends by sendto, all of one size in each class: (size, count)."""
+    """Returns a program that sends by sendto: (size, count). All sends of a class have the same size."""
     classes = {}
     for how, requests in ((sends, False), (zerocopy, True)):
         for size, count in how:
@@ -139,7 +139,7 @@ def test_without_a_verdict_it_has_the_reason(more, why):
 def test_what_fails_or_has_no_effect_comes_before_all_else(more, words):
     known = facts.Facts(**{"requests": 1000.0, "completions": 1000.0, **more})
     assert advice(program(zerocopy=((100_000, 5),), facts=[known])).startswith(words)
-    assert advice(program(facts=[known])).startswith(words)  # none of them was sent
+    assert advice(program(facts=[known])).startswith(words)  # none of the program's sends requests zero-copy
 
 
 @pytest.mark.parametrize("device, copied, share, words", [
@@ -275,7 +275,7 @@ def test_it_fits_a_terminal(sends, zerocopy, kind, device, path, lossy):
     assert not any("None" in line or " ..." in line for line in text), text
 
 
-# Replaces the engine: the record of one observation.
+# The record that the replaced engine returns for an observation.
 RECORD = {"observed": {"seconds": 1, "exit_status": None}, "lost": {"calls": 0}, "zerocopy": None,
           "findings": [],
           "calls": [{"syscall": "sendto", "zerocopy": False, "notified_by": None,
@@ -287,7 +287,7 @@ KNOWN = {"schema": "sendpath.advise/3", "path": dataclasses.asdict(ETH0), "block
 
 
 class Channel:
-    """An engine with one configuration."""
+    """Replaces the channel to the engine, which has one configuration."""
 
     def send(self, value):
         pass
@@ -298,7 +298,7 @@ class Channel:
 
 @pytest.fixture(name="advised")
 def fixture_advised(tmp_path, monkeypatch, capsys):
-    """Runs advise with this observation and a path; returns status, standard output and errors."""
+    """Returns a function that runs advise with this observation and a path, and returns status, output and errors."""
     monkeypatch.setattr(Engine, "run", lambda *_: (RECORD, False))
 
     def advised(known):

@@ -6,7 +6,7 @@
 
 #define KIB 1024UL
 
-/* Returns whether a user with this many locked bytes, in pages of this size, exceeds the limit. */
+/* Returns whether a user with `locked` bytes would exceed the limit by a send of `bytes`. */
 static bool exhausted(__u32 shift, __u64 limit, __u64 locked, __u64 bytes)
 {
 	static struct user_struct user;
@@ -30,7 +30,7 @@ static void test_memlock_is_counted_in_pages(void **state)
 
 	for (i = 0; i < sizeof(shifts) / sizeof(shifts[0]); i++) {
 		page = 1UL << shifts[i];
-		/* A page of data may span three pages. */
+		/* A send of a page is charged up to three pages. */
 		assert_false(exhausted(shifts[i], 8 * page, 5 * page, page));
 		assert_true(exhausted(shifts[i], 8 * page, 6 * page, page));
 	}

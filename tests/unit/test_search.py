@@ -40,7 +40,7 @@ def two_modes(draw, spread):
 
 
 class Machine:
-    """The CPU time of zero-copy falls with size, and equals that of the others at the size `crossing`."""
+    """A machine on which zero-copy's CPU time falls with size, and equals the others' at the size `crossing`."""
 
     def __init__(self, crossing, noise=normal, spread=0.05, slope=0.35, drift=0.0, seed=1):
         self.crossing, self.slope = crossing, slope
@@ -49,7 +49,7 @@ class Machine:
 
     def block(self, size):
         self.count += 1
-        slower = math.exp(self.drift * self.count)  # in all runs: a machine that warms up
+        slower = math.exp(self.drift * self.count)  # the drift of a machine that warms up affects all runs
         gain = self.slope * math.log(size / self.crossing)
         return {variant: Run(1e9 / slower / self.noise(self.draw, self.spread),
                              1e-9 * slower * math.exp(by) * self.noise(self.draw, self.spread))
@@ -92,13 +92,13 @@ def test_hardly_ever_is_an_answer_wrong(noise, spread):
             answered += answer.kind not in ("alike", "unknown")
             wrong_answers += wrong(answer, crossing)
     assert wrong_answers <= 1, wrong_answers
-    assert answered >= 80  # of 120: it does answer
+    assert answered >= 80  # of 120: most searches find an answer
 
 
 @settings(max_examples=40)
 @given(st.floats(600, 2_000_000), st.integers(0, 2**32))
 def test_on_a_quiet_machine_the_bracket_is_next_to_the_truth(crossing, seed):
-    # Close to an end, both the right answer and "no difference there" are correct.
+    # If the crossing is close to an end of SIZES, the right answer and "no difference there" are both correct.
     assume(all(abs(math.log(crossing / size)) > 0.1 for size in (SIZES[0], SIZES[-1])))
     search = searched(Machine(crossing, spread=0.001, seed=seed), 10 * BLOCKS)
     answer = search.answer("twocopy", "cpu")
@@ -123,7 +123,7 @@ def test_without_a_difference_it_hardly_ever_advises(noise):
 
 
 def test_no_size_is_tried_for_nothing():
-    """If there is no difference, it ends after the most analyses that it may make."""
+    """If there is no difference, the search ends after the largest number of analyses."""
     search = searched(Machine(1, slope=0, spread=0.05, seed=3), 1000)
     assert search.next_size() is None
     assert all(len(blocks) <= LOOKS[-1] for blocks in search.blocks.values())
@@ -150,7 +150,7 @@ def test_it_fits_twelve_lines_of_eighty(crossing, spread, seed, most, copied):
 
 
 class Disturbed(Machine):
-    """A path whose every third block is disturbed, and then far off."""
+    """A machine on which every third block is disturbed, and has wrong values."""
 
     def path(self):
         return dataclasses.replace(PATH, words="none was copied.")
@@ -185,7 +185,7 @@ def test_disturbed_blocks_are_discarded_and_reported():
 
 @pytest.mark.parametrize("crossing, slope, seed, known", [(1e5, 0.03, 5, False), (2e5, 0.06, 1, True)])
 def test_no_time_is_promised_for_more_blocks_than_are_made(crossing, slope, seed, known):
-    """After the first analysis, one of two sizes is undecided."""
+    """One of two sizes is undecided. If it needs more blocks than a search makes, no time is promised."""
     machine = Machine(crossing, spread=0.05, slope=slope, seed=seed)
 
     def block(size):
@@ -229,7 +229,7 @@ def test_a_size_that_is_undecided_is_reported(verdicts, words):
 
 
 def cpu_of(send, sendmsg):
-    """Returns the answers if sizes have these ratios of CPU time, and zero-copy 1.3 times the throughput."""
+    """Returns the answers if zero-copy has these ratios of CPU time by size, and 1.3 times the throughput."""
     search = Search()
     for size, *ratios in zip(SIZES, send, sendmsg):
         for i in range(LOOKS[-1]):

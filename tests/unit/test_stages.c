@@ -2,7 +2,7 @@
 /*
  * Tests how the time of a send is divided, with the kernel programs compiled for this machine.
  * Functions nest, and softirqs and switches come at any moment, also between reading the clock and
- * using the value. Each stage must have exactly the time and the counts that passed in it.
+ * using its value. Each stage must have exactly the time and the counts that passed in it.
  */
 #include "tests/unit/unit.h"
 
@@ -33,10 +33,10 @@ static const struct function copy = FUNCTION(stage_copy, STAGE_COPY);
 /* The simulated events, and the truth about them. */
 static struct {
 	__u64 random, now, truth[STAGES], begun;
-	enum stage stage; /* of the code on the CPU */
+	enum stage stage; /* the stage of the code on the CPU */
 	bool away;	  /* in a softirq, or in another thread */
 	__u32 interrupted_of_100;
-	__u32 uninterrupted; /* next reads of the clock or counter that nothing interrupts */
+	__u32 uninterrupted; /* how many next readings of clock or counter nothing interrupts */
 } m;
 
 static __u32 random_below(__u32 n)
@@ -87,8 +87,9 @@ static void be_switched(bool preempted)
 }
 
 /*
- * Reads the clock. Right after it or the counter is read, something may take the thread away. The
- * next reading is not interrupted, because the programs read a limited number of times.
+ * Reads the clock. Right after a reading of clock or counter, something may take the thread away.
+ * The readings that follow are not interrupted, because the programs read a limited number of
+ * times.
  */
 static __u64 look_at_clock(void)
 {
@@ -124,7 +125,7 @@ static void anything(void)
 	pass(m.stage);
 }
 
-/* Calls functions that call each other, to a depth. */
+/* Calls a function, which may call others, up to a depth. */
 static void call(const struct function *f, __u32 depth)
 {
 	enum stage caller = m.stage;
@@ -162,7 +163,7 @@ static const struct stage_slot *slot_of(__u32 slot)
 	return bpf_map_lookup_elem(&stage_slots, &slot);
 }
 
-/* Asserts that a stage on the CPU has what the counter counted during it. */
+/* Asserts that a stage has the counts that belong to this many ns on the CPU. */
 static void assert_counted(enum stage stage, __u64 ns)
 {
 	assert_int_equal(slot_of(CALL_SLOTS + SLOT)->of[stage].sum, COUNTS_PER_NS * ns);
@@ -185,7 +186,7 @@ static void assert_truth(void)
 	for (stage = STAGE_UNACCOUNTED; stage < STAGES; stage++)
 		if (stage != STAGE_ENTRY)
 			assert_counted(stage, stage < STAGES_ON_CPU ? m.truth[stage] : 0);
-	assert_counted(STAGE_ENTRY, 0); /* its beginning reads only the clock */
+	assert_counted(STAGE_ENTRY, 0); /* the beginning of the stage reads only the clock */
 	assert_counted(STAGE_WHOLE, sum - off - m.truth[STAGE_ENTRY]);
 }
 
@@ -216,8 +217,8 @@ static void test_each_stage_has_what_passed_in_it(void **state)
 }
 
 /*
- * While it begins and ends a send, the thread may be away too: that time is in the sums, or in
- * nothing, but never in two.
+ * The thread may also be away while a program begins or ends a send. That time is in one sum or in
+ * none, but never in two.
  */
 static void test_nothing_is_charged_twice(void **state)
 {
@@ -257,9 +258,9 @@ static void test_skipped_programs_lose_no_time(void **state)
 		account__begin(STAGE_LOCK, true);
 		stage_copy_fentry();
 		anything();
-		stage_fragment_fentry(); /* and its end is skipped */
+		stage_fragment_fentry(); /* the end of this stage is skipped */
 		anything();
-		stage_transmit_fexit(); /* its beginning was skipped */
+		stage_transmit_fexit(); /* the beginning of this stage was skipped */
 		anything();
 		stage_copy_fexit();
 		m.stage = STAGE_RELEASE;
@@ -305,7 +306,7 @@ static void test_pages_that_are_handed_over_are_not_copied(void **state)
 	assert_int_equal(slot_of(SLOT)->bytes, 100);
 }
 
-/* A syscall may begin without a send: the entry stage is that of the last one. */
+/* A syscall may begin without a send. The entry stage is measured from the most recent syscall. */
 static void test_entry_is_of_the_last_syscall(void **state)
 {
 	start(1, 0);
@@ -317,7 +318,7 @@ static void test_entry_is_of_the_last_syscall(void **state)
 	account__begin(STAGE_LOCK, true);
 	account__end(SLOT, false, 100);
 	assert_int_equal(slot_of(SLOT)->of[STAGE_ENTRY].sum, 70);
-	account__begin(STAGE_LOCK, true); /* by a syscall whose beginning was missed */
+	account__begin(STAGE_LOCK, true); /* a send in a syscall whose beginning was missed */
 	account__end(SLOT, false, 100);
 	assert_int_equal(slot_of(SLOT)->of[STAGE_ENTRY].count, 1);
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests what a sweep and a comparison measure beyond their plan; the loads have a planted truth."""
+"""Tests which runs a sweep and a comparison add to their plan. The loads have planted differences."""
 
 import json
 import os
@@ -17,16 +17,16 @@ from analysis.front.channel import Gone  # noqa: E402
 from analysis.front.runs import Grid  # noqa: E402
 
 RAW = json.loads((ROOT / "tests/fixtures/raw/copying_load.json").read_text())["raw"]
-# Removes what only makes the lines longer.
+# Removes blocks that only make the lines longer.
 RAW.update(maps={**RAW["maps"], "calls": {}}, counters=[])
 BUSY, QUIET = "cpu 90 0 0 10 0 0 0 0", "cpu 0 0 0 100 0 0 0 0"
-# Variant and size: how much faster than twocopy it is.
+# (variant, size): how many times faster than twocopy the variant is.
 TRUTH = {("onecopy", 1024): 2.0, ("onecopy", 65536): 1.06, ("onecopy", 1 << 20): 1.0}
 
 
 class Engine:
-    """busy, fails: functions that return whether a run is disturbed or fails, by its number, its repeat and how
-    often it was made. host, speed: the machine's name, and how fast it is.
+    """A simulated engine. busy, fails: functions that return whether a run is disturbed or fails, from its number, its
+    repeat, and how often it was made before. host, speed: the machine's name and relative speed.
     """
 
     def __init__(self, noise=0.02, busy=lambda *_: False, end_after=None, fails=lambda *_: False, host="vm", speed=1):
@@ -72,7 +72,8 @@ class Engine:
 
 @pytest.fixture(name="swept")
 def fixture_swept(tmp_path, capfd, monkeypatch):
-    """Sweeps with an engine. Returns the output and the folder's comparisons; the exit status is an attribute."""
+    """Returns a function that sweeps with an engine, and returns the output and the folder's comparisons. Its attribute
+    status is the exit status."""
     monkeypatch.setattr(os, "fsync", lambda _: None)  # fsync takes longer than all else
 
     def swept(engine, repeat=9, **options):
@@ -155,7 +156,8 @@ def test_decide_goes_on_where_it_was_interrupted(swept):
 
 @pytest.fixture(name="compared")
 def fixture_compared(tmp_path):
-    """Returns the comparisons and all records of default repeats by an engine that ends with this status."""
+    """Returns a function that makes the default repeats with an engine, checks the exit status, and returns the
+    comparisons and all records."""
     def compared(engine, status=0):
         file = tmp_path / "records"
         grid = Grid(engine, engine.begin(7, json=str(file)), print)
@@ -171,7 +173,7 @@ def test_default_repeats_make_disturbed_runs_again(compared):
     found, records = compared(engine)
     assert sorted(engine.made[42:]) == [(number, repeat) for number in range(6) for repeat in (2, 7)]
     assert {one["n"] for one in found} == {7} and not any(one["discarded"] for one in found)
-    assert len(records) == 54  # those that did not count, too
+    assert len(records) == 54  # records of disturbed runs are written, too
 
 
 def test_repeated_runs_are_at_most_half_of_the_plan(compared):
@@ -201,7 +203,7 @@ def test_the_last_record_has_the_comparisons_though_it_is_interrupted(compared):
 
 
 def test_each_record_is_written_though_the_engine_ends(tmp_path):
-    """Records of one configuration, which has no comparisons, are written as each run ends."""
+    """A single configuration has no comparisons, so each record is written when its run ends."""
     class Ends(Engine):
         def receive(self, tick=None):
             if len(self.made) == 3:
@@ -240,7 +242,8 @@ def test_runs_of_two_machines_are_no_pair(swept):
 @pytest.mark.parametrize("options, ends", [({}, False), ({"decide": True}, False), ({"budget": "0"}, True),
                                            ({"budget": "0", "decide": True}, True)])
 def test_only_the_last_run_is_announced_as_such(swept, options, ends):
-    """The engine cannot measure all configurations that follow."""
+    """The last planned run is disturbed and repeated, unless the budget is 0. Only with that budget may a run be
+    announced as the last."""
     engine = Engine(busy=lambda number, repeat, made: made == 0 and len(engine.made) == 53)
     swept(engine, **options)
     *others, last = [request["last"] for request in engine.requests]
@@ -270,7 +273,7 @@ def test_decide_does_not_repeat_what_fails(swept):
 
 
 def test_decide_after_a_plan_leaves_no_hole(swept, tmp_path, monkeypatch):
-    """It is so noisy that configurations are decided after different numbers of repeats."""
+    """The noise is so high that configurations are decided after different numbers of repeats."""
     monkeypatch.setitem(TRUTH, ("onecopy", 65536), 1.1)
     swept(Engine(noise=0.06))
     text, found = swept(Engine(noise=0.06), decide=True, budget="1000")

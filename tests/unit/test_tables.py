@@ -18,7 +18,7 @@ from analysis.tables.causes import CAUSES, REFUSALS, SITES  # noqa: E402
 from analysis.tables.stages import NUMBERS, STAGES  # noqa: E402
 
 def test_docs_agree_with_the_tables():
-    """make docs writes them."""
+    """`make docs` writes the tables into the pages."""
     for name in documents.PAGES:
         page = (ROOT / "docs" / name).read_text(encoding="utf-8")
         assert documents.page(page) == page
@@ -30,7 +30,7 @@ def test_docs_agree_with_the_tables():
 
 
 def without_a_row(value, kind, path=""):
-    """Returns the keys of a record's block that the table lacks, or has in another order."""
+    """Returns the paths of keys of a record's block that the table lacks."""
     if isinstance(value, list):
         return [found for part in value for found in without_a_row(part, kind, path)]
     if not isinstance(value, dict) or not kind.keys:

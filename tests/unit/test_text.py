@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests the text report of run records, also of records that anybody may have written.
+"""Tests the text report of run records, also of records from untrusted files.
 
 tests/fixtures/text has the expected texts, a file for each kind of report; tests/fixtures/record.py --text writes
 them.
@@ -77,7 +77,7 @@ print(*sys.modules)"""], stdout=subprocess.PIPE, text=True, check=True, timeout=
 
 
 def places(part, path=()):
-    """Returns the paths to all parts of a list or object; of histograms, to one bucket."""
+    """Yields the paths to all parts of a list or object, but only to the first bucket of a histogram."""
     if "buckets" in path:
         part = part[:1]
     for key, value in part.items() if isinstance(part, dict) else enumerate(part):
@@ -102,10 +102,10 @@ def damaged(number, data):
                 del part[key]
             elif how == 1 and isinstance(part, list):
                 part.insert(key, part[key])
-            elif isinstance(part, list) == isinstance(key, int):  # names in objects only, as in JSON
+            elif isinstance(part, list) == isinstance(key, int):  # JSON has names only in objects
                 part[key] = data.draw(ANYTHING)
         except (LookupError, TypeError):
-            pass  # an earlier damage removed it
+            pass  # an earlier damage has removed this part
     return one
 
 
@@ -133,7 +133,7 @@ def test_any_damage_leaves_a_text_that_can_be_printed(numbers, equal, extent, da
     for line in text.splitlines():
         words = line.lstrip(" ")
         room = 80 - (len(line) - len(words))
-        assert len(words) <= room or room < 0 or " " not in words[:room + 1]  # no place to break it
+        assert len(words) <= room or room < 0 or " " not in words[:room + 1]  # a longer line has no place to break it
 
 
 def test_cells_come_in_the_plans_order():
@@ -144,7 +144,7 @@ def test_cells_come_in_the_plans_order():
 
 
 def repeat(number, rows=200):
-    """Returns a repeat that shares only its host and its keys with the others."""
+    """Returns a repeat that has only its host and keys in common with other repeats."""
     buckets = [[1 << i % 30, 2 << i % 30, 1 + (i + number) % rows] for i in range(rows)]
     return json.loads(json.dumps({"run": {"cell": "c", "repeat": number}, "host": {"a": [1, 2]},
                                   "calls": [{"wall_ns": {"count": rows, "buckets": buckets}}]}))
@@ -292,7 +292,7 @@ def test_comparisons_are_as_the_schema_of_records_has_them():
 def test_disturbed_repeats_are_out_of_a_comparison_and_counted():
     why = "other programs took 26 % of the CPUs' time"
     found = list(texts.repeats(*texts.LOADS, count=9))
-    for n, disturbed in (0, 0), (3, 0), (8, 1):  # repeats and loads
+    for n, disturbed in (0, 0), (3, 0), (8, 1):  # (repeat, load)
         found[2 * n + disturbed]["noise"]["disturbed"] = why
     text = texts.printed(found, SUMMARY)
     flat = " ".join(text.split())
@@ -317,7 +317,7 @@ def test_configurations_without_a_comparison_are_named_once():
 
 def test_a_quiet_machine_is_awaited_only_for_disturbed_runs_of_undecided_ones():
     def found(disturbed):
-        """Returns the answer with a decided size and an undecided one, which has disturbed runs."""
+        """Returns the answer for a decided size, and an undecided size that has disturbed runs."""
         for size in 1024, 65536:
             for one in texts.repeats(*texts.LOADS, count=12):
                 repeat = one["run"]["repeat"]
@@ -364,7 +364,7 @@ def test_no_key_is_printed_as_it_is(key):
 
 
 class Screen:
-    """A terminal with a number of lines. It keeps what is written."""
+    """A terminal with this many lines, which keeps what is written."""
 
     def __init__(self, lines):
         self.height, self.colour = lambda: lines, lambda: False
@@ -404,13 +404,13 @@ def test_an_answer_is_repeated_only_if_it_scrolled_away(more, again):
     cells, screen = cells_of(*texts.named("zerocopy_load")), Screen(24)
     lines = texts.printed(texts.named("zerocopy_load")).splitlines()
     begin = next(number for number, line in enumerate(lines) if line.startswith("All "))
-    fill = 23 - (len(lines) - begin)  # below the answer's first line; the prompt takes a line
+    fill = 23 - (len(lines) - begin)  # lines that fit below the answer, besides a line for the prompt
     results.print_report(cells, REPORT, screen, "more\n" * (fill + more))
     assert (screen.text.count(lines[begin]) == 2) == again
 
 
 def test_ratios_are_of_pairs_and_have_the_interval_of_six():
-    """The ratio is the Hodges-Lehmann estimate; of six pairs, the outermost are the ends of the interval."""
+    """The ratio is the Hodges-Lehmann estimate; of six pairs, the extremes are the ends of the interval."""
     records = list(texts.repeats(*texts.LOADS, count=6))
     rates = [[one["app"]["throughput_bps"] for one in records[start::2]] for start in (0, 1)]
     logs = [math.log(mine / other) for other, mine in zip(*rates)]

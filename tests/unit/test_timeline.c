@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Tests events of a timeline as the raw line has them. This file replaces the ring. */
+/* Tests the events of a timeline in the raw line. This file replaces libbpf's ring buffer. */
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "user/trace/tracer_private.h"
 
-/* Replaces libbpf's. */
+/* Replaces libbpf's struct. */
 struct ring_buffer {
 	ring_buffer_sample_fn take;
 	void *context;
@@ -77,7 +77,7 @@ static void take(__u16 kind, __u64 time, __u32 tid, __u32 id)
 	ring.take(ring.context, &e, sizeof(e));
 }
 
-/* The calls are fast. The first send completes late, the second within its call, the third soon. */
+/* All calls are fast. The first send completes late, the second within its call, the third soon. */
 static void test_a_zerocopy_send_is_slow_if_its_completion_is(void **state)
 {
 	struct json_object *raw;

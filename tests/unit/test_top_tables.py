@@ -20,7 +20,7 @@ BY_PROCESS = View(True, False, 32, "gbit")
 
 
 def group(tgid, comm, sends, size=1000, device="lo", path="", **more):
-    """Returns a group of sends of 2 us each, as a line of the engine has it."""
+    """Returns a group, in the form of the engine's lines; each send takes 2 us."""
     return [{"tgid": tgid, "netns": 4026531840, "ifindex": 1, "cgroup": path},
             {"sends": sends, "bytes": sends * size, "timed": sends, "ns": 2000 * sends, "pid": tgid, "comm": comm,
              "device": device, **more}, path]
@@ -177,7 +177,7 @@ def copied(counts, unflagged=True, uring=True):
     ({}, {}, None),
     ({"completions": 10, "copied": 4, "unflagged": 6}, {}, 1),
     ({"completions": 10, "copied": 4, "unflagged": 6}, {"unflagged": False}, 0.4),
-    # The kernel took a flag back, which an earlier line counted.
+    # The kernel took back a flag that an earlier line had counted.
     ({"completions": 10, "copied": 4, "unflagged": 2**64 - 3}, {}, 0.1),
     ({"completions": 10, "unflagged": 2**64 - 3}, {}, 0),
     ({"completions": 10, "copied": 11}, {}, 1),

@@ -42,7 +42,7 @@ static struct kernel_type find_type(const char *name, enum type_kind kind)
 	types__find(kernel, types, 2);
 	assert_int_equal(types[0].id, 0);
 	assert_int_equal(types[0].args, -1);
-	/* The first of this name, as libbpf finds it. */
+	/* libbpf, too, finds the first type of this name. */
 	if (types[1].id && kind != TYPE_TRACEPOINT)
 		assert_int_equal(types[1].id,
 				 btf__find_by_name_kind(kernel, name,

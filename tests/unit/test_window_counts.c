@@ -45,7 +45,7 @@ static void test_a_size_is_in_one_class(void **state)
 	}
 }
 
-/* A window closes in the middle of sends. */
+/* The window closes in the middle of sends, so a sum may lack the beginning of one. */
 static void test_nothing_falls_below_zero(void **state)
 {
 	struct call_sums sums;
@@ -54,7 +54,7 @@ static void test_nothing_falls_below_zero(void **state)
 	m.totals.completions = 6;
 	m.in_sends = 2;
 	sums = window_counts__zerocopy(&m, false);
-	assert_int_equal(sums.sends, 8); /* one was accepted, and completed, before it returned */
+	assert_int_equal(sums.sends, 8); /* one send completed before it returned */
 	assert_int_equal(window_counts__outstanding(&m, false), 0);
 	m.totals.uring_completions = 1;
 	assert_int_equal(window_counts__outstanding(&m, true), 0);
@@ -70,7 +70,7 @@ static void test_sends_in_progress_are_not_lost(void **state)
 	m.programs.missed_ends = 1;
 	assert_int_equal(window_counts__lost_calls(&m, &pair, true), 1);
 	assert_int_equal(window_counts__lost_calls(&m, &function, true), 1);
-	m.programs.missed_begins = 3; /* one is a thread's first send */
+	m.programs.missed_begins = 3; /* one of the missed sends is a thread's first */
 	m.totals.returned_first = 1;
 	assert_int_equal(window_counts__lost_calls(&m, &pair, true), 2);
 	assert_int_equal(window_counts__lost_calls(&m, &function, true), 4);
@@ -104,7 +104,7 @@ static void test_extremes_agree_with_the_buckets(void **state)
 	h.min = 70000;
 	h.max = 1000;
 	expect_mended(h, hist_low(hist_bucket(1000)), hist_low(hist_bucket(70000) + 1) - 1);
-	/* Never set: the only value was 0. */
+	/* min and max were never set, because the only value was 0. */
 	h = (struct hist){};
 	hist_add(&h, 0);
 	expect_mended(h, 0, 0);
@@ -127,7 +127,7 @@ static void test_memory_of_stages_is_bounded(void **state)
 
 	assert_int_equal(tracer__stage_shares(2), 2);
 	assert_int_equal(tracer__stage_shares(256), STAGE_SHARES_MAX);
-	/* The memory of --stages on a machine of any size, by metric. */
+	/* The memory of --stages has this bound for each metric, on a machine of any size. */
 	assert_true(sizeof(struct stage_slot) * CALL_SLOTS * STAGE_SHARES_MAX <= 9 * mib);
 }
 

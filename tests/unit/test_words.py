@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Tests that words of the project's own, which readers must look up, are gone from what people read."""
+"""Tests that texts for readers do not use the project's own former words, which readers would have to look up."""
 
 import pathlib
 import re
@@ -9,7 +9,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-# Word: what people say.
+# {former word: usual words}.
 GONE = {
     r"hears? of|heard of": "learn of, read",
     r"bears? (?:a|the|no|one)\b": "be enough for, show",
@@ -33,7 +33,7 @@ GONE = {
     r"ranks nothing": "is not ranked",
     r"what (?:it|this|that) is of\b|the same of\b": "the thing named, such as a field",
 }
-# The files that people read: pages, help, messages. Texts of reports have tests of their own.
+# The files with texts for readers: pages, help, messages. Texts of reports have their own tests.
 READ = ("README.md", "CONTRIBUTING.md", "docs", "deploy", "analysis/tables", "bpf", "user", "loadgen",
         "common")
 

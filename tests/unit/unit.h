@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* cmocka, after the headers that it needs. */
+/* Includes cmocka after the headers that it needs. */
 #pragma once
 
 #include <setjmp.h>
@@ -9,5 +9,5 @@
 
 #include <cmocka.h>
 
-/* Each test has a parameter for state, which few use. */
+/* Each test has the parameter state, which few use. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """carry.py NAME NAME: makes two tap devices and carries frames between them, until killed.
 
-The devices can be moved to other network namespaces; the descriptors still read and write them.
+The devices can be moved to other network namespaces. The program's descriptors still read and write their frames.
 """
 
 import errno
@@ -22,8 +22,8 @@ LONGEST = 1 << 17
 
 
 def tap(name):
-    """Leaves checksums and segmentation to the other end, as virtual machines do: otherwise the kernel would copy
-    TCP's data to compute checksums, before the tap."""
+    """Creates a tap device. Leaves checksums and segmentation to the other end, as virtual machines do: otherwise the
+    kernel would copy TCP's data before the tap, to compute checksums."""
     fd = os.open("/dev/net/tun", os.O_RDWR)
     fcntl.ioctl(fd, TUNSETIFF, struct.pack("16sH22x", name.encode(),
                                            IFF_TAP | IFF_NO_PI | IFF_VNET_HDR))
@@ -37,7 +37,7 @@ def carry(source, target):
         try:
             os.write(target, frame)
         except OSError as error:
-            # The other device is not up yet: like a cable that is not plugged in.
+            # EIO: the other device is not up yet, like a cable that is not plugged in.
             if error.errno != errno.EIO:
                 raise
 

@@ -17,19 +17,19 @@ wait_for() {
 	done
 }
 
-# tcp_answers ADDRESS: returns whether a port without a listener refuses a connection, so that packets go both
-# ways.
+# tcp_answers ADDRESS: returns whether a port without a listener refuses a connection, which shows that packets pass
+# both ways.
 tcp_answers() {
 	timeout 2 bash -c "exec 3<>/dev/tcp/$1/9" 2>&1 | grep -q refused
 }
 
-# namespace NAME: creates one with a loopback device, as a separate machine has.
+# namespace NAME: creates a namespace whose loopback device is up, as on a separate machine.
 namespace() {
 	ip netns add "$1"
 	ip -n "$1" link set lo up
 }
 
-# configure DEVICE ADDRESS [NAMESPACE]: gives DEVICE its /24 and sets it up, there or here.
+# configure DEVICE ADDRESS [NAMESPACE]: gives DEVICE its address with /24, and sets it up: in NAMESPACE, or in this one.
 configure() {
 	local device=$1 address=$2 where=(${3:+-n "$3"})
 	[[ -z ${3-} ]] || ip link set "$device" netns "$3"
@@ -60,7 +60,7 @@ bridge() {
 	ip -n middle link set bridge0 up
 }
 
-# nics MODULE: makes MODULE drive the two NICs, eth0 and eth1.
+# nics MODULE: loads MODULE, the driver of the two NICs, and waits for eth0 and eth1.
 nics() {
 	modprobe "$1"
 	wait_for 20 "two NICs" test -e /sys/class/net/eth0 -a -e /sys/class/net/eth1

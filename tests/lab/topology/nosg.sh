@@ -1,9 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Two NICs without scatter-gather and checksum offload: virtio-net offers only what the other end of its wire
-# offers, and a hub of QEMU offers nothing. TCP still accepts MSG_ZEROCOPY sends, and copies the segments for the
-# device later.
+# Two NICs without scatter-gather and checksum offload: virtio-net has only features that the other end of its wire has,
+# and a hub of QEMU has none. TCP still accepts MSG_ZEROCOPY sends, and later copies the segments for the device.
 
 # shellcheck source=topology/lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# A veth pair, a router and a NIC. Kernels up to 6.12 copy packets that arrive in a namespace to be routed, before
-# they know the destination.
+# A veth pair, a router and a NIC. Kernels up to 6.12 copy packets that arrive in a namespace, also those that are then
+# routed on, because they do not know the destination yet.
 
 # shellcheck source=topology/lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Two tap devices, and a program that carries frames between them, as a VPN or a virtual machine does. The kernel
-# copies before a program can read.
+# Two tap devices, and a program that carries frames between them, as a VPN or a virtual machine does. The kernel copies
+# the data before a program can read them.
 
 # shellcheck source=topology/lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"

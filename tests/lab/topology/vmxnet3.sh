@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Two NICs that accept a packet of more than 16 frags only after their driver has put it into one.
+# Two NICs whose driver accepts at most 16 frags: it first copies larger packets into one piece.
 
 # shellcheck source=topology/lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Simulates what a kernel does with the completions of one socket, as its tracepoints show it. A
- * CPU queues a run's notification, or coalesces it with the queue's tail; it reports; it frees the
- * notification if that was coalesced. A reader takes notifications from the queue and frees them.
- * Any number of CPUs are somewhere in between.
+ * CPU queues a run's notification, or coalesces it with the queue's tail; then it reports the
+ * queue; then it frees a notification that was coalesced. A reader takes notifications from the
+ * queue and frees them. Several CPUs may be at different steps.
  */
 #pragma once
 
@@ -15,8 +15,8 @@
 /* Neighbouring sends that complete as one. */
 struct shared_ubuf {
 	__u32 first, sends;
-	bool flagged;	      /* the kernel reports a copy, */
-	__u16 cause_counters; /* and hooks saw these causes: a set of bits */
+	bool flagged;	      /* the kernel reports a copy */
+	__u16 cause_counters; /* the causes that hooks saw: a set of bits */
 	bool left;	      /* its data were seen to leave the machine */
 };
 
@@ -32,22 +32,22 @@ struct plan_of_sends {
 	__u32 before;	 /* runs sent before the window; some of them complete before it */
 	__u32 more;	 /* more runs than any other plan has */
 	__u32 into;	 /* sends of the next run that were sent before the window, too */
-	bool references; /* the last reference is seen, the end of notifications is not */
+	bool references; /* hooks see references, not the end of notifications */
 	bool ends;	 /* the socket closes, at the end */
 	bool closed;	 /* the socket is closed, and no further notification is queued */
-	__u32 stalled;	 /* percentage of map accesses at which others continue */
+	__u32 stalled;	 /* percentage of map accesses at which other CPUs continue */
 };
 
 /* Reads by the application: sends in the window, and earlier ones that completed in it. */
 struct as_read {
 	__u64 notifications_read, sends, copied;
 	__u64 completed_before;
-	__u64 sock; /* the key of its entry */
+	__u64 sock; /* the key of the socket's entry */
 };
 
 #define ZEROCOPY_ORIGIN 5
-#define MERGED_AT	1500 /* an address in the code that coalesces notifications, */
-#define READ_AT		2500 /* and in the code that reads them */
+#define MERGED_AT	1500 /* an address in the code that coalesces notifications */
+#define READ_AT		2500 /* an address in the code that reads notifications */
 
 enum progress { IDLE, QUEUED, REPORTED };
 
@@ -67,7 +67,7 @@ struct state {
 	__u32 sent; /* runs that were sent */
 	__u32 left;
 	struct cpu cpus[CPUS_MAX];
-	struct sk_buff *taken; /* by the reader, not freed yet */
+	struct sk_buff *taken; /* taken by the reader, not freed yet */
 	bool reader_in_program;
 	struct as_read read;
 	__u64 random;
@@ -125,7 +125,7 @@ static void notify(struct sk_buff *skb, struct sock *sk, const struct shared_ubu
 	ee->ee_data = ubuf->first + ubuf->sends - 1;
 }
 
-/* Leaves the notification of a closed socket as it was: it is not queued. */
+/* Prepares a notification as it is while it is not queued, as on a closed socket. */
 static void abandon(struct sk_buff *skb, struct sock *sk, const struct shared_ubuf *ubuf)
 {
 	struct ubuf_info_msgzc *uarg = (void *)skb->cb;
@@ -139,7 +139,7 @@ static void abandon(struct sk_buff *skb, struct sock *sk, const struct shared_ub
 	uarg->ubuf.ops = (void *)1;
 }
 
-/* Drops one or more references before the notification is queued; one of them reports the copy. */
+/* Drops one or more references before the notification is queued. One of them reports the copy. */
 static void drop_references(struct state *k, struct sk_buff *skb, const struct shared_ubuf *ubuf)
 {
 	__u32 references = 1 + kernel__random(&k->random, 3);
@@ -197,7 +197,7 @@ static void queue(struct state *k, struct cpu *cpu, const struct plan_of_sends *
 	set_tail(k);
 }
 
-/* Returns whether a program runs; the kernel skips one that interrupts itself. */
+/* Returns whether the kernel runs a program: it skips one that interrupts another. */
 static bool runs(struct state *k, const struct plan_of_sends *plan)
 {
 	return kernel__random(&k->random, 100) >= plan->missed;
@@ -228,7 +228,10 @@ static void step(struct state *k, struct cpu *cpu, const struct plan_of_sends *p
 			queue(k, cpu, plan);
 		break;
 	case QUEUED:
-		/* Without a reader, nothing would make up for the last report. */
+		/*
+		 * Without a reader, nothing else would report what is left, so the last report is
+		 * never skipped.
+		 */
 		if (kernel__random(&k->random, 100) >= plan->skipped ||
 		    (!plan->has_reader && !k->left))
 			report(k, plan);
@@ -279,7 +282,7 @@ static void read_queue(struct state *k, const struct plan_of_sends *plan)
 	}
 }
 
-/* Makes the notes of the hooks that saw a run's data before it completes. */
+/* Makes the notes that hooks make when they see a run's data, before the run completes. */
 static void leave_notes(const struct shared_ubuf *ubuf, struct send_key *send)
 {
 	__u16 counter;
@@ -291,7 +294,7 @@ static void leave_notes(const struct shared_ubuf *ubuf, struct send_key *send)
 		note__add_bits(send, CAUSE_BIT_LEFT);
 }
 
-/* Begins the run's sends that belong to the window. */
+/* Begins the sends of a run that belong to the window. */
 static void send_run(struct state *k, const struct shared_ubuf *ubuf)
 {
 	void (*between)(void) = maps__between;
@@ -312,7 +315,7 @@ static void send_run(struct state *k, const struct shared_ubuf *ubuf)
 	maps__between = between;
 }
 
-/* Lets the sender, a CPU or the reader continue, unless it is itself in the stalled program. */
+/* Lets the sender, a CPU or the reader continue, unless it is in the stalled program. */
 static void run_step(struct state *k, const struct plan_of_sends *plan)
 {
 	__u32 turn = kernel__random(&k->random, plan->cpus + plan->has_reader);
@@ -358,7 +361,7 @@ static inline __u32 kernel__window(const struct plan_of_sends *plan)
 	return plan->ubufs[plan->before].first + plan->into;
 }
 
-/* Completes some of the earlier sends before the window, and reads some of these. */
+/* Before the window, completes some of the earlier sends, and reads some of their notifications. */
 static void before_the_window(struct state *k, const struct plan_of_sends *plan)
 {
 	__u32 ubufs = plan->before ? kernel__random(&k->random, plan->before + 1) : 0;

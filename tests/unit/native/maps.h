@@ -13,7 +13,7 @@
 
 #include <bpf/bpf_helpers.h>
 
-/* If set, called at each map access and after each claim: another CPU may continue there. */
+/* If set, called at each map access and compare-and-swap, where another CPU may continue. */
 static void (*maps__between)(void);
 
 #define __sync_val_compare_and_swap(place, old, fresh)                                    \
@@ -37,10 +37,10 @@ static __u64 (*maps__clock)(void);
 struct map {
 	void *definition;
 	__u32 key_size, value_size;
-	bool is_array; /* all elements exist from the beginning, as 0 */
+	bool is_array; /* all elements exist from the beginning, and are 0 */
 	__u32 count, room;
 	char **keys; /* each followed by its value */
-	__u32 limit; /* of elements; 0: none */
+	__u32 limit; /* most elements; 0: no limit */
 };
 
 /* clang-format off */
@@ -60,7 +60,7 @@ static struct map maps[] = {
 struct task_struct native_task;
 __u64 (*native_counter)(void);
 static __u64 now;
-/* The CPU on which a program runs. Only seen_by_pairs depends on it, of the maps per CPU. */
+/* The CPU on which a program runs. Of the per-CPU maps, only seen_by_pairs is simulated per CPU. */
 static __u32 native_cpu;
 
 static struct map *map_of(const void *definition)
@@ -154,7 +154,7 @@ long bpf_for_each_map_elem(void *definition, void *callback, void *context, __u6
 	__u32 i;
 
 	(void)flags;
-	/* From the end: a deleted element is replaced by the last. */
+	/* Begins at the end, because the last element replaces a deleted one. */
 	for (i = map->count; i-- > 0;)
 		each(definition, map->keys[i], map->keys[i] + value_at(map), context);
 	return (long)map->count;
@@ -166,13 +166,13 @@ static inline void maps__limit(void *definition, __u32 limit)
 	map_of(definition)->limit = limit;
 }
 
-/* Returns how many elements a map has; of an array, how many were accessed. */
+/* Returns how many elements a map has, or how many elements of an array were accessed. */
 static inline __u32 maps__count(void *definition)
 {
 	return map_of(definition)->count;
 }
 
-/* Empties all maps, or sets them to 0. */
+/* Empties all hash maps, and sets the elements of arrays to 0. */
 static inline void maps__clear(void)
 {
 	struct map *map;

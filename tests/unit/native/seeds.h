@@ -11,7 +11,7 @@
 
 static unsigned long long seeds = 300;
 
-/* Reads the variable; main calls it once. Ends the program if it is not a number of seeds. */
+/* Reads SENDPATH_SEEDS; main calls this once. Ends the program if it is not a number of seeds. */
 static inline void seeds__read(void)
 {
 	const char *text = getenv("SENDPATH_SEEDS");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Replaces libbpf's: the types are those of vmlinux.h, and nothing is relocated. */
+/* Replaces libbpf's bpf_core_read.h: the types are those of vmlinux.h, and nothing is relocated. */
 #pragma once
 
 #define NATIVE_1(p, a)				((p)->a)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Replaces libbpf's, for little-endian machines. */
+/* Replaces libbpf's bpf_endian.h, for little-endian machines. */
 #pragma once
 
 #define bpf_htonl(x) __builtin_bswap32(x)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Replaces libbpf's: compiles the kernel programs for this machine, so that a test can call them in
- * any order. maps.h has the helpers. No process "runs" a program. Variables that the analyzer sets
- * before loading are compiled without const.
+ * Replaces libbpf's bpf_helpers.h, to compile the kernel programs for this machine, so that a test
+ * can call them in any order. maps.h has the helpers for maps. The id of the current process is 0.
+ * Variables that the analyzer sets before loading are not const.
  */
 #pragma once
 
-#define SEC(name) __attribute__((weak)) /* each file has a licence */
-#undef __always_inline			/* glibc's */
+#define SEC(name) __attribute__((weak)) /* each file of programs defines the licence */
+#undef __always_inline			/* glibc defines it, too */
 #undef NULL
 #define __always_inline	     inline __attribute__((always_inline))
 #define NULL		     ((void *)0)
@@ -43,7 +43,7 @@ static __always_inline __u32 bpf_get_prandom_u32(void)
 	return 0;
 }
 
-/* The only counter; NULL: it cannot be read. */
+/* Reads the only counter; NULL: the counter cannot be read. */
 extern __u64 (*native_counter)(void);
 
 static __always_inline long bpf_perf_event_read_value(void *map, __u64 index, void *value,
@@ -75,7 +75,7 @@ static __always_inline __u64 bpf_get_current_cgroup_id(void)
 	return 0;
 }
 
-/* No test has control groups. */
+/* Reads no string: tests have no control groups. */
 static __always_inline long bpf_probe_read_kernel_str(char *to, __u32 size, const char *from)
 {
 	(void)to;
@@ -106,7 +106,7 @@ static __always_inline long bpf_get_stack(void *ctx, void *to, __u32 size, __u64
 	return -1;
 }
 
-/* There is no ring: these tests do not cover events of single sends. */
+/* Reserves nothing: these tests do not cover the ring of single sends' events. */
 static __always_inline void *bpf_ringbuf_reserve(void *ring, __u64 size, __u64 flags)
 {
 	(void)ring;

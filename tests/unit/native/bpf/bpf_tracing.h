@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Replaces libbpf's: these programs get their arguments from the test. */
+/* Replaces libbpf's bpf_tracing.h: programs get their arguments from the test. */
 #pragma once
 
 #define BPF_PROG(name, ...)	 name(__VA_ARGS__)
