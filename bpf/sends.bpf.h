@@ -208,6 +208,7 @@ static __always_inline void id__taken_back(struct zsock *s, struct thread *threa
 	}
 	if (bytes)
 		pinned__free(&pinned, bytes);
+	pacing__fail(&s->pacing);
 }
 
 /* Any send begins. outside: see account__begin(). */

@@ -255,6 +255,8 @@ GLOBAL int notification__end(__u64 key, __s64 ret, __u64 size)
 	if (bpf_map_delete_elem(&notifications, &key))
 		return 0;
 	pinned__free(&uring_pinned, bytes);
+	if (s)
+		pacing__fail(&s->pacing);
 	uring_socket__end(sock, false);
 	return 0;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Waits for completions. A program waited if its next zero-copy send of a socket began soon after
- * the last one in flight had completed. Three cases are not waits: a program that received data in
- * between waited for the data; a program that sends again late had nothing to send; and a thread
- * that was preempted and did not sleep waited for its CPU, for example while the receiver ran there.
+ * the last one in flight had completed. Four cases are not waits: a program that received data in
+ * between waited for the data; a program that sends again late had nothing to send; a thread that
+ * was preempted and did not sleep waited for its CPU, for example while the receiver ran there; and
+ * after a send that failed, a program waits until there is room.
  */
 #pragma once
 
@@ -13,7 +14,7 @@ PERCPU_ARRAY(send_waits, SEND_SHAPES, struct send_waits);
 
 /* The last zero-copy send of a socket. */
 struct pacing {
-	__u64 begun;	   /* ns; 0: there was none */
+	__u64 begun;	   /* ns; 0: there was none, or it failed */
 	__u32 ended;	   /* when no send was in flight any more, in ns after begun; 0: one is */
 	__u32 bytes;	   /* that the send requested */
 	__u32 received_to; /* received_to() at that time */
@@ -116,11 +117,18 @@ static __always_inline void pacing__begin(struct pacing *p, struct sock *sk, __s
 	p->switches = now;
 }
 
+/* The send that began last failed. */
+static __always_inline void pacing__fail(struct pacing *p)
+{
+	p->begun = 0;
+}
+
 /* No send of the socket is in flight any more. */
 static __always_inline void pacing__end(struct pacing *p, struct sock *sk)
 {
 	__u64 ns = bpf_ktime_get_ns() - p->begun;
 
 	p->received_to = received_to(sk);
-	p->ended = ns < -1U ? ns : 0; /* what takes longer is no acknowledgement */
+	/* What takes longer is no acknowledgement. */
+	p->ended = p->begun && ns < -1U ? ns : 0;
 }

@@ -124,7 +124,7 @@ def test_while_sends_are_pending_there_is_no_verdict(tmp_path):
 needs_uring = pytest.mark.skipif(run(PROGRAMS / "uring", "--probe").returncode != 0, reason="no SEND_ZC here")
 
 
-def by_uring(tmp_path, *options, prefix=(), sends=200):
+def by_uring(tmp_path, *options, prefix=(), sends=30):
     with Receiver() as receiver:
         return observed(tmp_path, [*prefix, PROGRAMS / "uring", "--address", receiver.address, "--port", receiver.port,
                                    "--sends", sends, *options])
@@ -133,7 +133,7 @@ def by_uring(tmp_path, *options, prefix=(), sends=200):
 @needs_uring
 @pytest.mark.parametrize("options", [["--report"], []], ids=["reported", "by the path"])
 def test_sends_by_io_uring_have_the_same_findings(options, tmp_path):
-    own, record, report, advice = by_uring(tmp_path, *options)
+    own, record, report, advice = by_uring(tmp_path, *options, sends=200)
     found = codes_of(record, report, advice)
     assert found == [COPIED] and "IORING_OP_SEND" in report and "IORING_OP_SEND" in advice
     (finding,) = record["findings"]

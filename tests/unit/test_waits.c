@@ -20,6 +20,7 @@ struct two_sends {
 	__u32 bytes, in_flight;
 	__u32 received;		   /* between both */
 	__u32 sleeps, preemptions; /* of the thread between both */
+	bool fails;		   /* the first one */
 };
 
 static const struct two_sends awaited = {
@@ -50,6 +51,8 @@ static __u64 waits(struct two_sends t, __u32 reason)
 
 	pacing.begun = 0;
 	begin(&t, BEGUN);
+	if (t.fails)
+		pacing__fail(&pacing);
 	now = BEGUN + t.completed;
 	pacing__end(&pacing, (struct sock *)&tcp);
 	tcp.copied_seq += t.received;
@@ -76,7 +79,7 @@ static void test_the_reason_is_the_length_of_the_wait(void **state)
 static void test_what_is_no_wait(void **state)
 {
 	struct two_sends late = awaited, soon = awaited, answered = awaited, within = awaited,
-			 several = awaited, endless = awaited;
+			 several = awaited, endless = awaited, refused = awaited;
 
 	late.gap = 2 * MS;
 	soon.completed = 80 * US; /* after which 10 us are soon */
@@ -84,12 +87,14 @@ static void test_what_is_no_wait(void **state)
 	within.took = within.completed;
 	several.in_flight = 1;
 	endless.completed = 6000 * MS;
+	refused.fails = true;
 	assert_int_equal(waits(late, WAIT_REASONS), 0);
 	assert_int_equal(waits(soon, WAIT_REASONS), 0);
 	assert_int_equal(waits(answered, WAIT_REASONS), 0);
 	assert_int_equal(waits(within, WAIT_REASONS), 0);
 	assert_int_equal(waits(several, WAIT_REASONS), 0);
 	assert_int_equal(waits(endless, WAIT_REASONS), 0);
+	assert_int_equal(waits(refused, WAIT_REASONS), 0);
 }
 
 /* A thread that reads the error queue again and again does not sleep. */
