@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Reads the files that analyze advise --json writes (docs/advise.md)."""
+"""Reads the files that the command `analyze advise --json` writes (docs/advise.md)."""
 
 import dataclasses
 import pathlib

@@ -39,7 +39,7 @@ def number(value, digits=3):
 
 
 def figure(value, digits):
-    """Returns the text of number() without zeros at its end, such as "12" or "0.2"."""
+    """Returns the text of number() without zeros after its last decimal, such as "12" or "0.2"."""
     text = number(value, digits)
     return text.rstrip("0").rstrip(".") if "." in text else text
 

@@ -183,8 +183,8 @@ static __noinline void length_over_tcp(struct sock *sk, int ret)
 }
 
 /*
- * A send that failed before the loop, mostly for lack of memory for zero-copy, has no start: it is
- * counted untimed.
+ * A send that failed before the copy loop, mostly for lack of memory for zero-copy, has no start
+ * time: it is counted as untimed.
  */
 SEC("raw_tp/sock_send_length")
 int BPF_PROG(send_length, struct sock *sk, int ret)

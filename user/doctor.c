@@ -155,7 +155,7 @@ static int no_such_hook(const char *name)
 			     names);
 }
 
-/* Tries every option of every hook, or of one hook. Prints a table for programs. */
+/* Tries every option of every hook, or of one hook. Prints a table that programs can read. */
 static int list_hooks(const char *name)
 {
 	static struct plan plans[HOOK_OPTIONS_MAX]; /* by the number of the option */

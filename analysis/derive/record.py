@@ -126,7 +126,7 @@ def overhead(run):
 
 
 def host(raw):
-    """Returns the block host. If the raw line did not pass through the front, it lacks some of these keys: None."""
+    """Returns the block host. Keys that the raw line lacks, because it did not pass through the front, are None."""
     return {key: raw["host"].get(key) for key in (
         "name", "kernel", "arch", "cpu", "nproc", "virtualized", "debug_kernel", "governor", "pmu",
         "settings", "devices")}

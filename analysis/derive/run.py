@@ -39,7 +39,7 @@ def quotient(top, bottom):
 
 
 class Call:
-    """The sends of a slot: by one syscall, with or without MSG_ZEROCOPY."""
+    """The sends of one slot. Each syscall has two: sends with MSG_ZEROCOPY, and sends without."""
 
     def __init__(self, slot, raw):
         self.slot, self.zerocopy = slot, bool(slot & 1)

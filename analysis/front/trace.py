@@ -20,7 +20,7 @@ _PYTHON = os.path.join(_ANALYSIS, ".venv/bin/python")
 OF_CPU = {"queued", "handed", "copied"}
 OF_SOCKET = {"completed", "notified", "read"}
 
-# track: (group, number). end: None for a moment. starts, ends: numbers of sends whose arrow starts or ends here.
+# track: (group, number). end: None if it is a single moment. starts, ends: numbers of sends whose arrow starts or ends here.
 Slice = collections.namedtuple("Slice", "track name begin end values starts ends", defaults=((), ()))
 
 

@@ -179,7 +179,7 @@ struct uring_zc {
 	uint32_t failing;   /* notifications to come of failed operations, over all messages */
 	uint32_t depth;
 	bool reuse_early, registered;
-	unsigned int usage; /* the flag that requests the report, if the kernel knows it */
+	unsigned int usage; /* the flag that requests reports of copies; 0: the kernel lacks it */
 	/* The results of operations that were submitted together. */
 	unsigned int awaited;
 	size_t taken;

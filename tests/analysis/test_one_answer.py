@@ -22,8 +22,8 @@ SPEED = {"twocopy": 1e9, "onecopy": 1.1e9, "zerocopy": 0.6e9}
 
 
 def swept(seed):
-    """Yields the records of a folder from one or two machines and sessions. Some have another mechanism, some are
-    disturbed and repeated, some are missing.
+    """Yields random records of a folder: of one or two machines, with one or two sessions each. The mechanism differs
+    between some of them; some runs are disturbed and repeated, some are missing.
     """
     dice = random.Random(seed)
     sizes = dice.sample([256, 1024, 4096, 16384], dice.randint(1, 3))

@@ -54,7 +54,7 @@ def test_counters_that_changed_with_a_dip_are_named_and_others_not():
     random = np.random.default_rng(2)
     reads = curve(lambda x: 3.0 if x in (16, 17) else 1.0, seed=5)
     quiet = random.normal(0, 0.1, reads.shape)
-    # All runs take the same time, so a counter that stays at 0 changes per message as the inverse of the throughput.
+    # All runs take the same time. A counter of 0 is constant per second: per message it is the inverse of throughput.
     counters = {"reads": (reads, reads + logs), "quiet": (quiet, quiet + logs),
                 "zero": (-logs, 0 * logs), "of each message": (0 * logs, logs)}
     found = steps.moved_with(logs, counters, FIELDS.index(15), FIELDS.index(16))

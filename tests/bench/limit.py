@@ -30,7 +30,7 @@ CELLS = (Cell("onecopy", 256, 2.0, None),
 
 @functools.cache
 def attached_tracepoints(variant):
-    """Returns the tracepoints on which the analyzer has programs for such a load, each once."""
+    """Returns the tracepoints to which the analyzer attaches programs for a load of this variant, without duplicates."""
     record = loads.result(loads.ANALYZE, *TRACEPOINTS, "--variant", variant, "--messages", 1)
     symbols = [hook["symbol"].split(", ") for hook in record["plan"]["hooks"]
                if hook["status"] == "attached"]

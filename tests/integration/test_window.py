@@ -160,8 +160,8 @@ def test_a_send_that_is_blocked_is_not_lost(program, mechanism, untouched):
 
 
 def lost_flags(record):
-    """Returns the number of lost flags. The kernel may skip a tracepoint's program if an interrupt arrives during
-    another. This loses few flags, and they are counted."""
+    """Returns the number of lost flags. The kernel may skip a tracepoint's program that interrupts another one. This
+    loses few flags, and they are counted."""
     flags = record["lost"]["flags"]
     assert not flags or hook(record, "completion")["mechanism"] == "tracepoint"
     assert flags <= 64

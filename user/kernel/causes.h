@@ -53,5 +53,5 @@ enum refusal refusal__of(int error);
 
 /* Returns the name of the syscall. */
 const char *call_name(enum call_kind kind);
-/* Returns the name, such as "EAGAIN", of an index of the kernel's error counts. */
+/* Returns the name, such as "EAGAIN", of the error that the programs count at an index. */
 const char *call_error_name(unsigned int index);

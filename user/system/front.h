@@ -47,9 +47,9 @@ json_object *front__parse(const char *line, size_t size);
 bool front__is_gone(const struct front *f);
 
 /*
- * Waits for the front's end. Returns its exit status; below 0: a signal ended it. A signal that
- * this process caught also ends the report, unless it was reported to the front (signal_reported):
- * then the user still wants the report.
+ * Waits until the front ends. Returns its exit status; below 0: a signal ended it. If this process
+ * caught a signal, the front is ended without its report, unless the front was told of the signal
+ * (signal_reported): then the user still wants the report.
  */
 int front__end(struct front *f, bool signal_reported);
 /* Ends the front if it runs. f may be NULL. */

@@ -95,10 +95,10 @@ int tracer__read_timeline(struct tracer *t, int most);
 int tracer__timeline(struct tracer *t, char **out);
 
 /*
- * Returns the counts as JSON, which the caller frees: an object of maps and variables, with the
- * names in the programs' types (their BTF). A member is a value; an array, as {"index": value}
- * without zeros; or a hash, as [[key, value], ...]. CPUs are summed up. While the gate is open, an
- * event may be in one number and not yet in another. NULL: not readable, or out of memory.
+ * Returns the counts as JSON, which the caller frees: an object with a member for each map and
+ * variable of the programs, named as in their BTF. An array is {"index": value}, without zeros; a
+ * hash is [[key, value], ...]. CPUs are summed up. While the gate is open, an event may be in one
+ * number and not yet in another. NULL: not readable, or out of memory.
  */
 char *tracer__dump(struct tracer *t, enum counted what);
 /*
