@@ -115,7 +115,7 @@ static __noinline int send__count_causes(struct zsock *s, const struct claimed *
 	return 0;
 }
 
-#define SENDS_AT_ONCE 8
+#define SENDS_AT_ONCE 4
 
 /*
  * Counts up to SENDS_AT_ONCE sends, except those that a program has already counted. range: the
@@ -167,7 +167,7 @@ GLOBAL __u32 sends__count_some(__u64 sock, __u64 range, __u32 how, __u64 low, __
 	return counted;
 }
 
-#define COUNTED_AT_ONCE 2048
+#define COUNTED_AT_ONCE 1024
 
 /* Like sends__count_some(), for up to COUNTED_AT_ONCE sends. */
 GLOBAL __u32 sends__count_many(__u64 sock, __u64 range, __u32 how, __u64 low, __u64 high)
@@ -278,7 +278,7 @@ static __always_inline __u32 ubuf_completed(struct zsock *s, __u32 first, __u32 
 {
 	struct completion c = {
 		.send = {s->sock, s->generation, first_watched(s, first)},
-		.how = how | WITNESS_OWN,
+		.how = opaque(how | WITNESS_OWN),
 	};
 	struct send_key noted = c.send;
 	struct slot *slot;
@@ -367,6 +367,7 @@ static __always_inline void notification_seen(struct zsock *s, const struct sock
 		from = tail >> 32;
 		c.how |= WITNESS_COALESCED;
 	}
+	c.how = opaque(c.how);
 	if (!still_counts() || !id_before(from, end))
 		return;
 	completed_earlier(s, from, end);
@@ -573,12 +574,13 @@ ON_RESULT(dequeued, "sock_dequeue_err_skb", 1, struct sk_buff *, dequeued(ret))
 static __always_inline bool is_within(__u64 location, const volatile struct address_range *ranges,
 				      int count)
 {
+	__u64 within = 0;
 	int i;
 
-	for (i = 0; i < count; i++)
-		if (location >= ranges[i].from && location < ranges[i].to)
-			return true;
-	return false;
+	for (i = 0; i < count && !within; i++)
+		within = location >= ranges[i].from && location < ranges[i].to;
+	/* The verifier would otherwise check the code that follows once for each range. */
+	return opaque(within);
 }
 
 #define IS_COALESCING(location) is_within(location, coalesce_ranges, COALESCE_RANGES)
@@ -629,9 +631,11 @@ static __always_inline bool is_notification_skb(struct sk_buff *skb)
 
 static __always_inline void freed_at(struct sk_buff *skb, __u64 location)
 {
-	if (IS_READ(location))
+	bool is_read = IS_READ(location), is_coalescing = IS_COALESCING(location);
+
+	if (is_read)
 		notification_read(skb);
-	if (!counted_in_queue || !IS_COALESCING(location))
+	if (!counted_in_queue || !is_coalescing)
 		return;
 	pair__see(PAIR_NOTIFICATION, (__u64)skb);
 	notification_dropped(skb);

@@ -310,32 +310,35 @@ static __always_inline bool is_timestamped(struct sk_buff *skb, struct net_devic
 SEC("raw_tp/net_dev_start_xmit")
 int BPF_PROG(packet_sent, struct sk_buff *skb, struct net_device *dev)
 {
-	bool leaves, tapped, tun, timestamped;
+	enum { LEAVES = 1, TAPPED = 2, TUN = 4, TIMESTAMPED = 8 };
 	struct notification *n = NULL;
 	struct sighting seen;
+	__u32 facts;
 
 	packet_goes_on(EVENT_HANDED, skb);
 	if (!zerocopy_watched() || !skb_uarg(skb))
 		return 0;
 	/* The device is read first: it mostly decides, so that the socket need not be looked up. */
-	leaves = sees_exit && READ(dev, dev.parent);
-	tapped = infers_copies && is_tapped(dev, true);
-	tun = infers_copies && is_tun(dev);
-	timestamped = infers_copies && is_timestamped(skb, dev);
-	if (!(leaves || tapped || tun || timestamped))
+	facts = sees_exit && READ(dev, dev.parent) ? LEAVES : 0;
+	facts |= infers_copies && is_tapped(dev, true) ? TAPPED : 0;
+	facts |= infers_copies && is_tun(dev) ? TUN : 0;
+	facts |= infers_copies && is_timestamped(skb, dev) ? TIMESTAMPED : 0;
+	if (!facts)
 		return 0;
+	/* If the verifier knew them, it would check what follows once for each combination. */
+	facts = opaque(facts);
 	if (!sighted(skb, &seen)) {
 		n = uring_sighted(skb);
 		if (!n)
 			return 0;
 	}
-	if (tapped)
+	if (facts & TAPPED)
 		assume_any(n, &seen, CAUSE_PACKET_TAP, dev);
-	if (tun)
+	if (facts & TUN)
 		assume_any(n, &seen, CAUSE_TUN, dev);
-	if (timestamped)
+	if (facts & TIMESTAMPED)
 		assume_any(n, &seen, CAUSE_TIMESTAMP, dev);
-	if (leaves && !n)
+	if (facts & LEAVES && !n)
 		note__add_bits(&seen.send, CAUSE_BIT_LEFT);
 	return 0;
 }
