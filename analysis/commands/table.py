@@ -42,7 +42,7 @@ def medians(frame: pl.DataFrame, metric: str) -> str:
     scale, shown = SHOWN[metric]
     same = settings.the_same(rows)
     lines = words.table(
-        ["configuration", f"{metric} {shown}".strip(), "interval", "level", "repeats", "outliers", "copied"],
+        ["configuration", shown if metric == "throughput_bps" else f"{metric} {shown}".strip(), "interval", "level", "repeats", "outliers", "copied"],
         [[settings.configuration_text(row, same - {"variant"}) or "the load", words.number(row["median"] * scale),
           *((words.NOTHING, words.NOTHING) if row["level"] is None else (
               f"{words.number(row['low'] * scale)} to {words.number(row['high'] * scale)}", words.level(row["level"]))),

@@ -13,6 +13,8 @@ import functools
 import itertools
 import math
 
+from analysis.compare import settings
+
 MARGIN = 0.03
 ALPHA = 0.05  # the chance of one wrong verdict or more in a family
 POWER = 0.8
@@ -131,13 +133,11 @@ def _judge(samples, margin, alpha):
 
 # Comparisons form rows along the first of these keys that varies.
 AXES = ("message_bytes", "threads", "connections", "fields")
-# Keys that change with the axis: a stream has a connection for each thread, and inflight depends on the size.
-FOLLOW = {("threads", "connections"), ("message_bytes", "inflight")}
 
 
 def with_followers(axis):
     """Returns the axis and the keys whose values follow from it."""
-    return {axis, *(key for of, key in FOLLOW if of == axis)}
+    return {axis, *(key for of, key in settings.FOLLOW if of == axis)}
 
 
 def rows(configurations):

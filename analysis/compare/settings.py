@@ -10,20 +10,27 @@ from analysis import words
 # value that is not None in words. axis: whether figures show the setting by an axis, a colour or a panel.
 Setting = collections.namedtuple("Setting", "column path say axis", defaults=("{}".format, False))
 
+
+def _counted(unit):
+    """Returns a function that returns a number of this unit in words. Any program may have written another type."""
+    return lambda value: words.counted(value, unit) if type(value) in (int, float) else f"{value} {unit}s"
+
+
+
 MACHINE = (
     Setting("host", "host/name"), Setting("kernel", "host/kernel", "Linux {}".format), Setting("arch", "host/arch"),
-    Setting("cpu_model", "host/cpu"), Setting("cpus", "host/nproc", "{} CPUs".format),
+    Setting("cpu_model", "host/cpu"), Setting("cpus", "host/nproc", _counted("CPU")),
     Setting("tier", "plan/tier", "timed by {}".format),
 )
 LOAD = (
     Setting("workload", "load/workload"),
     Setting("client_model", "load/client_model", "{} client".format),
-    Setting("connections", "load/connections", "{} connections".format, axis=True),
+    Setting("connections", "load/connections", _counted("connection"), axis=True),
     Setting("backlog", "load/backlog", "backlog {}".format),
     Setting("message_bytes", "load/message_bytes", words.size, axis=True),
-    Setting("fields", "load/fields", "{} fields".format),
-    Setting("threads", "load/threads", "{} threads".format, axis=True),
-    Setting("inflight", "load/inflight", "{} messages in flight".format),
+    Setting("fields", "load/fields", _counted("field")),
+    Setting("threads", "load/threads", _counted("thread"), axis=True),
+    Setting("inflight", "load/inflight", lambda count: f"{_counted('message')(count)} in flight"),
     Setting("working_set_bytes", "load/working_set_bytes", lambda count: f"from {words.size(count)}"),
     Setting("pick", "load/pick", "picked {}".format),
     Setting("rate_per_thread", "load/rate_per_thread", "{}/s a thread".format),
@@ -39,6 +46,11 @@ LOAD = (
 # The size of a field, which with the size of the message determines the number of fields.
 FIELD_SIZE = Setting("field_size_bytes", None, "fields of {} bytes".format)
 WAYS = (Setting("variant", "load/variant", axis=True), Setting("server_model", "load/server_model", axis=True))
+
+
+# (a column, one that mostly follows from it): a stream has a connection for each thread, and the number of messages in
+# flight depends on their size.
+FOLLOW = {("threads", "connections"), ("message_bytes", "inflight")}
 
 
 def columns(settings):
@@ -66,9 +78,14 @@ def values_by_name(frame, column, prefix=""):
 
 
 def the_same(configurations):
-    """Returns the columns that have one value in all configurations."""
+    """Returns the columns that have one value in all configurations, or that follow from another column."""
     first = configurations[0] if configurations else ()
-    return {column for column in first if len({one.get(column) for one in configurations}) == 1}
+    same = {column for column in first if len({one.get(column) for one in configurations}) == 1}
+    for leader, follower in FOLLOW:
+        pairs = {(one.get(leader), one.get(follower)) for one in configurations}
+        if leader not in same and len(pairs) == len({value for value, _ in pairs}):
+            same.add(follower)
+    return same
 
 
 def address_family(address):
