@@ -239,7 +239,7 @@ class Sweep(Runs):
         text, found = "", [one["verdict"] for one in self.kept.comparisons]
         if found:
             counts = ", ".join(f"{found.count(verdict)} {verdict}" for verdict in judge.SIGNS)
-            text += f"{counted(len(found), 'comparison')}: {counts}\n"
+            text += f"{counted(len(found), 'comparison')} (throughput and CPU time per byte): {counts}\n"
         if judge.INCONCLUSIVE in found and not self.options["decide"]:
             text += "inconclusive: the same command with --decide repeats these until they are decided\n"
         elif judge.INCONCLUSIVE in found:

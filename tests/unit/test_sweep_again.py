@@ -95,7 +95,7 @@ def test_a_plan_is_made_and_no_more(swept):
     engine = Engine()
     text, found = swept(engine, 7)
     assert len(engine.made) == 6 * 7 == len(set(engine.made))
-    assert verdicts(found)["onecopy,1024"] == "better" and "6 comparisons: " in text
+    assert verdicts(found)["onecopy,1024"] == "better" and "6 comparisons (throughput and CPU time per byte): " in text
 
 
 def test_what_was_disturbed_is_made_again_at_the_end(swept):
