@@ -23,8 +23,23 @@ def _capabilities(facts):
         "completions are lost"))
 
 
+def _result(facts):
+    """Returns what the tool can measure here, in a sentence."""
+    hooks = {hook["name"]: hook for hook in facts.get("hooks") or ()}
+    send, completion, copies = (hooks.get(name) for name in ("send", "completion", "skb copy"))
+    if not send or not send["mechanism"]:
+        return f"sends cannot be measured here: {send['reason'] if send else facts.get('hooks_reason')}"
+    text = f"sends are counted and timed, by {send['mechanism']}; "
+    if not completion["mechanism"]:
+        return f"{text}zero-copy completions are not counted: {completion['reason']}"
+    return f"{text}zero-copy completions are counted; " + (
+        "copies are not seen" if not copies["mechanism"] else
+        "the causes of copies are deduced" if copies["reason"] else "copies are seen, with their causes")
+
+
 def _machine(facts):
     own = {**facts["host"], **host.describe()}
+    yield "result", _result(facts)
     yield "kernel", f"Linux {own['kernel']} {own['arch']}" + (", debug" if own["debug_kernel"] else "")
     yield "machine", (counted(own["nproc"], "CPU") + (", virtual" if own["virtualized"] else "") +
                       (f", {own['cpu']}" if own["cpu"] else ""))

@@ -63,7 +63,8 @@ def of_several(cells, what):
 
 
 def results(cells):
-    """Yields a sentence for each compared variant, those with a clear verdict first."""
+    """Returns a sentence for each compared variant, those with a clear verdict first; then what is open."""
+    decided = []
     what = "requests per second" if cells.serving else "throughput"
     compared_cells, last = {}, None
     for cell in cells:
@@ -74,10 +75,10 @@ def results(cells):
             order.index(cell.comparisons["throughput"]["verdict"]) for cell in some)):
         cell, *more = some
         if more:
-            yield from of_several(some, what)
+            decided += of_several(some, what)
         else:
-            yield compared(name(cell), name(cell.reference), cell.comparisons["throughput"], cell.comparisons["cpu"],
-                           what, last == name(cell.reference))
+            decided.append(compared(name(cell), name(cell.reference), cell.comparisons["throughput"],
+                                    cell.comparisons["cpu"], what, last == name(cell.reference)))
         last = name(cell.reference)
     busy, open_ = {}, {}
     for (subject, other), (cell, *more) in compared_cells.items():
@@ -87,11 +88,10 @@ def results(cells):
         if not more and one["verdict"] == INCONCLUSIVE and (one["n"] or one["discarded"]):
             open_.setdefault(other, []).append(
                 subject + (interval(one) or f" ({words.counted(one['n'], 'pair')} of runs)"))
-    for other, subjects in busy.items():
-        yield (f"{words.listed(subjects)} {'is' if len(subjects) == 1 else 'are'} not compared with {other}: the machine was "
-               "too busy")
-    for other, subjects in open_.items():
-        yield f"inconclusive against {other}: {', '.join(subjects)}"
+    undecided = [f"{words.listed(subjects)} {'is' if len(subjects) == 1 else 'are'} not compared with {other}: the "
+                 "machine was too busy" for other, subjects in busy.items()]
+    undecided += [f"inconclusive against {other}: {', '.join(subjects)}" for other, subjects in open_.items()]
+    return [[words.sentence(one) for one in some] for some in (decided, undecided)]
 
 
 def _about(cells, repeats):
@@ -143,7 +143,7 @@ def advice(affected):
 
 def answer(cells):
     """Yields the answer in one paragraph."""
-    text = [words.sentence(one) for one in results(cells)]
+    text, undecided = results(cells)
     affected = {} if cells.all_failed else {cell: found for cell in cells if (found := rules.of_records(cell.records))}
     found = whys(list(affected.values()))
     if found and not any(do for _, do in found):
@@ -152,8 +152,9 @@ def answer(cells):
         text.append(f"Why: {why}." if any(text) and not number else words.sentence(why))
         if do:
             text.append(f"Do: {imperative(do)}".rstrip(".") + ".")
-    if any(text):
-        yield BOLD + " ".join(filter(None, text))
+    text = [*filter(None, text), *undecided]
+    if text:
+        yield BOLD + " ".join(text)
 
 
 def discarded(cells):

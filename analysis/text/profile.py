@@ -80,7 +80,7 @@ def percent(part, whole):
 
 def stages(profiles):
     """Yields a row for each stage of sends."""
-    yield "stages of sends: % of the samples, with its 95 % interval"
+    yield "stages of sends: % of the samples in sends, with its 95 % interval"
     yield from table.lines([["", *(p.title for p in profiles)],
                             *([stage.words, *(percent(p.stages.get(stage.name, 0), p.sends) for p in profiles)]
                               for stage in STAGES if any(stage.name in p.stages for p in profiles))])
@@ -103,7 +103,7 @@ def functions(profiles):
         return (f"{percent(profile.own.get(name, 0), profile.sends)} "
                 f"{100 * profile.all.get(name, 0) / profile.sends:5.1f}")
 
-    yield "kernel functions of sends: % of the samples, with its 95 % interval, and with callees"
+    yield "kernel functions: % of the samples in sends, with its 95 % interval, and with callees"
     yield from table.lines([["", *(p.title for p in profiles)],
                             *([name, *(texts(p, name) for p in profiles)] for name in heaviest(profiles)),
                             ["all BPF programs", *(f"{percent(p.measuring, p.sends)} {'':5}" for p in profiles)]])

@@ -172,8 +172,8 @@ def method(accounts):
     width = max(half_width(account.samples * account.of[stage.name] / account.cpu, account.samples)
                 for account in sampled for stage in ON_CPU if account.cpu > 0)
     least = min(account.samples for account in sampled)
-    return (f"; by {words.counted(least, 'sample')} or more ({string(sampled[0].cell.record, 'profile/event')}): shares "
-            f"within {100 * width:.1f} points (95 %)")
+    return (f"; from at least {words.counted(least, 'sample')} ({string(sampled[0].cell.record, 'profile/event')}): "
+            f"shares within {100 * width:.1f} points (95 %)")
 
 
 def stages(cells):

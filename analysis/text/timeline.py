@@ -32,6 +32,11 @@ def life(send):
         *after(send, "read_ns", "read from the error queue")])
 
 
+def _order(record):
+    """Returns, in words, the time by which the median and the slowest send are chosen, if it is not the call's."""
+    return "; the slowest completed last" if number(record, "timeline/slowest/completion_ns") is not None else ""
+
+
 def lines(record, title):
     lost, left_out = count(record, "timeline/lost"), count(record, "timeline/left_out")
     if lost or left_out:
@@ -42,7 +47,7 @@ def lines(record, title):
     slow = f" slower than {words.time(least)}" if least else ""
     yield (f"timeline of {title}: {words.counted(count(record, 'timeline/sends'), 'send')}{slow} by "
            f"{words.counted(count(record, 'timeline/sockets'), 'socket')}, "
-           f"{words.counted(count(record, 'timeline/events'), 'event')}")
+           f"{words.counted(count(record, 'timeline/events'), 'event')}{_order(record)}")
     for name in "median", "slowest":
         if at(record, f"timeline/{name}") is not None:
             yield f"  {name:<9}{life(at(record, f'timeline/{name}'))}"

@@ -11,7 +11,7 @@ from conftest import ANALYZE, CAN_MEASURE, analyze, only, records, run
 
 def test_doctor_reports_everything():
     text = analyze("doctor").stdout
-    for what in ("kernel", "machine", "BTF", "lockdown", "capabilities", "PMU", "optmem_max",
+    for what in ("result", "kernel", "machine", "BTF", "lockdown", "capabilities", "PMU", "optmem_max",
                  "memlock", "hook send", "hook completion", "hook skb copy",
                  "hook receiver copy", "memory of maps"):
         assert re.search(rf"^{what} +\S", text, re.M), what

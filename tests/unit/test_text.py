@@ -392,7 +392,7 @@ def test_sampled_stages_are_one_table_that_adds_up():
     assert [letter for letter, *_ in rows] == [*"POTDRSI?"]
     assert sum(float(time) for _, time, _ in rows) == pytest.approx(float(whole), abs=0.05 * len(rows))
     assert sum(float(share) for *_, share in rows) == pytest.approx(100, abs=0.05 * len(rows))
-    assert " by 620 samples or more (cpu-clock): shares within 3.9 points (95 %)" in " ".join(text.split())
+    assert " from at least 620 samples (cpu-clock): shares within 3.9 points (95 %)" in " ".join(text.split())
     few = texts.sampled()
     few[0]["profile"]["stacks"] = [stack | {"samples": 1} for stack in few[0]["profile"]["stacks"]]
     text = texts.printed(few)
