@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Defines the columns of the tidy table, each by its name, kind, unit, meaning and a function that reads it.
 
-A column for a key of the record is defined by its name alone; analysis/tables/keys.py has the rest. A value
-that a record lacks is null, never 0.
+A column for a key of the record is defined by its name alone; analysis/tables/keys.py has the rest, and analysis/model.py
+the types of lists and blocks. A value that a record lacks is null, never 0. METRICS of analysis/result_sets.py has the
+columns that are compared, analysis/compare/settings.py those that must be equal for that.
 """
 
 import dataclasses

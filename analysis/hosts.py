@@ -2,7 +2,8 @@
 """Compares the hosts of a fleet: sums the runs of each pair of hosts, and finds outliers.
 
 There may be more runs than fit into memory. They are read as a stream, and divided into parts by a hash of the
-run's id, so that copies of a run are in the same part and count once. Only the sums of a part are kept.
+run's id, so that copies of a run are in the same part and count once. Only the sums of a part are kept. The figures
+and questions about hosts are in analysis/figures/hosts.py and analysis/report/questions/hosts.py.
 """
 
 import dataclasses

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The syscalls and io_uring's operations that send. analysis/tables/generate.py generates C from them."""
+"""The syscalls and io_uring's operations that send. analysis/tables/generate.py generates C from them;
+bpf/syscalls.bpf.h has the numbers of the syscalls.
+"""
 
 from typing import NamedTuple
 

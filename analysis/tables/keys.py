@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The keys of run records, in the order in which analysis/derive writes them.
 
-analysis/tables/documents.py generates docs/run-record.schema.json and the tables of
-docs/run-record.md from them.
+analysis/tables/documents.py generates docs/run-record.schema.json and the tables of docs/run-record.md from them. A
+value that the raw line lacks needs a map or variable in the lists of user/trace/dump.c, or a member in
+user/record/raw.c.
 """
 
 from . import protocol

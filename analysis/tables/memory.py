@@ -5,7 +5,7 @@ The names in sysfs are from Linux's sources: arch/x86/events/intel/uncore_snbep.
 uncore_iio_free_running), drivers/perf/arm-cmn.c and arm_dsu_pmu.c. perf's own names are from
 tools/perf/pmu-events/arch/x86: icelakex and sapphirerapids (io_miss_pcirdcur), skylakex (io_miss_rdcur),
 broadwellx (llc_misses), amdzen4 (umc_cas_cmd), amdzen1 to amdzen3 (dram_channel_data_controller).
-docs/memory.md lists which of them were tested.
+docs/memory.md lists which of them were tested, with recordings in tests/fixtures/memory.
 """
 
 from typing import NamedTuple

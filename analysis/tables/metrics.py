@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The metric families of the exporter, in the order of the exposition.
 
-analysis/tables/generate.py generates C from them, and analysis/tables/documents.py the table of docs/fleet.md.
+analysis/tables/generate.py generates C from them, and analysis/tables/documents.py the table of docs/fleet.md. A
+number that no row has is a member of its source's struct in user/exporter/metrics.c.
 """
 
 from typing import NamedTuple

@@ -2,7 +2,9 @@
 """The options, except those of a load, and the named grids.
 
 analysis/tables/generate.py generates C from them, and analysis/tables/documents.py the options of the man pages, with
---NAME and NAME(1) in bold.
+--NAME and NAME(1) in bold. Flags, texts, numbers and seconds need only the row; another type needs a member of struct
+options and its code in user/options/. If readers of records need the value, user/record/raw.c writes it.
+user/options/options.c puts the options of a grid before those of the command line.
 """
 
 import math

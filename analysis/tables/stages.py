@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The stages of a send, into which --stages divides its time.
 
-analysis/tables/generate.py generates C from them. A stage has a number in the kernel programs: see NUMBERS.
+analysis/tables/generate.py generates C from them. A stage has a number in the kernel programs: see NUMBERS. A
+new one needs its STAGE in bpf/stages.bpf.c, its hook in user/kernel/hooks.c, and a paragraph in docs/stages.md.
 """
 
 from typing import NamedTuple, Optional

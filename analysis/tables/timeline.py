@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The events of a timeline, and the lane of each. analysis/tables/generate.py generates C from them: EVENT_NAME."""
+"""The events of a timeline, and the lane of each. analysis/tables/generate.py generates C from them: EVENT_NAME.
+
+A program that sees the event calls bpf/timeline.bpf.h; analysis/derive/timeline.py and analysis/front/trace.py place it.
+"""
 
 from typing import NamedTuple
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Orders the sections of a report: the answer and its limits, one table, histograms side by side. With --details, there
-are all sections, and also warnings and what was not measured.
+are all sections, and also warnings and what was not measured. The file of a section has a row in COLUMNS for each column,
+in BRIEF for those without --details; tests/fixtures/record.py --text writes the expected texts.
 """
 
 from . import comparison, serving

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The options of a load, one row each, and the functions that some rows need. All are pure. */
+/*
+ * The options of a load, one row each, and the functions that some rows need. All are pure. A new
+ * row needs its argument in tests/unit/test_load_arguments.c, and a paragraph in
+ * docs/man/sendpath-loadgen.1; the arguments, the record and names of configurations follow from
+ * it.
+ */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The server models, which accept and answer connections, and the start of the serving process. */
+/*
+ * The server models, which accept and answer connections, and the start of the serving process. A
+ * model is a function here, and a row of serve_models.
+ */
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>

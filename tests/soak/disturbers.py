@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Disturbances during a soak. Each function makes one kind of disturbance, with random properties, and is called
-repeatedly. It raises an error if something goes wrong."""
+repeatedly. It raises an error if something goes wrong. ALL has the functions that the soak calls."""
 
 import contextlib
 import json

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The groups of sends. What they can be grouped by is also in enum group_by and key__reduce() of
+ * bpf/, in analysis/derive/groups.py and in analysis/text/groups.py.
+ */
 #include "user/trace/groups.h"
 
 #include "common/program.h"
