@@ -28,8 +28,11 @@ struct pacing {
 
 /* A shorter wait is the time of a wake-up. */
 #define WAIT_LEAST (50 * US)
-/* "Soon after" means within an eighth of the wait, but at most this. */
-#define SOON_MOST MS
+/*
+ * "Soon after" means within an eighth of the wait, but at most this: on a busy machine, a thread
+ * that is woken waits for its CPU.
+ */
+#define SOON_MOST (4 * MS)
 /* Linux delays acknowledgements by TCP_DELACK_MIN, 40 ms, to which its timers add. */
 #define DELAYED_FROM (38 * MS)
 #define DELAYED_TO   (60 * MS)

@@ -455,7 +455,7 @@ _WAITS = Key("waits", null(block(
             "trip; as long as Linux delays an acknowledgement (40 ms), after a short last segment; or longer"),
         Key("sends", integer(1), "sends"), Key("ns", COUNT, "from the return of the one before to its completion"))),
         "of these, sends that began soon after the last one in flight had completed (after an eighth of the wait, and "
-        "1 ms at most): the program waited, unless it received data meanwhile, or its thread was preempted and did not "
+        "4 ms at most): the program waited, unless it received data meanwhile, or its thread was preempted and did not "
         "sleep; waits below 50 us are left out"),
     Key("wait_ns", HISTOGRAM, "these waits"))),
     "whether the program waited for completions before it sent again", required=False)

@@ -81,7 +81,7 @@ static void test_what_is_no_wait(void **state)
 	struct two_sends late = awaited, soon = awaited, answered = awaited, within = awaited,
 			 several = awaited, endless = awaited, refused = awaited;
 
-	late.gap = 2 * MS;
+	late.gap = 5 * MS;
 	soon.completed = 80 * US; /* after which 10 us are soon */
 	answered.received = 1;
 	within.took = within.completed;
