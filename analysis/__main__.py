@@ -9,7 +9,7 @@ late, because each command needs only a few of them, and most need no library.
 import os
 import sys
 
-if not __package__:  # ./analyze starts python3 -I, which leaves our folder out of sys.path
+if not __package__:  # ./analyze starts python3 -I, which leaves our folder out of the path
     sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
