@@ -46,7 +46,7 @@ class Class:
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-    """What a program sent in a window. device: the device that sent most bytes; None: unknown. device_share: its share
+    """The sends of a program in a window. device: the device that sent most bytes; None: unknown. device_share: its share
     of all bytes. kernel_s: the kernel time of the sends; None: unknown. interfaces: the interfaces by which the program
     requested zero-copy. findings: as in the record. copied: the copied share of the completed zero-copy sends; None: no
     verdict. lost: the number of sends that no class has. failed: the number of failed sends by errno's name."""
@@ -67,8 +67,15 @@ class Program:
     def found(self) -> list[Finding]:
         return [Finding(**finding) for finding in self.findings]
 
-    def total(self, what: str) -> int:
-        return sum(getattr(one, what) for one in self.classes)
+    @property
+    def interface(self) -> str:
+        """IO_URING if the program requests zero-copy by io_uring alone, else MSG_ZEROCOPY."""
+        return facts.IO_URING if self.interfaces == (facts.IO_URING,) else facts.MSG_ZEROCOPY
+
+    def total(self, what: str, verdict: str | None = None, pays_from: Crossover | None = None) -> int:
+        """Returns the sum over all size classes, or over those with this verdict."""
+        return sum(getattr(one, what) for one in self.classes
+                   if verdict is None or class_verdict(one, pays_from) == verdict)
 
 
 def _classes(calls):
@@ -131,11 +138,10 @@ def is_elsewhere(program: Program, path: Path | None) -> bool:
 def with_small_sends(program: Program, path: Path | None, answers: list[Answer]) -> Program:
     """Returns the program with the finding small_sends, if zero-copy costs more at sizes of its zero-copy sends."""
     found = crossover(answers)
-    small = sum(one.zerocopy_sends for one in program.classes if class_verdict(one, found) == "costs more")
+    small = program.total("zerocopy_sends", "costs more", found)
     if not small or is_elsewhere(program, path) or (program.copied or 0) >= COPIED_MOST:
         return program
-    interface = facts.IO_URING if program.interfaces == (facts.IO_URING,) else facts.MSG_ZEROCOPY
-    finding = small_sends(interface, small, program.total("zerocopy_sends"), found.pays, found.costs)
+    finding = small_sends(program.interface, small, program.total("zerocopy_sends"), found.pays, found.costs)
     return dataclasses.replace(program, findings=tuple(
         one._asdict() for one in by_severity([*program.found, finding])))
 

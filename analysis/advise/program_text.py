@@ -21,14 +21,10 @@ ROWS_MAX = 8
 SMALL = 0.01  # classes with a smaller share of sends and a smaller share of bytes are counted as "others"
 COPIED_MUCH = 0.1  # above this share of completed sends, the recommendation begins with the cause of the copies
 LITTLE = 0.05  # a smaller share of a program's bytes is not worth a change
-LINES_MAX = 22  # a terminal has 24 lines, of which two show the command and the next prompt
+LINES_MAX = 22  # a terminal has 24 lines; two of them show the command and the next prompt
 # Findings of the severities in URGENT begin the recommendation. Findings of the codes in SILENT are not printed.
 URGENT = "failure", "no_effect"
 SILENT = "works", "few", "unseen", "reported_otherwise", "ignored_empty"
-
-
-def _sum(program, pays_from, what, said):
-    return sum(getattr(one, what) for one in program.classes if class_verdict(one, pays_from) == said)
 
 
 def _by_device(program, path):
@@ -68,7 +64,7 @@ def _is_by_sendfile(program):
 
 def _without(program):
     """Returns how to send without zero-copy."""
-    if program.interfaces == (IO_URING,):
+    if program.interface == IO_URING:
         return "by IORING_OP_SEND in place of SEND_ZC"
     return "without MSG_ZEROCOPY"
 
@@ -77,7 +73,7 @@ def _of_user(program, found):
     """Returns the recommendation for a program that uses zero-copy."""
     asked = program.total("zerocopy_sends")
     small = [one for one in program.found if one.code == "small_sends"]
-    right = _sum(program, found, "zerocopy_sends", "pays")
+    right = program.total("zerocopy_sends", "pays", found)
     if small:
         return _paragraph_text(sentences.paragraphs(small)[0])
     if right == asked:
@@ -102,14 +98,14 @@ def _is_measured(answers):
 
 def _of_others(program, found, answers):
     """Returns the recommendation for a program that does not use zero-copy: what zero-copy would gain."""
-    share = _sum(program, found, "bytes", "pays") / program.total("all_bytes")
+    share = program.total("bytes", "pays", found) / program.total("all_bytes")
     if found.pays and share >= LITTLE:
         return (f"Worth trying: {percent(share)} of its bytes are in copied sends of "
                 f"{size(found.pays)} and more; MSG_ZEROCOPY takes {times(found.best)}.")
     if found.pays:
         return (f"Not worth it: {percent(share)} of its bytes are in copied sends of "
                 f"{size(found.pays)} and more, from where on MSG_ZEROCOPY pays here.")
-    costs = _sum(program, found, "bytes", "costs more") / program.total("all_bytes")
+    costs = program.total("bytes", "costs more", found) / program.total("all_bytes")
     if costs > 1 - LITTLE:
         return "Do not use MSG_ZEROCOPY: at the sizes of its sends it costs more here."
     why = "the measurement did not decide it" if _is_measured(answers) else "none was measured"
@@ -219,7 +215,7 @@ def _change(program, path, found, answers):
     if not _is_measured(answers) or is_elsewhere(program, path):
         return ("Next: loadgen serve where its data go, and --peer HOST:PORT here, measure from which "
                 "size it pays; --path FILE takes what advise --json wrote of that path.")
-    if found.pays and _sum(program, found, "bytes", "pays") >= LITTLE * program.total("all_bytes"):
+    if found.pays and program.total("bytes", "pays", found) >= LITTLE * program.total("all_bytes"):
         return (f"To change: SO_ZEROCOPY on the socket; MSG_ZEROCOPY on sends of {size(found.pays)} "
                 "and more, and on no others; do not write to their memory until the error queue "
                 "reports their completion.")

@@ -203,7 +203,7 @@ def test_watching_a_program_is_not_in_the_budget(monkeypatch):
 
     def watch(*_):
         now[0] += 60
-        return types.SimpleNamespace(classes=()), False
+        return types.SimpleNamespace(total=lambda *_: 0), False
 
     monkeypatch.setattr(advise, "time", types.SimpleNamespace(monotonic=lambda: now[0]))
     monkeypatch.setattr(advise, "Engine", lambda *_: None)
