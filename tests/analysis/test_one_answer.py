@@ -70,8 +70,8 @@ def test_terminal_and_page_word_copies_equally(folder, seed):
               for cause in dice.sample(["loopback", "packet_tap", "unclassified"], dice.randint(0, 2)) if copied]
     record = changed(COPYING, zerocopy__requests=done, zerocopy__completions=done, zerocopy__copied=copied,
                      zerocopy__causes=causes, zerocopy__unflagged=dice.choice([0, None]), zerocopy__errqueue_copied=None)
-    data = Data(table.load([write(folder / "runs.jsonl", [record])]).frame)
-    assert sending.copied_sentence(data.sending) == sentences.paragraphs(rules.of_records([record]))[0][0]
+    runs = Data(table.load([write(folder / "runs.jsonl", [record])]).frame).sending
+    assert sending.copied_sentence(runs, sending.copies_of(runs)) == sentences.paragraphs(rules.of_records([record]))[0][0]
 
 
 def rounded(found):

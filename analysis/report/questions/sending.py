@@ -47,17 +47,16 @@ def copies_of(zero: pl.DataFrame) -> list[Finding]:
         unflagged=None if unflagged.null_count() else float(unflagged.sum()))])
 
 
-def copied_sentence(zero: pl.DataFrame) -> str:
+def copied_sentence(zero: pl.DataFrame, copies: list[Finding]) -> str:
     """Returns, by the kernel's count, for example "all 6,351,328 zero-copy sends were copied (loopback, lo)"."""
-    found = copies_of(zero)
-    said = sentences.paragraphs(found)[0][0] if found else "how many sends were copied was not counted"
+    said = sentences.paragraphs(copies)[0][0] if copies else "how many sends were copied was not counted"
     refused = zero["zc_refused"].drop_nulls().sum()
     return said + (f"; {words.whole(refused)} more {'was' if refused == 1 else 'were'} refused" if refused else "")
 
 
-def is_final(zero: pl.DataFrame) -> bool:
+def is_final(copies: list[Finding]) -> bool:
     """Returns whether no setting prevents the copies."""
-    return sentences.is_final([one for one in copies_of(zero) if sentences.is_copied(one)])
+    return sentences.is_final([one for one in copies if sentences.is_copied(one)])
 
 
 def costs(kind: Kind, runs: pl.DataFrame, a: str, b: str) -> tuple[list[str], list]:
@@ -105,7 +104,7 @@ def overtakes(data: Data, a: str, b: str) -> Answer:
     told, threads_ = answers.decisive(found)
     crossings = judged.crossovers(kind, told)
     zero = runs.filter(pl.col("variant") == a) if a == "zerocopy" else runs.clear()
-    verdict = common.overall(told)
+    verdict, copies = common.overall(told), copies_of(zero)
     if crossings:
         said = [f"{'from' if one.direction > 0 else 'no longer from'} about {kind.about(one.size)} "
                 f"({kind.about(one.low)} to {kind.about(one.high)}){_when(cell)}"
@@ -118,14 +117,15 @@ def overtakes(data: Data, a: str, b: str) -> Answer:
         shown = f"never: {shown}" if all(c.verdict == judge.WORSE for c in told) else shown
         answer = " ".join(filter(None, (few, words.sentence(shown) if not few or threads_ else "")))
     said, made = costs(kind, runs, a, b)
-    why = [copied_sentence(zero)] if a == "zerocopy" else [f"{', '.join(said)} that of {in_words(b)}"] if said else []
+    why = [copied_sentence(zero, copies)] if a == "zerocopy" else [f"{', '.join(said)} that of {in_words(b)}"] if said else []
     tables = common.tables(f"{words.starting(kind.what)} of {in_words(a)} (Gbit/s); a ratio is of pairs, its interval "
                            f"decides: docs/statistics.md", found, runs, kind.over.name, 1e-9)
     for what, some in made:
         tables += common.tables(f"{words.starting(what)} of {in_words(a)}", some, runs, kind.over.name)
     return Answer(question, answer, f"throughput {common.extremes(told, lambda c: where(kind, c.configuration))}",
                   words.sentence(*why),
-                  PEER if is_final(zero) and not crossings and not answers.few_repeats(in_words(a), found) else common.decides(runs, found), verdict,
+                  PEER if is_final(copies) and not crossings and not answers.few_repeats(in_words(a), found)
+                  else common.decides(runs, found), verdict,
                   common.discarded(data.sending), tables=tables)
 
 
@@ -157,10 +157,11 @@ def why_not(data: Data) -> Answer:
     held = (f"a buffer may be reused after {words.number(completion.median() / 1e3)} µs (median)"
             if completion.len() else "")
     stages_known = data.details.stages.height
-    next_ = PEER if is_final(zero) else "" if stages_known else common.again(runs, "--stages")
+    copies = copies_of(zero)
+    next_ = PEER if is_final(copies) else "" if stages_known else common.again(runs, "--stages")
     unseen = ("copies without a flag were not seen in all runs: more may have been copied",
               ) if zero["zc_unflagged"].is_null().any() else ()
-    return Answer(question, words.starting(copied_sentence(zero)) + ".", held, words.sentence(*why),
+    return Answer(question, words.starting(copied_sentence(zero, copies)) + ".", held, words.sentence(*why),
                   next_, caveats=unseen)
 
 
