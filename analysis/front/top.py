@@ -6,11 +6,11 @@ import os
 import signal
 import termios
 
-from analysis import words
 from analysis.derive.interval import Groups
 from analysis.derive.record import record_of
 from analysis.faults import FAILED
 from analysis.front.output import Stream, let_signals_end
+from analysis.text.head import not_followed
 from analysis.text.layout import BOLD, PLAIN, STYLES
 from analysis.text.top import LETTERS, View, block, screen
 
@@ -112,9 +112,7 @@ class Top:
             return answer.get("exit_status", FAILED)
         lost = record_of(answer)["lost"]
         if lost["calls"] + lost["completions"]:
-            self.complain(f"dropped events: {words.counted(lost['calls'], 'call')} and "
-                          f"{words.counted(lost['completions'], 'completion')} could not be followed: the tables lack "
-                          "them")
+            self.complain(not_followed(lost["calls"], lost["completions"], "the tables"))
         return 0
 
     def _show(self):

@@ -31,6 +31,12 @@ def incomplete(cells):
         yield ""
 
 
+def not_followed(calls, completions, what):
+    """Returns the line about events that were not followed. what: which numbers lack them."""
+    return (f"dropped events: {words.counted(calls, 'call')} and {words.counted(completions, 'completion')} could not be "
+            f"followed: {what} lack them")
+
+
 def losses(cells):
     """Yields what was lost. In a report, only incomplete() precedes these lines."""
     calls, completions = cells.sum("lost/calls"), cells.sum("lost/completions")
@@ -38,8 +44,7 @@ def losses(cells):
     # If the kernel does not count skipped runs, a warning and a finding report that.
     skipped = total(cell.skipped_looks or 0.0 for cell in cells)
     if calls + completions > 0:
-        yield (f"dropped events: {words.counted(calls, 'call')} and {words.counted(completions, 'completion')} "
-               "could not be followed: the counts below lack them")
+        yield not_followed(calls, completions, "the counts below")
         yield ""
     for many, before, unit, after in (
             (cells.sum("lost/groups"), "for the groups of ", "send",
