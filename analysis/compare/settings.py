@@ -11,9 +11,8 @@ from analysis import words
 Setting = collections.namedtuple("Setting", "column path say axis", defaults=("{}".format, False))
 
 
-def _counted(unit):
-    """Returns a function that returns a number of this unit in words. Any program may have written another type."""
-    return lambda value: words.counted(value, unit) if type(value) in (int, float) else f"{value} {unit}s"
+def _counted(unit, units=None):
+    return lambda value: words.counted(value, unit, units)
 
 
 
@@ -30,7 +29,7 @@ LOAD = (
     Setting("message_bytes", "load/message_bytes", words.size, axis=True),
     Setting("fields", "load/fields", _counted("field")),
     Setting("threads", "load/threads", _counted("thread"), axis=True),
-    Setting("inflight", "load/inflight", lambda count: f"{_counted('message')(count)} in flight"),
+    Setting("inflight", "load/inflight", _counted("message in flight", "messages in flight")),
     Setting("working_set_bytes", "load/working_set_bytes", lambda count: f"from {words.size(count)}"),
     Setting("pick", "load/pick", "picked {}".format),
     Setting("rate_per_thread", "load/rate_per_thread", "{}/s a thread".format),

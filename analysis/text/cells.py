@@ -33,7 +33,7 @@ JUDGED = {"throughput": (speed, 1), "cpu": (cpu_per_byte, -1)}
 SETTINGS = (*settings.MACHINE, *settings.LOAD)
 NAMES = settings.columns(SETTINGS)
 FIELDS = NAMES.index("fields")
-WHOLE = {"cpus", "connections", "message_bytes", "fields", "threads", "working_set_bytes"}
+WHOLE = {"cpus", "connections", "message_bytes", "fields", "threads", "inflight", "working_set_bytes"}
 
 
 def configuration_of(record):
