@@ -19,7 +19,7 @@ from analysis import words  # noqa: E402
 from analysis.advise import path_text, program, program_text  # noqa: E402
 from analysis.derive.record import findings_block  # noqa: E402
 from analysis.findings import facts, rules, sentences  # noqa: E402
-from findings_of import FACTS, NAMED  # noqa: E402
+from findings_of import FACTS, NAMED, others_of  # noqa: E402
 from analysis.tables.causes import REFUSALS  # noqa: E402
 from analysis.tables.findings import BY_CODE, SEVERITIES, WAIT_REASONS  # noqa: E402
 from analysis.text import answer  # noqa: E402
@@ -27,8 +27,7 @@ from analysis.text.report import DETAILS  # noqa: E402
 
 
 def codes(name):
-    f = FACTS[name]
-    return [finding.code for finding in rules.of_facts([f] if f.is_used else [])]
+    return [finding.code for finding in findings_of.found(name)]
 
 
 def test_findings_are_as_kept():
@@ -125,12 +124,6 @@ def test_a_flag_that_is_never_passed():
     # The finding does not apply to a program that passes the flag to some of its sends.
     assert "flag_never_passed" not in [one.code for one in rules.of_facts([FACTS["all copied"]], others)]
     assert not rules.of_facts([], others_of(tcp=400.0))
-
-
-def others_of(tcp=0.0, zerocopy=0.0, **sent):
-    """Returns facts about sends by other protocols, with ten bytes per send."""
-    size = {**dict.fromkeys(facts.PROTOCOLS, 0.0), **sent}
-    return facts.Others({name: count / 10 for name, count in size.items()}, size, zerocopy, tcp / 10, tcp)
 
 
 @pytest.mark.parametrize("others, sentence", [
