@@ -153,8 +153,8 @@ class Search:
                 yield r.size, one
 
     def _untried(self, answer):
-        """Returns a size that was not tried: the middle of those between the smallest size at which zero-copy is better
-        and the next smaller tried size, or else between the largest size at which it is worse and the next larger."""
+        """Returns a size that was not tried, in the middle of a gap; None: there is no gap. The gap lies below the
+        smallest size at which zero-copy is better, or else above the largest size at which it is worse."""
         if answer.kind not in ("from", "unknown") or not answer.better:
             return None
         tried = [0, *(r.size for r in answer.ratios)]

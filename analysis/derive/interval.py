@@ -138,7 +138,7 @@ class Groups:
         self.at, self.interval = raw["at"], raw["seconds"]
 
     def take(self):
-        """Returns the Table of what was added since the previous call."""
+        """Returns a Table of the lines that were added since the previous call."""
         table = Table(self.at, self.at - self.taken, self.interval, list(self.rows.values()), self.rest)
         self.taken = self.at
         self._clear()

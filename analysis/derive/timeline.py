@@ -70,8 +70,8 @@ class Send:
 
     @property
     def copied(self):
-        """Whether the send was copied. None: it did not complete, or it completed together with other sends of which
-        only some were copied, or io_uring does not report copies.
+        """Whether the send was copied. None: it did not complete, or only some of the sends that completed
+        together with it were copied, or io_uring does not report copies.
         """
         done = self.first("completed")
         return None if done is None or 0 < done.extra < done.of or done.extra == UNKNOWN else done.extra > 0
