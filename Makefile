@@ -124,7 +124,7 @@ endif
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all programs run report check check-slow check-san check-stats check-kernels check-load \
+.PHONY: all programs run report check check-slow check-installed check-built check-san check-stats check-kernels check-load \
         check-full coverage counted counted-units counted-programs counted-analysis lab lab-report bench clean format install install-libraries uninstall image help \
         vmlinux docs fixtures unit unit-tests test-programs cross analysis check-analysis build-packages \
         analysis-packages check-packages bench-packages check-foreign foreign-programs \
@@ -407,7 +407,7 @@ check-stats: check-packages
 # file's tests stay in one worker, because its fixtures belong to a process.
 CHECKED     := tests/lab/test_kernels.py tests/lab/test_beside.py tests/lab/test_suites.py tests/lab/test_support.py \
                tests/lab/test_lab.py::test_scripts_pass_shellcheck tests/unit tests/integration
-LEFT_TO_CI  := not slow and not image and not simulation and not sanitized
+LEFT_TO_CI  := not slow and not installed and not simulation and not sanitized
 TEST_BESIDE := -n 4 --dist loadfile
 check: check-packages
 	$(Q)$(PARALLEL) all unit-tests test-programs $(VENV)/installed-for-tests
@@ -416,17 +416,23 @@ check: check-packages
 	$(AS_ROOT) $(TEST_ENV) $(TEST_PYTEST) -m 'not serial and $(LEFT_TO_CI)' $(TEST_BESIDE) $(CHECKED) || status=1; \
 	exit $$status
 
-# Runs tests that take long and hardly ever fail alone, tests of packages, and the benchmarks.
-check-slow: check-packages
-	$(Q)$(PARALLEL) all test-programs $(VENV)/installed
+# Runs tests that take long and hardly ever fail alone, and the benchmarks. A worker has a network namespace.
+check-slow: check-built
+	$(Q)$(AS_ROOT) $(TEST_ENV) $(TEST_PYTEST) -m 'slow and not installed' -n 1 tests/integration tests/bench tests/soak
+
+# Builds and installs what users install, and tests it. These tests mostly wait for apt: make -j2 check-slow
+# check-installed takes hardly longer than the longer one.
+check-installed: check-built
 	$(Q)$(MAKE) --no-print-directory dist image
-	$(Q)$(AS_ROOT) $(TEST_ENV) $(TEST_PYTEST) -m 'slow or image' tests/integration tests/bench tests/soak
+	$(Q)$(AS_ROOT) $(TEST_ENV) $(TEST_PYTEST) -m installed tests/integration
+check-built: check-packages
+	$(Q)$(PARALLEL) all test-programs $(VENV)/installed
 
 # Runs the C unit tests, and tests of the programs, with the sanitizers.
 check-san: check-packages
 	$(Q)$(PARALLEL) all test-programs
 	$(Q)$(PARALLEL) SAN=1 all unit-tests
-	$(Q)$(AS_ROOT) $(TEST_ENV) SENDPATH_SANITIZED=1 $(TEST_PYTEST) -m sanitized tests/unit/test_units.py \
+	$(Q)$(AS_ROOT) $(TEST_ENV) SENDPATH_SANITIZED=1 $(TEST_PYTEST) -m sanitized -n 2 tests/unit/test_units.py \
 		tests/integration/test_sanitized.py
 
 # Loads every program, as two clangs build it, into the kernels that KERNEL names; by default into all of the lab.
@@ -473,7 +479,7 @@ counted-analysis:
 	$(Q)$(TEST_ENV) $(VENV_PYTHON) -m pytest $(PYTEST_OPTIONS) -m '$(LEFT_TO_CI)' $(filter tests/analysis%,$(TESTS))
 
 check-full:
-	$(Q)for target in check check-load check-stats check-slow check-san check-kernels check-foreign; do \
+	$(Q)for target in check check-load check-stats check-slow check-installed check-san check-kernels check-foreign; do \
 		$(MAKE) --no-print-directory FULL=1 $$target || exit 1; \
 	done
 
@@ -655,7 +661,8 @@ help:
 	@echo "                 TESTS='tests/unit' runs fewer"
 	@echo 'make fuzz        fuzz the readers of files, the wire protocol and options: FUZZ_S=60'
 	@echo 'make soak        long-running programs under churn: SOAK_S=600, SEED=N'
-	@echo 'make check-slow  tests that take long: counts of a million sends, packages, the benchmarks'
+	@echo 'make check-slow  tests that take long: counts of a million sends, stalls, the benchmarks'
+	@echo 'make check-installed  the archive, the image and the packages: what users install'
 	@echo 'make check-full  all of these and check-foreign, with every mechanism in every kernel'
 	@echo 'make analysis    install the libraries of table, compare and report, in analysis/.venv'
 	@echo 'make check-analysis  run only the tests of these'

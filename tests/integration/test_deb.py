@@ -15,7 +15,8 @@ from roots import Root as SystemRoot, debian, install_line
 
 NEEDED = ("dpkg-buildpackage", "dh", "dpkg")
 
-pytestmark = [pytest.mark.image, 
+pytestmark = [
+    pytest.mark.installed,
     pytest.mark.skipif(not all(map(shutil.which, NEEDED)), reason=f"needs {', '.join(NEEDED)}"),
     pytest.mark.skipif("SENDPATH_LAB" in os.environ, reason="is built where all is built"),
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root, as dpkg does")]

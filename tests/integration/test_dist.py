@@ -23,7 +23,7 @@ NAME = f"sendpath-{VERSION}-{os.uname().machine}"
 MESSAGES = 200
 PEAK_KIB = 18 * 1024
 
-pytestmark = [pytest.mark.image, pytest.mark.usefixtures("untouched"),
+pytestmark = [pytest.mark.installed, pytest.mark.usefixtures("untouched"),
               pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to change it")]
 
 

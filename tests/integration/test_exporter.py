@@ -98,6 +98,7 @@ def test_both_formats_have_the_same_values():
         assert len(readings[0]) > 100 and all(one == readings[0] for one in readings)
 
 
+@pytest.mark.installed
 def test_promtool_has_no_objection(prometheus):
     with Exporter() as exporter, Receiver() as receiver:
         assert run(*receiver.sender("--sends", SENDS)).returncode == 0

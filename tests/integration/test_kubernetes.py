@@ -21,7 +21,7 @@ POD = MANIFEST["spec"]["template"]
 # The address of the pod's exporter. It differs from that of the README's command.
 HOST = "127.94.0.36"
 
-pytestmark = [pytest.mark.image, needs_bpf, pytest.mark.usefixtures("untouched"),
+pytestmark = [pytest.mark.installed, needs_bpf, pytest.mark.usefixtures("untouched"),
               pytest.mark.skipif(os.geteuid() != 0, reason="needs root, as the container has the capabilities"),
               pytest.mark.skipif(not shutil.which("podman"), reason="podman is not installed")]
 

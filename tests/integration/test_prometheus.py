@@ -24,7 +24,7 @@ DASHBOARD = json.loads((DEPLOY / "grafana/sendpath.json").read_text())
 # Queries with these names have no result if no send fails and --cost is not given.
 MAY_BE_EMPTY = re.compile(r"send_errors|refused|bpf_seconds")
 
-pytestmark = [needs_bpf, pytest.mark.slow]
+pytestmark = [needs_bpf, pytest.mark.installed]
 
 
 def promtool(prometheus, *args):

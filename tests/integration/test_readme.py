@@ -15,14 +15,14 @@ from conftest import ROOT, Child, needs_bpf, run
 from test_setup import USER, copy_tree
 from test_sudo import BY_SUDO, RULES
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.installed
 
 VENV = ROOT / "analysis/.venv"
 README = (ROOT / "README.md").read_text()
 
 # Commands that are not run here: {first words: reason}.
 NOT_RUN = {
-    "make check": "make check-slow runs this test",
+    "make check": "make check-installed runs this test",
     "make install": "it writes to /usr/local; test_setup.py installs below another prefix",
     "sudo apt install ./sendpath*.deb": "test_deb.py runs it in a chroot of Debian",
     "tar -xzf": "test_dist.py runs it in chroots of Debian",

@@ -53,14 +53,14 @@ def assert_the_users(tree):
     assert not (tree / "build").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.installed
 def test_a_user_without_sbin_builds(tree):
     built = make(tree, TARGET)
     assert built.returncode == 0, built.stderr
     assert_the_users(tree)
 
 
-@pytest.mark.slow
+@pytest.mark.installed
 def test_sudo_make_leaves_nothing_of_roots(tree):
     built = make(tree, TARGET, SUDO_UID=str(USER.pw_uid), SUDO_GID=str(USER.pw_gid), HOME="/root")
     assert built.returncode == 0, built.stderr
@@ -79,7 +79,7 @@ def test_all_users_may_read_what_is_installed(tmp_path):
     assert not closed(tmp_path / "root/usr/local")
 
 
-@pytest.mark.slow
+@pytest.mark.installed
 @needs_bpf
 def test_what_is_installed_works_whole_and_goes_again(tree):
     """Reports work without a further command. An installation by root replaces one by sudo."""

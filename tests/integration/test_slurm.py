@@ -25,7 +25,7 @@ SHARDS = 2
 TAP = "import signal, socket\ns = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))\n" \
       "s.bind(('eth0', 0))\nprint(flush=True)\nsignal.pause()"
 
-pytestmark = [needs_bpf, pytest.mark.slow]
+pytestmark = [needs_bpf, pytest.mark.installed]
 
 
 def lines(file):
