@@ -24,6 +24,7 @@ def decisive(found):
 def few_repeats(subject, found, threads=()):
     """Returns the sentence for fewer repeats than the rule needs; "" if they suffice. subject: such as "zero-copy".
     threads: the numbers of threads whose pairs are pooled; (): none. The sentence then counts slower or faster pairs.
+    With threads, it follows the sentence of overview().
     """
     if not found or any(c.judgment.reason != judge.FEW for c in found):
         return ""
@@ -34,11 +35,12 @@ def few_repeats(subject, found, threads=()):
     pairs = (_all_of(len(logs), "pair") if many == len(logs) else
              f"{words.whole(many)} of {words.counted(len(logs), 'pair')}")
     single = "single configurations" if len(found) > 1 else "this"
-    repeats = f"Only {words.counted(max(c.judgment.n for c in found), 'repeat')}"
+    made = max(c.judgment.n for c in found)
     if threads:
-        return f"{repeats} ({needed} decide {single})." if needed else f"{repeats}."
+        return f"Single configurations need {needed} repeats; these have {made}." if needed else ""
     decide = f" ({needed} decide)" if needed else ""
-    return f"{repeats}: too few to decide {single}{decide}. {words.starting(subject)} was {which} in {pairs}."
+    return (f"Only {words.counted(made, 'repeat')}: too few to decide {single}{decide}. "
+            f"{words.starting(subject)} was {which} in {pairs}.")
 
 
 def _all_of(many, unit):

@@ -56,10 +56,10 @@ def of_several(cells, what):
         return
     shown, threads = answers.decisive(found)
     few = answers.few_repeats(subject, found, threads)
-    if few:
-        yield few
     if not few or threads:
         yield answers.overview(subject, other, shown, threads, what)
+    if few:
+        yield few
 
 
 def results(cells):

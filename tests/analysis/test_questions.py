@@ -132,7 +132,7 @@ def test_two_cpus_show_no_scaling():
 def test_caches_and_memory_as_planted(whole):
     assert re.match(r"The L1 data cache: 3\d\.\d load misses less per KiB", sending.caches(whole).answer)
     memory = sending.memory(whole)
-    assert memory.verdict == judge.BETTER and re.search(r"0\.49\d+ times .* to 0\.50\d+ times", memory.number)
+    assert memory.verdict == judge.BETTER and re.search(r"0\.49\d+ times .* and 0\.50\d+ times", memory.number)
 
 
 def test_a_cache_gains_by_its_pairs_though_medians_say_the_opposite():

@@ -30,11 +30,15 @@ def ratio_text(one: judge.Judgment) -> str:
     return f"{words.number(one.value)} times{bounds}"
 
 
-def extremes(found: list[Comparison], where) -> str:
-    """Returns the least and the greatest ratio, if possible only of ratios with an interval; "" without any ratio."""
+def extremes(what: str, found: list[Comparison], where) -> str:
+    """Returns, for example, "throughput was between 0.5 times (0.4 to 0.6) at 1K and 2 times (1.9 to 2.1) at 64K", if possible only
+    of ratios with an interval; "" without any ratio. what: such as "throughput was". where: returns the text after
+    "at" for a comparison.
+    """
     known = [c for c in found if c.judgment.has_interval] or [c for c in found if c.judgment.n]
     known = sorted(known, key=lambda c: c.judgment.value)
-    return " to ".join(dict.fromkeys(f"{ratio_text(c.judgment)} at {where(c)}" for c in (known[:1] + known[-1:])))
+    ends = list(dict.fromkeys(f"{ratio_text(c.judgment)} at {where(c)}" for c in (known[:1] + known[-1:])))
+    return f"{what} between {ends[0]} and {ends[1]}" if len(ends) == 2 else f"{what} {ends[0]}" if ends else ""
 
 
 def counts(found: list[Comparison], better: str = RESULTS[judge.BETTER], worse: str = RESULTS[judge.WORSE]) -> str:

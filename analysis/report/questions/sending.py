@@ -115,14 +115,14 @@ def overtakes(data: Data, a: str, b: str) -> Answer:
         few = answers.few_repeats(in_words(a), found, threads_)
         shown = answers.overview(in_words(a), in_words(b), told, threads_)
         shown = f"never: {shown}" if all(c.verdict == judge.WORSE for c in told) else shown
-        answer = " ".join(filter(None, (few, words.sentence(shown) if not few or threads_ else "")))
+        answer = " ".join(filter(None, (words.sentence(shown) if not few or threads_ else "", few)))
     said, made = costs(kind, runs, a, b)
     why = [copied_sentence(zero, copies)] if a == "zerocopy" else [f"{', '.join(said)} that of {in_words(b)}"] if said else []
     tables = common.tables(f"{words.starting(kind.what)} of {in_words(a)} (Gbit/s); a ratio is of pairs, its interval "
                            f"decides: docs/statistics.md", found, runs, kind.over.name, 1e-9)
     for what, some in made:
         tables += common.tables(f"{words.starting(what)} of {in_words(a)}", some, runs, kind.over.name)
-    return Answer(question, answer, f"throughput {common.extremes(told, lambda c: where(kind, c.configuration))}",
+    return Answer(question, answer, common.extremes("throughput was", told, lambda c: where(kind, c.configuration)),
                   words.sentence(*why),
                   PEER if is_final(copies) and not crossings and not answers.few_repeats(in_words(a), found)
                   else common.decides(runs, found), verdict,
@@ -232,7 +232,11 @@ def threads(data: Data) -> Answer:
                            [(n, counts[0]) for n in counts[1:]], "throughput_bps")
     cpus = runs["cpus"].drop_nulls().min()
     scarce = cpus is not None and cpus <= 2
-    answer = f"With more threads throughput is {common.counts(found, 'more', 'less')}."
+    more = f"With {counts[-1] if len(counts) == 2 else 'more'} threads instead of {counts[0]}"
+    verdict = common.overall(found)
+    answer = (f"{more}, no difference could be shown ({words.counted(len(found), 'configuration')})."
+              if {c.verdict for c in found} == {judge.INCONCLUSIVE} else
+              f"{more}, throughput is {common.counts(found, 'more', 'less')}.")
     if scarce:
         answer = (f"{answer} No scaling can be seen on {words.counted(cpus, 'CPU')}: a sender and its receiver keep "
                   "both busy.")
@@ -243,9 +247,10 @@ def threads(data: Data) -> Answer:
         if len(waits) > 1 else "")
     next_ = (f"On a machine with {2 * counts[-1]} CPUs: {common.again(runs)}" if scarce
              else common.decides(runs, found))
-    said = common.extremes(found, lambda c: (
-        f"{style.size_text(c.configuration['message_bytes'])} of {c.configuration['variant']}, {c.b} to {c.a} threads"))
-    return Answer(question, answer, f"throughput {said}", why, next_, common.overall(found),
+    said = common.extremes("throughput was", found, lambda c: (
+        f"{style.size_text(c.configuration['message_bytes'])} by {in_words(c.configuration['variant'])}"
+        + (f" with {c.a} threads" if len(counts) > 2 else "")))
+    return Answer(question, answer, said, why, next_, verdict,
                   common.discarded(data.sending),
                   tables=common.tables("Throughput by threads (Gbit/s)", found, runs, "threads", 1e-9))
 
@@ -265,7 +270,7 @@ def memory(data: Data) -> Answer:
     caveats = ("memory traffic is an estimate, made from misses of the last-level cache, which leave out what is "
                "prefetched",) if runs["memory_is_estimate"].fill_null(False).all() else ()
     return Answer(question, f"{words.starting(answer)} (medians of all runs).",
-                  f"ratio to two-copy {common.extremes(found, lambda c: where(kind, c.configuration))}" if found else "",
+                  common.extremes("the ratio to two-copy was", found, lambda c: where(kind, c.configuration)),
                   "The counters are of the whole machine.", common.decides(runs, found), common.overall(found),
                   (*caveats, *common.discarded(data.sending)),
                   tables=common.tables("Memory bytes per byte sent", found, runs, "variant"))

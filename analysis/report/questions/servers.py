@@ -44,6 +44,10 @@ def _where(cell: dict) -> str:
     return words.counted(cell["connections"], "connection") + (f" ({cell['setting']})" if cell["setting"] else "")
 
 
+def _pair(one: Comparison) -> str:
+    return f"{_where(one.configuration)} ({one.a} against {one.b})"
+
+
 def _tables(runs: pl.DataFrame, whose: str, metrics: tuple) -> tuple[Table, ...]:
     measured = [m for m in metrics if m[0] in runs.columns and runs[m[0]].count()]
     rows = [(setting, str(connections), model, *(
@@ -83,9 +87,9 @@ def models(data: Data) -> Answer:
     decided = [c for c in found if c.verdict in (judge.BETTER, judge.WORSE)]
     tables = (*_tables(runs, "Server", SERVER), *_tables(runs, "Client", CLIENT),
               *common.tables("Requests per second", found, runs, "server_model"))
-    pair = common.extremes(decided or found, lambda c: f"{_where(c.configuration)} ({c.a} / {c.b})")
+    number = common.extremes("requests per second were", decided or found, _pair)
     return Answer(question, f"{'; '.join(said)}." if found else common.NO_PAIRS,
-                  f"requests per second {pair}" if pair else "", next=common.decides(runs, found),
+                  number, next=common.decides(runs, found),
                   verdict=judge.BETTER if set(by_leader) - {""} else common.overall(found),
                   caveats=common.discarded(data.serving), tables=tables)
 
@@ -125,8 +129,7 @@ def why(data: Data) -> Answer:
     measured = len(waits) == runs["server_model"].n_unique()
     return Answer(question, f"{'; '.join(said)}." if said else "Their run-queue delays are alike." if measured else
                   "Run-queue delays were not measured for all of them.",
-                  f"CPU time per answer {common.extremes(ratios, lambda c: f'{_where(c.configuration)} ({c.a} / {c.b})')}"
-                  if ratios else "", words.sentence(*why_), few or uncounted)
+                  common.extremes("CPU time per answer was", ratios, _pair), words.sentence(*why_), few or uncounted)
 
 
 COUNTS = (("listen_overflows", "overflows of a listen queue"), ("listen_drops", "connections turned away"),
