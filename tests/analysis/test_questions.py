@@ -41,6 +41,9 @@ def test_numbers_of_threads_are_pooled_where_too_few_repeats_decide_alone():
     answer = sending.one_copy(planted.data(planted.sends(repeats=5)))
     assert re.fullmatch(r"From about 2K \([\d.]+K to [\d.]+K\), over 1 and 4 threads together\.", answer.answer)
     assert not [row for row in answer.tables[0].rows if row[answer.tables[0].header.index("verdict")] in DECIDED]
+    zero = sending.zero_copy(planted.data(planted.sends(repeats=5)))
+    assert zero.answer == ("Never: zero-copy is slower than two-copy in all 5 configurations, over 1 and 4 threads "
+                           "together. Single configurations need 6 repeats; these have 5.")
 
 
 def test_pooled_configurations_are_in_order_though_one_number_of_threads_lacks_a_size():
