@@ -7,9 +7,11 @@ import os
 import resource
 
 from analysis.front import host
+from analysis.text.layout import broken
 from analysis.text.record import safe_text
 from analysis.words import counted, size
 
+_LABEL = 26  # the width of a fact's name
 _INITIAL_PID_NAMESPACE = 0xEFFFFFFC  # PROC_PID_INIT_INO
 _BTF = {"yes": "yes", "no memory": "not read: no memory for it",
         "missing": "missing: the programs cannot be loaded"}
@@ -43,6 +45,7 @@ def _machine(facts):
     yield "kernel", f"Linux {own['kernel']} {own['arch']}" + (", debug" if own["debug_kernel"] else "")
     yield "machine", (counted(own["nproc"], "CPU") + (", virtual" if own["virtualized"] else "") +
                       (f", {own['cpu']}" if own["cpu"] else ""))
+    yield from _devices()
     yield "BTF", _BTF[facts["btf"]]
     lockdown = host.first_line("/sys/kernel/security/lockdown") or "none"
     yield "lockdown", lockdown + (": reading kernel memory is refused" if "[confidentiality]" in lockdown else "")
@@ -108,7 +111,7 @@ def zerocopy(device):
     return "yes", "it has scatter-gather and checksum offload"
 
 
-def _devices(_):
+def _devices():
     try:
         found = host.devices()
     except OSError as error:
@@ -120,7 +123,7 @@ def _devices(_):
         yield "device", f"{safe_text(device['name'])}{driver}: zero-copy {answer}: {why}"
 
 
-def text(facts):
-    """Returns a line for each fact."""
-    return "".join(f"{what:<25} {value}\n" for part in (_machine, _hooks, _devices)
-                   for what, value in part(facts))
+def text(facts, folded):
+    """Returns a line for each fact. folded: whether to break it for a terminal."""
+    lines = (f"{what:<{_LABEL}}{value}" for part in (_machine, _hooks) for what, value in part(facts))
+    return "".join(f"{broken(line, _LABEL) if folded else line}\n" for line in lines)

@@ -147,12 +147,15 @@ class Stream:
         self.fd = {"stdout": 1, "stderr": 2}[name]
         self.failed = False
 
+    def is_terminal(self):
+        return os.isatty(self.fd)
+
     def colour(self):
-        return os.isatty(self.fd) and "NO_COLOR" not in os.environ
+        return self.is_terminal() and "NO_COLOR" not in os.environ
 
     def height(self):
         """Returns the number of lines of a terminal; infinity for a file or pipe, from which nothing scrolls away."""
-        return terminal_size(self.fd).lines if os.isatty(self.fd) else math.inf
+        return terminal_size(self.fd).lines if self.is_terminal() else math.inf
 
     def takes_text(self):
         """Returns whether a write would not wait for the reader, such as a pager."""

@@ -17,7 +17,7 @@ def _advise(channel, words, complain):
 def _doctor(channel, facts, complain):
     from analysis.front import doctor
     out = output.Stream("stdout")
-    out.write(doctor.text(facts))
+    out.write(doctor.text(facts, folded=out.is_terminal()))
     channel.send({"end": True})
     return 0 if out.check(complain) else 1
 

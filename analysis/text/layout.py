@@ -30,9 +30,9 @@ def find_cut(line, room):
     return next(near, places[0] if places else 0)
 
 
-def broken(line):
-    """Returns the line, broken between words if it is longer than WIDTH."""
-    indent, room, out = hanging_indent(line), WIDTH, ""
+def broken(line, indent=None):
+    """Returns the line, broken between words if it is longer than WIDTH. indent: of the lines that continue it."""
+    indent, room, out = hanging_indent(line) if indent is None else indent, WIDTH, ""
     while len(line) > room:
         cut = find_cut(line, room)
         if spaces(line) >= cut:  # the word is longer than a line

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from conftest import ANALYZE, CAN_MEASURE, analyze, only, records, run
+from conftest import ANALYZE, CAN_MEASURE, analyze, on_a_terminal, only, records, run, unwrapped
 
 
 def test_doctor_reports_everything():
@@ -17,6 +17,13 @@ def test_doctor_reports_everything():
         assert re.search(rf"^{what} +\S", text, re.M), what
     assert re.search(r"^device +lo: zero-copy no: ", text, re.M)
     assert os.uname().release in text
+
+
+def test_on_a_terminal_long_lines_are_broken():
+    _, shown, _ = on_a_terminal(["sh", "-c", f"exec {ANALYZE} doctor >&2"])
+    lines = shown.decode().splitlines()
+    assert max(map(len, lines)) <= 80
+    assert unwrapped("\n".join(lines)).splitlines() == analyze("doctor").stdout.splitlines()
 
 
 # Hooks of --stages. The doctor's output has one line for all of them.
