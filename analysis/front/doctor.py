@@ -61,7 +61,7 @@ def _machine(facts):
                              "notifications, then ENOBUFS")
     limit = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
     memlock = "unlimited" if limit == resource.RLIM_INFINITY else size(limit)
-    yield "memlock", f"{memlock} per user: limits zero-copy data in flight, except root's"
+    yield "memlock", f"{memlock} per user: the most zero-copy data in flight, except root's"
 
 
 def _hook(hook):

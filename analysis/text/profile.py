@@ -139,7 +139,7 @@ def profile(cells):
     if not profiles:
         return
     first = profiles[0].cell.record
-    yield (f"where the CPU time goes, sampled {value(first, 'profile/hz'):.0f} times a second "
+    yield (f"CPU time of the measured processes: % of samples, {value(first, 'profile/hz'):.0f} a second "
            f"({string(first, 'profile/event')})")
     yield from table.lines([
         ["", *(p.title for p in profiles)],
