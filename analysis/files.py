@@ -12,13 +12,15 @@ import tempfile
 from collections.abc import Callable
 from typing import BinaryIO
 
+from analysis.front.output import is_kernels
+
 STDOUT = pathlib.Path("/dev/stdout")
 
 
 def check(path: str | os.PathLike) -> None:
     """Raises OSError if replace() could not write the file."""
     place = pathlib.Path(path)
-    if place.is_symlink() and not _is_kernels(place):
+    if place.is_symlink() and not is_kernels(place):
         raise OSError(errno.ELOOP, "it is a symbolic link: name the file itself", str(place))
     if place.is_dir():
         raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), str(place))
@@ -55,14 +57,9 @@ def replace(path: str | os.PathLike, fill: Callable[[BinaryIO], object]) -> None
         raise
 
 
-def _is_kernels(place):
-    """Returns whether only the kernel can have made a link at this place."""
-    return place.parent.resolve() in (pathlib.Path("/dev"), pathlib.Path("/proc/self/fd").resolve())
-
-
 def _is_special(place):
     """Returns whether the place is a special file, or a link that the kernel made to any file."""
-    return place.is_symlink() and _is_kernels(place) or place.exists() and not place.is_file()
+    return place.is_symlink() and is_kernels(place) or place.exists() and not place.is_file()
 
 
 def _descriptor(place):

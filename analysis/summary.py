@@ -12,10 +12,8 @@ from analysis.compare import pairs, settings
 from analysis.compare.settings import columns
 from analysis.stats import interval, outliers
 
-LOAD = columns(settings.LOAD)
-WAYS = columns(settings.WAYS)
-CONDITIONS = columns(settings.MACHINE) + LOAD
-CONFIGURATION = CONDITIONS + WAYS
+CONDITIONS = columns((*settings.MACHINE, *settings.LOAD))
+CONFIGURATION = CONDITIONS + columns(settings.WAYS)
 BLOCK = "block"
 # The seed of the order of a sweep's runs; for other runs, the file of the record.
 _SESSION = pl.coalesce(pl.col("seed").cast(pl.String), "source_file", pl.lit("")).alias("_session")

@@ -72,10 +72,10 @@ def overview(subject, other, found, threads=(), what=None):
     """Returns how a subject compares with another over several configurations, as a sentence without a full stop.
     threads: the numbers of threads whose pairs are pooled. what: the metric in words; None: leave out the ratios.
     """
-    together = over(threads)
+    together, configurations = over(threads), words.counted(len(found), "configuration")
     verdicts = {c.verdict for c in found}
     if verdicts == {judge.INCONCLUSIVE}:
-        return f"{subject} or {other}: no difference could be shown ({len(found)} of {_configurations(len(found))}){together}"
+        return f"{subject} or {other}: no difference could be shown ({len(found)} of {configurations}){together}"
     if len(verdicts) == 1:
         (verdict,) = verdicts
         comma, ends = (",", "") if verdict == judge.SAME else ("", _ends(found, what))
@@ -87,8 +87,5 @@ def overview(subject, other, found, threads=(), what=None):
         if some:
             ends = _ends(some, what) if verdict in (judge.BETTER, judge.WORSE) else ""
             parts.append(f"{result} in {len(some)}{ends}")
-    return f"of {_configurations(len(found))}, {subject} against {other} is {', '.join(parts)}{together}"
+    return f"of {configurations}, {subject} against {other} is {', '.join(parts)}{together}"
 
-
-def _configurations(many):
-    return words.counted(many, "configuration")

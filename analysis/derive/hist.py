@@ -55,8 +55,6 @@ class Hist(Percentiles):
             self.min = self.max = None
             return
         first, last = self.buckets[0][0], self.buckets[-1][0]
-        if first == 0 and self.min:
-            self.min = 0
         if bucket_of(self.min, sub_bits) != first:
             self.min = low(first, sub_bits)
         if bucket_of(self.max, sub_bits) < last:

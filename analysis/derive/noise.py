@@ -4,16 +4,11 @@
 import re
 
 from analysis.tables.limits import LIMITS
+from analysis.text.record import at
 
 WAITS = "sender_waited", "receiver_waited", "pressure"
 OTHERS_CPUS = 0.1
-OWN = (("user_s",), ("system_s",), ("receiver", "user_s"), ("receiver", "system_s"))  # first of the sender
-
-
-def value_at(block, path):
-    for key in path:
-        block = block.get(key) if isinstance(block, dict) else None
-    return block
+OWN = "user_s", "system_s", "receiver/user_s", "receiver/system_s"  # first of the sender
 
 
 def receives_elsewhere(load):
@@ -32,7 +27,7 @@ def busy_threads(load):
 def values(record):
     """Yields each value that has limits, with its two limits, and the code and the words of its warning."""
     for path, per, doubtful, much, code, words in LIMITS:
-        value, by = value_at(record, path), value_at(record, per) if per else 1
+        value, by = at(record, path), at(record, per) if per else 1
         if value is not None and by and by > 0:
             yield value / by, doubtful, much, code, words
 
@@ -111,7 +106,7 @@ def others_share(run):
     raw = run["noise"]
     others = raw["busy_s"] or 0.0
     for path in OWN[:2] if receives_elsewhere(run["load"]) else OWN:
-        others -= value_at(run.app, path) or 0
+        others -= at(run.app, path) or 0
     return max(others, 0.0) / raw["all_s"] if raw["all_s"] else None
 
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Makes the block warnings: reasons to doubt the figures of a run."""
 
-from .noise import value_at, busy_threads, values
+from analysis.text.record import at
+
+from .noise import busy_threads, values
 
 
 def machine(run):
@@ -24,7 +26,7 @@ def machine(run):
 
 def unsent(run):
     """Yields a warning if an open loop did not begin all messages: latencies do not include the missing messages."""
-    rate = value_at(run.app, ("rate",)) or {}
+    rate = at(run.app, "rate") or {}
     if rate.get("unsent"):
         yield "rate_not_kept", (f"--rate: of {rate['due']} messages that were due, {rate['unsent']} "
                                 "were not begun in time: latencies leave them out")
@@ -32,12 +34,12 @@ def unsent(run):
 
 def paced(record):
     """Yields a warning about pacing: bbr and its later versions pace; other algorithms, only if the qdisc paces."""
-    name = value_at(record, ("tcp", "sending", "congestion")) or ""
-    usual = value_at(record, ("host", "settings", "tcp_congestion_control")) or ""
+    name = at(record, "tcp/sending/congestion") or ""
+    usual = at(record, "host/settings/tcp_congestion_control") or ""
     if name.startswith("bbr"):
         yield "paced", (f"TCP congestion control {name[:15]} paces: rates are what it allows; "
                         "--socket congestion=reno sends at once")
-    elif name and usual.startswith("bbr") and value_at(record, ("load", "socket", "congestion")) is None:
+    elif name and usual.startswith("bbr") and at(record, "load/socket/congestion") is None:
         yield "not_paced", (f"the load used {name[:15]}, as this machine's {usual[:15]} paces what "
                             f"stays within it; --socket congestion={usual[:15]} keeps that")
 

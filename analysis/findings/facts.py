@@ -81,7 +81,6 @@ class Facts:
     shaped = headed = header_bytes = 0.0  # sends whose segments were read, and sums of zerocopy.segments
     intervals = interval_ns = 0.0  # sums of zerocopy.waits
     awaited = {}  # reason of zerocopy.waits: (sends, ns)
-    others = 0.0  # sends by protocols that are not analysed
 
     def __init__(self, **known):
         vars(self).update(known)

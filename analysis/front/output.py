@@ -25,7 +25,7 @@ def why(error):
     return _WHY.get(error.errno) or os.strerror(error.errno)
 
 
-def _is_kernels(path):
+def is_kernels(path):
     """Returns whether symbolic links beside this path are the kernel's own, such as /dev/stdout and /dev/fd/1."""
     folder = os.path.realpath(os.path.dirname(path) or ".")
     return folder in ("/dev", os.path.realpath("/proc/self/fd"))
@@ -35,7 +35,7 @@ def _open(path, flags):
     """Opens a file to append to. Follows no symbolic link that a user may have made, and waits for no FIFO's reader."""
     if path == "/dev/stdout":  # a descriptor from open() would have an offset of its own
         return os.dup(1)
-    links = 0 if _is_kernels(path) else os.O_NOFOLLOW
+    links = 0 if is_kernels(path) else os.O_NOFOLLOW
     fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC | links | flags, 0o666)
     fcntl.fcntl(fd, fcntl.F_SETFL, os.O_APPEND)
     return fd
@@ -104,7 +104,7 @@ class LineFile:
         """Replaces the contents of a regular file by data. The old contents stay until the new ones are complete, if
         the file's folder is writable. Appends the data to any other file, such as standard output. Raises OSError.
         """
-        mine = self.fd is not None and self.path != "-" and not _is_kernels(self.path)
+        mine = self.fd is not None and self.path != "-" and not is_kernels(self.path)
         if mine and stat.S_ISREG(os.fstat(self.fd).st_mode):
             from analysis.files import replace  # imported late, because most runs do not need it
             with contextlib.suppress(PermissionError):

@@ -112,8 +112,7 @@ def build(data: Data, title: str | None, problems: list[str], sources: list[str]
     figures = [advice_figure.figure(f"advice-{n}", read.advice) for n, read in enumerate(advices, 1)]
     answers = [advised.answer(read) for read in advices]
     none = data.runs.is_empty() and not data.streamed
-    of_hosts = not none and bool(data.streamed)
-    asked, tables, lost, every = [], (), "", ()
+    asked, tables, lost, every, of_hosts = [], (), "", (), False
     if not none:
         show("answering the questions")
         found = answered(data)

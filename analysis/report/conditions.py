@@ -18,7 +18,7 @@ MACHINE = {"host": "host", "cpu_model": "processor", "arch": "machine type", "cp
            "governor": "frequency governor", "pmu": "hardware counters", "tier": "sends timed by"}
 SETTINGS_MOST = 8
 # Warnings that have a number in each run. By code: the column of the number, and the words.
-FOLDED = {code: (path[-1], said) for path, per, _, _, code, said in LIMITS if not per}
+FOLDED = {code: (path.rpartition("/")[2], said) for path, per, _, _, code, said in LIMITS if not per}
 # The option or machine that measures a missing value, by the beginning of the value's key.
 WAYS = (("calls.stages", "--stages"), ("calls.counters", "--call-counters EVENTS"), ("tcp.skb", "--packets"),
         ("tcp.frags", "--packets"), ("overhead", "--cost"),

@@ -6,7 +6,7 @@ value that the raw line lacks needs a map or variable in the lists of user/trace
 user/record/raw.c.
 """
 
-from . import protocol
+from . import memory, protocol
 from .calls import URING_OPERATIONS
 from .causes import CAUSES, REFUSALS
 from .findings import CODES, SEVERITIES, WAIT_REASONS
@@ -692,9 +692,7 @@ MEMORY = null(block(
     Key("io_out_bytes", _WHOLE, "bytes that they moved from it"),
     Key("events", list_of(block(
         Key("event", TEXT, "as given to perf"),
-        Key("quantity", one_of("read", "write", "read_and_write", "io_read_misses",
-                               "io_write_misses", "io_own_misses", "io_in", "io_out"),
-                                   "what it counts"),
+        Key("quantity", one_of(*memory.QUANTITIES), "what it counts"),
         Key("value", _AMOUNT, "as perf wrote it"),
         Key("unit", TEXT, "as perf wrote it"),
         Key("bytes", _WHOLE, "`value` in bytes"),

@@ -6,9 +6,9 @@ from analysis.findings.facts import PROTOCOLS
 
 from . import table
 from .columns import count as counted_in, mean_time, point
-from .head import unseen
+from .head import UNSEEN
 from .hist import Hist
-from .record import at, count, flag, members, rows, safe_text, same, string, value
+from .record import at, count, flag, members, rows, safe_text, same, string, value, warning
 from .spread import total
 
 INTERRUPTED = "ERESTARTSYS"
@@ -104,7 +104,7 @@ def observation(record):
             ("failed", lambda call: words.whole(failed(call)))))
     elif in_flight <= 0:
         # If sends by other protocols are not counted, the program may have sent by MPTCP.
-        blind = unseen(record) is None and at(record, "observed/others") is None
+        blind = warning(record, UNSEEN) is None and at(record, "observed/others") is None
         yield "no TCP sends were seen" + ("; sends by MPTCP are not seen here" if blind else "")
     full = total(value(call, "errors/EAGAIN") for call in calls)
     if full > 0:

@@ -5,7 +5,6 @@ from itertools import chain
 
 from analysis import words
 from analysis.compare import judge, pairs, settings
-from analysis.findings import facts
 from analysis.tables.variants import in_order
 
 from .hist import Hist, shared
@@ -161,14 +160,6 @@ class Cell:
         if None not in self._hists:
             self._hists[None] = Hist(*(at(call, "wall_ns") for call in self.rows("calls")))
         return self._hists[None]
-
-    @property
-    def lost_flags(self):
-        return facts.lost_flags(self.records)
-
-    @property
-    def skipped_looks(self):
-        return facts.skipped_looks(self.records)
 
 
 class Cells:

@@ -2,6 +2,7 @@
 """Prints what precedes the numbers: missing runs, losses, the machine, the load."""
 
 from analysis import words
+from analysis.findings import facts
 
 from .cells import FAILED
 from .layout import BOLD
@@ -10,11 +11,6 @@ from .spread import total
 
 INTERRUPTED = "interrupted"  # the code of the warning that a run ended before its time
 UNSEEN = "sends_unseen"  # the code of the warning that a mechanism does not see some sends by TCP
-
-
-def unseen(record):
-    """Returns the text of the warning UNSEEN; None if the mechanism sees all sends."""
-    return warning(record, UNSEEN)
 
 
 def incomplete(cells):
@@ -40,9 +36,9 @@ def not_followed(calls, completions, what):
 def losses(cells):
     """Yields what was lost. In a report, only incomplete() precedes these lines."""
     calls, completions = cells.sum("lost/calls"), cells.sum("lost/completions")
-    flags = total(cell.lost_flags for cell in cells)
+    flags = total(facts.lost_flags(cell.records) for cell in cells)
     # If the kernel does not count skipped runs, a warning and a finding report that.
-    skipped = total(cell.skipped_looks or 0.0 for cell in cells)
+    skipped = total(facts.skipped_looks(cell.records) or 0.0 for cell in cells)
     if calls + completions > 0:
         yield not_followed(calls, completions, "the counts below")
         yield ""
@@ -109,5 +105,5 @@ def headline(cells):
     yield machine(cells.record)
     loaded = at(cells.record, "load") is not None
     yield (serving_load if cells.serving else stream_load if loaded else observation)(cells)
-    if unseen(cells.record) is not None:
-        yield f"warning: {unseen(cells.record)}"
+    if warning(cells.record, UNSEEN) is not None:
+        yield f"warning: {warning(cells.record, UNSEEN)}"

@@ -97,7 +97,7 @@ def folded(records):
         text = some[0][2]
         if code in LIMIT_OF:
             path, per, meaning = LIMIT_OF[code]
-            parts = [(number(record, "/".join(path)), number(record, "/".join(per)) if per else 1)
+            parts = [(number(record, path), number(record, per) if per else 1)
                      for record, *_ in some]
             shares = [100 * part / whole for part, whole in parts if part is not None and whole]
             if shares:

@@ -27,14 +27,11 @@ class Profile:
     """
 
     def __init__(self, cell):
-        self.cell, self.title, self.lost, self.measuring = cell, cell.title, 0, 0
+        self.cell, self.title, self.measuring = cell, cell.title, 0
         self.contexts, self.stages, self.own, self.all = {}, {}, {}, {}
-        for record in cell.records:
-            if at(record, "profile") is not None:
-                self.lost += count(record, "profile/lost")
-                for stack in rows(record, "profile/stacks"):
-                    self._add(string(stack, "context"), string(stack, "stage"), names(stack),
-                              count(stack, "samples"))
+        self.lost = sum(count(record, "profile/lost") for record in cell.records)
+        for stack in cell.rows("profile/stacks"):
+            self._add(string(stack, "context"), string(stack, "stage"), names(stack), count(stack, "samples"))
         self.off = {stage.name: 0 for stage in STAGES if not stage.on_cpu}
         for wait in cell.rows("profile/waits"):
             if string(wait, "stage") in self.off:

@@ -5,8 +5,8 @@ from analysis import words
 from analysis.findings import facts
 from analysis.tables.causes import REFUSAL_BY_NAME
 
-from .head import unseen
-from .record import at, rows, same, string, value
+from .head import UNSEEN
+from .record import at, rows, same, string, value, warning
 
 
 def labelled(label, text):
@@ -187,9 +187,8 @@ def segments(cell, block="zerocopy"):
 
 def waits(cell, block="zerocopy"):
     """Yields how many other sends were in flight when sends began, and how long the program waited before it sent."""
-    depths = [row for record in cell.records for row in rows(record, f"{block}/waits/in_flight")]
     sends = {}
-    for row in depths:
+    for row in cell.rows(f"{block}/waits/in_flight"):
         sends[value(row, "from")] = sends.get(value(row, "from"), 0) + value(row, "sends")
     if not sends:
         return
@@ -273,7 +272,7 @@ def uring(cell):
 def none_asked(cell):
     """Returns the line of a cell without measured zero-copy sends."""
     others = value(cell.record, "observed/others/zerocopy_requests")
-    which = " that is measured" if others or unseen(cell.record) is not None else ""
+    which = " that is measured" if others or warning(cell.record, UNSEEN) is not None else ""
     return f"{cell.title}: no TCP send{which} asked for zero-copy"
 
 

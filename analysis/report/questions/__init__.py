@@ -21,8 +21,8 @@ def answered(data: Data) -> list[Answer]:
     asked = [hosts.answer] if count > 1 else []
     if data.sending.height or not data.serving.height:
         records = sending.kind_of(data).name == "records"
-        measured = data.sending["memory_bytes_per_byte"].count() > 0 if not records else False
-        asked += RECORDS if records else (*SENDING, sending.memory) if measured else SENDING
+        asked += (RECORDS if records else
+                  (*SENDING, sending.memory) if data.sending["memory_bytes_per_byte"].count() else SENDING)
     if data.serving.height:
         asked += SERVERS
     return [question(data) for question in asked]
