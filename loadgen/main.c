@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <fcntl.h>
 #include <libgen.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -187,8 +186,7 @@ static int write_json(struct arguments *a, const char *line, struct failure *f)
 		err = program__write_all(a->json_fd, line, strlen(line));
 	if (err && a->json_fd >= 0 && !truncate_output(a->json_fd) && fresh)
 		unlink(a->json);
-	return err ? failure__set(f, STATUS_FAILED, err, "--json %s: %s", a->json, strerror(-err))
-		   : 0;
+	return failure__set(f, STATUS_FAILED, err, "--json %s: %m", a->json);
 }
 
 static int report(struct arguments *a, struct control *control, const struct result *r,
@@ -286,8 +284,6 @@ int main(int argc, char **argv)
 		return f.status;
 	}
 	status = run_load(&a, &control, &f);
-	if (a.json_fd > STDERR_FILENO)
-		close(a.json_fd);
 	if (control.signal)
 		program__die_by(control.signal);
 	return status;

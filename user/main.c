@@ -94,7 +94,6 @@ static struct measurement measurement_of(const struct options *o, struct resourc
 			    .call_counters = h->call_counters,
 			    .target = o->target.given ? &o->target : NULL,
 			    .receivers = o->what != MEASURE_TOP,
-			    .by = o->by,
 			    .by_max = o->by_max,
 			    .stages = o->stages,
 			    .sample = o->sample,

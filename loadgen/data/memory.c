@@ -121,9 +121,8 @@ static int make_file(struct memory *m, const struct load *load, struct failure *
 				    where);
 	/* Allocates the blocks now: on a full disk, a later write would raise SIGBUS. */
 	err = posix_fallocate(m->fd, 0, (off_t)m->bytes);
-	return err ? failure__set(f, STATUS_FAILED, -err, "no room for %zu bytes in %s: %s",
-				  m->bytes, where, strerror(err))
-		   : 0;
+	return failure__set(f, STATUS_FAILED, -err, "no room for %zu bytes in %s: %m", m->bytes,
+			    where);
 }
 
 /* Maps the memory at a multiple of align (whole pages): reserves more, then unmaps the rest. */
@@ -178,8 +177,7 @@ int memory__map(struct memory *m, size_t bytes, const struct load *load, bool fi
 		err = require_huge(m, err, f);
 	if (err) {
 		memory__unmap(m);
-		return failure__set(f, STATUS_FAILED, err, "no memory of %zu bytes: %s", bytes,
-				    strerror(-err));
+		return failure__set(f, STATUS_FAILED, err, "no memory of %zu bytes: %m", bytes);
 	}
 	return 0;
 }

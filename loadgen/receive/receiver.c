@@ -227,8 +227,6 @@ int receiver__adopt(struct child *r, unsigned int slot, unsigned int port, struc
 
 	if (err == -EPIPE)
 		child__explain_death(r, f);
-	return err ? failure__set(f, STATUS_FAILED, err,
-				  "the receiver did not get the connection from port %u: %s", port,
-				  strerror(-err))
-		   : 0;
+	return failure__set(f, STATUS_FAILED, err,
+			    "the receiver did not get the connection from port %u: %m", port);
 }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <pthread.h>
-#include <sys/types.h>
 
 #include "loadgen/send/slot.h"
 #include "loadgen/system/child.h"

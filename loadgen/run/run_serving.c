@@ -156,9 +156,8 @@ static void count_failure(int err, struct visitor *who)
 	who->visits.errors[-err < ERRNO_LIMIT ? -err : 0]++;
 	if (err == -EMFILE || err == -ENFILE)
 		failure__set(&who->failure, STATUS_FAILED, err,
-			     "cannot make a socket: %s; raise the limit (ulimit -n) or give fewer "
-			     "--connections",
-			     strerror(-err));
+			     "cannot make a socket: %m; raise the limit (ulimit -n) or give fewer "
+			     "--connections");
 	else if (err == -EADDRNOTAVAIL)
 		failure__set(&who->failure, STATUS_FAILED, err,
 			     "no port is free for another connection: widen "
@@ -354,16 +353,15 @@ static int connect_client(struct run *run, struct failure *f)
 		return err;
 	err = make_client(run, count, epoll);
 	if (err)
-		return failure__set(f, STATUS_FAILED, err, "cannot make %u connections: %s",
-				    run->load->connections, strerror(-err));
+		return failure__set(f, STATUS_FAILED, err, "cannot make %u connections: %m",
+				    run->load->connections);
 	c = run->state;
 	err = barrier__start(&run->barrier, count, run_visitor, c->visitors, sizeof(*c->visitors),
 			     STACK_BYTES);
-	return err ? failure__set(f, STATUS_FAILED, err,
-				  "cannot start thread %u of %u: %s; give fewer --connections, or "
-				  "--client-model epoll",
-				  run->barrier.count + 1, count, strerror(-err))
-		   : 0;
+	return failure__set(f, STATUS_FAILED, err,
+			    "cannot start thread %u of %u: %m; give fewer --connections, or "
+			    "--client-model epoll",
+			    run->barrier.count + 1, count);
 }
 
 static void begin_visits(struct run *run, uint64_t deadline_ns, uint64_t rounds)

@@ -154,9 +154,7 @@ static void run_messages(struct worker *w)
 		err = w->run->load->workload == WORKLOAD_REQUEST
 			      ? answer_requests(s, &w->request_read, loop)
 			      : loop(s);
-		if (err)
-			failure__set(&s->failure, STATUS_FAILED, err, "sending failed: %s",
-				     strerror(-err));
+		failure__set(&s->failure, STATUS_FAILED, err, "sending failed: %m");
 	}
 	drain(w);
 }
@@ -178,10 +176,8 @@ static int set_up_variant(struct worker *w)
 	if (!err && w->run->load->workload == WORKLOAD_REQUEST &&
 	    setsockopt(w->sender.fd, SOL_SOCKET, SO_RCVTIMEO, &look, sizeof(look)))
 		err = -errno;
-	if (err)
-		failure__set(&w->sender.failure, STATUS_FAILED, err, "cannot set %s up: %s",
-			     w->ops->name, strerror(-err));
-	return err;
+	return failure__set(&w->sender.failure, STATUS_FAILED, err, "cannot set %s up: %m",
+			    w->ops->name);
 }
 
 /* A thread's body: sets up its variant, then waits at the barrier for phases. */
@@ -306,9 +302,8 @@ static int start_workers(struct run *run, struct failure *f)
 	if (!err)
 		err = barrier__start(&run->barrier, threads, run_worker, s->workers,
 				     sizeof(*s->workers), 0);
-	return err ? failure__set(f, STATUS_FAILED, err, "cannot start thread %u of %u: %s",
-				  run->barrier.count + 1, threads, strerror(-err))
-		   : 0;
+	return failure__set(f, STATUS_FAILED, err, "cannot start thread %u of %u: %m",
+			    run->barrier.count + 1, threads);
 }
 
 static int connect_workers(struct run *run, struct failure *f)

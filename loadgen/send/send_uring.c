@@ -38,9 +38,8 @@ static int open_ring(struct io_uring *ring, unsigned int submissions, unsigned i
 				    .cq_entries = completions};
 	int err = io_uring_queue_init_params(submissions, ring, &p);
 
-	return err ? failure__set(f, err == -EMFILE ? STATUS_FAILED : STATUS_SYSTEM, err,
-				  "io_uring: %s", explain_error(err))
-		   : 0;
+	return failure__set(f, err == -EMFILE ? STATUS_FAILED : STATUS_SYSTEM, err, "io_uring: %s",
+			    explain_error(err));
 }
 
 /* Closes a ring, unless it is all zero: it was not set up. */
@@ -143,8 +142,7 @@ static ssize_t send_copied(struct sender *s, struct iovec *iov, unsigned int cou
 	while (err >= 0 && (err = io_uring_wait_cqe(&u->ring, &cqe)) == -EINTR)
 		err = 0;
 	if (err < 0)
-		return failure__set(&s->failure, STATUS_FAILED, err, "io_uring_enter: %s",
-				    strerror(-err));
+		return failure__set(&s->failure, STATUS_FAILED, err, "io_uring_enter: %m");
 	err = cqe->res;
 	io_uring_cqe_seen(&u->ring, cqe);
 	errno = err < 0 ? -err : 0;
@@ -203,12 +201,10 @@ static int register_memory(struct sender *s)
 	struct iovec all = {m->base, m->bytes};
 	int err = io_uring_register_buffers(&u->ring, &all, 1);
 
-	return err ? failure__set(
-			     &s->failure, STATUS_SYSTEM, err,
-			     "--registered: %s: raise the locked-memory limit (ulimit -l) above "
-			     "%zu bytes, at most 1 GiB",
-			     strerror(-err), m->bytes)
-		   : 0;
+	return failure__set(&s->failure, STATUS_SYSTEM, err,
+			    "--registered: %m: raise the locked-memory limit (ulimit -l) above "
+			    "%zu bytes, at most 1 GiB",
+			    m->bytes);
 }
 
 static int set_up_ring(struct sender *s, const struct load *load)
@@ -293,8 +289,7 @@ static int await_entry(struct sender *s, uint64_t until_ns)
 
 	while ((err = io_uring_wait_cqe_timeout(&u->ring, &cqe, &look))) {
 		if (err != -ETIME && err != -EINTR)
-			return failure__set(&s->failure, STATUS_FAILED, err, "io_uring: %s",
-					    strerror(-err));
+			return failure__set(&s->failure, STATUS_FAILED, err, "io_uring: %m");
 		if (atomic_load(&s->abandoned))
 			return -ECANCELED;
 		if (until_ns && now_ns() >= until_ns)
@@ -369,8 +364,7 @@ static ssize_t submit_fields(struct sender *s, struct iovec *iov, unsigned int c
 		err = io_uring_submit_and_wait(&u->ring, 1);
 	while (err == -EINTR);
 	if (err < 0)
-		return failure__set(&s->failure, STATUS_FAILED, err, "io_uring_enter: %s",
-				    strerror(-err));
+		return failure__set(&s->failure, STATUS_FAILED, err, "io_uring_enter: %m");
 	for (err = 0; !err && u->awaited;)
 		err = await_entry(s, 0);
 	if (err)
@@ -452,9 +446,8 @@ static int settle_ring(struct sender *s)
 	s->sent.copied_unknown = !u->usage;
 	while (!err && u->in_flight)
 		err = await_entry(s, until);
-	return err ? sender__missing(s, err, u->in_flight,
-				     "notifications of zero-copy sends by io_uring")
-		   : 0;
+	return sender__missing(s, err, u->in_flight,
+			       "notifications of zero-copy sends by io_uring");
 }
 
 SEND_VARIANT(uring_zc, send_one_uring, .flags = SEND_ZEROCOPY | SEND_SHARES | SEND_REGISTERS,

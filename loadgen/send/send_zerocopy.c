@@ -222,8 +222,7 @@ static int settle_socket(struct sender *s)
 
 	while (!err && inflight__count(z->inflight))
 		err = await_notification(s, until);
-	return err ? sender__missing(s, err, inflight__count(z->inflight), "zero-copy completions")
-		   : 0;
+	return sender__missing(s, err, inflight__count(z->inflight), "zero-copy completions");
 }
 
 SEND_VARIANT(zerocopy, send_one_zerocopy, .flags = SEND_ZEROCOPY | SEND_COURSE | SEND_SHARES,

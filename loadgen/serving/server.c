@@ -147,14 +147,13 @@ struct exchange {
 /* Records why the server fails, unless a reason is recorded already. Returns err. */
 static int fail_serving(struct server *s, int err, const char *what)
 {
-	return failure__set(&s->shared->failure, STATUS_FAILED, err, "the server cannot %s: %s%s",
-			    what, strerror(-err),
-			    err == -EMFILE || err == -ENFILE
-				    ? "; raise the limit (ulimit -n) or give fewer --connections"
-			    : err == -EAGAIN
-				    ? "; raise the limit of threads (ulimit -u) or give fewer "
-				      "--connections"
-				    : "");
+	return failure__set(
+		&s->shared->failure, STATUS_FAILED, err, "the server cannot %s: %m%s", what,
+		err == -EMFILE || err == -ENFILE
+			? "; raise the limit (ulimit -n) or give fewer --connections"
+		: err == -EAGAIN ? "; raise the limit of threads (ulimit -u) or give fewer "
+				   "--connections"
+				 : "");
 }
 
 /* Returns whether it is our client's, which marks its port before it connects. Clears the mark. */
@@ -464,7 +463,5 @@ int serving__begin(struct child *c, struct failure *f)
 
 	if (err == -EPIPE)
 		child__explain_death(c, f);
-	return err ? failure__set(f, STATUS_FAILED, err, "the server does not start: %s",
-				  strerror(-err))
-		   : 0;
+	return failure__set(f, STATUS_FAILED, err, "the server does not start: %m");
 }

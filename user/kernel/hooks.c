@@ -139,7 +139,7 @@ static const struct hook hooks[HOOK_COUNT] = {
 				      "reference_reported", "reference_reported_again"},
 			 .functions = {"msg_zerocopy_complete"}, .also = "sock_dequeue_err_skb",
 			 .also_programs = {"reference_dequeued"},
-			 .tracepoints = {{"inet_sk_error_report", 1}}, .by_reference = true},
+			 .tracepoints = {{"inet_sk_error_report", 1}}},
 			{MECHANISM_TRACEPOINT,
 			 .programs = {"notification_queued", "notification_freed",
 				      "notification_freed_again", "notification_left"},

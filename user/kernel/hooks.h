@@ -79,7 +79,6 @@ struct hook_option {
 	bool with_sends;    /* it is usable only if the send hook attaches its first program */
 	bool guesses;	    /* it guesses the id of a send */
 	bool by_queue;	    /* it reads notifications in the error queue, which have no bytes */
-	bool by_reference;  /* it counts the notes that references leave before a completion */
 	bool by_path;	    /* it infers copies from the packet's path, without bytes */
 	bool by_report;	    /* it sees only copies that io_uring was requested to report */
 	bool counts_at_end; /* it counts a send whose beginning was missed, untimed */

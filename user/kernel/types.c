@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "user/kernel/types.h"
 
+#include "common/program.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -133,14 +135,6 @@ static struct btf *copy_needed(const struct btf *kernel, const struct btf *progr
 	return btf;
 }
 
-/* Returns -EFBIG if a limit of file sizes (ulimit -f) is too small: it also limits memory files. */
-static int write_whole(int file, const void *data, size_t size)
-{
-	ssize_t written = write(file, data, size);
-
-	return written < 0 ? -errno : (size_t)written < size ? -EFBIG : 0;
-}
-
 int types__write_needed(int file, const struct btf *programs)
 {
 	struct btf *btf;
@@ -152,7 +146,8 @@ int types__write_needed(int file, const struct btf *programs)
 		kept = read_types();
 	btf = kept ? copy_needed(kept, programs) : NULL;
 	data = btf ? btf__raw_data(btf, &size) : NULL;
-	err = data ? write_whole(file, data, size) : -ENOMEM;
+	/* -EFBIG: a limit of file sizes (ulimit -f) is too small. It also limits memory files. */
+	err = data ? program__write_all(file, data, size) : -ENOMEM;
 	btf__free(btf);
 	return err;
 }

@@ -6,7 +6,6 @@
 #include "common/units.h"
 #include "loadgen/system/listener.h"
 
-#include <netdb.h>
 #include <string.h>
 
 /* Returns an option that needs attached programs, or NULL. */

@@ -21,9 +21,7 @@ static int program_info(const struct tracer *t, const char *name, struct bpf_pro
 	__u32 length = sizeof(*info);
 
 	memset(info, 0, sizeof(*info));
-	if (!program || bpf_obj_get_info_by_fd(bpf_program__fd(program), info, &length))
-		return program ? -errno : -ENOENT;
-	return 0;
+	return bpf_obj_get_info_by_fd(bpf_program__fd(program), info, &length) ? -errno : 0;
 }
 
 static const struct bpf_link *attached(const struct tracer *t, const char *name)

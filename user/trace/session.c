@@ -3,7 +3,6 @@
 
 #include "user/trace/tracer_private.h"
 
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/bpf.h>

@@ -264,9 +264,7 @@ static void set_target(struct sendpath *skel, const struct target *target)
 	/* The filter needs ids of the initial PID namespace. */
 	skel->rodata->tgids_filtered =
 		skel->rodata->target_by == TARGET_PROCESS && !skel->rodata->pid_namespace;
-	if (!target)
-		return;
-	if (target->by == TARGET_COMM)
+	if (target && target->by == TARGET_COMM)
 		snprintf((char *)skel->rodata->target_comm, COMM_MAX, "%s", target->named);
 }
 
@@ -418,9 +416,7 @@ static int attach_keepers(struct tracer *t, struct failure *f)
 	for (i = 0; i < sizeof(keepers) / sizeof(keepers[0]) && !err; i++) {
 		program = bpf_object__find_program_by_name(t->skel->obj, keepers[i]);
 		err = bpf_program__autoload(program) ? attach_program(t, keepers[i], NULL) : 0;
-		if (err)
-			failure__set(f, STATUS_SYSTEM, err, "attaching %s failed: %s", keepers[i],
-				     strerror(-err));
+		failure__set(f, STATUS_SYSTEM, err, "attaching %s failed: %m", keepers[i]);
 	}
 	return err;
 }
@@ -471,10 +467,8 @@ static int load_tracer(struct tracer *t, const struct plan *plan, const struct t
 	t->planned = *plan;
 	t->setup = *setup;
 	err = load(t, plan, setup);
-	if (err)
-		failure__set(f, STATUS_SYSTEM, err,
-			     "the kernel refused the programs: %s (--verbose shows why)",
-			     strerror(-err));
+	failure__set(f, STATUS_SYSTEM, err,
+		     "the kernel refused the programs: %m (--verbose shows why)");
 	if (!err && setup->target && setup->target->by == TARGET_CGROUP)
 		err = set_cgroup(t, setup->target->named, f);
 	if (!err && setup->cost)

@@ -4,7 +4,6 @@
 
 #include "bpf/abi.h"
 #include "user/kernel/hooks.h"
-#include "user/trace/groups.h"
 
 /* The copies for one cause on one device. */
 struct cause_count {
