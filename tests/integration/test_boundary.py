@@ -128,7 +128,9 @@ def several_runs(folder):
     return some
 
 
-MANY = "--messages", 20, "--warmup", 0, "--repeat", 1000
+# These tests do not count sends, so their runs start faster without programs.
+NONE = "--mechanism", "none"
+MANY = "--messages", 20, "--warmup", 0, "--repeat", 1000, *NONE
 # For each moment, functions that get the test's folder: one returns the command line, one the condition to await.
 MOMENTS = {
     "before Python": (lambda _: LOAD, lambda _: children),
@@ -249,7 +251,7 @@ def test_a_terminal_that_goes_ends_it(moment, tmp_path):
 
 
 def test_nohup_keeps_it_going(tmp_path):
-    with Job("nohup", *LOAD[:-3], 1, *LOAD[-2:], stdout=subprocess.DEVNULL).awaits(load_sends) as job:
+    with Job("nohup", *LOAD[:-3], 1, *LOAD[-2:], *NONE, stdout=subprocess.DEVNULL).awaits(load_sends) as job:
         os.close(job.ours)
         job.ours = None
         job.send_signal(signal.SIGHUP)
@@ -259,7 +261,7 @@ def test_nohup_keeps_it_going(tmp_path):
 
 @pytest.mark.parametrize("sig", [KILL, TERM, signal.SIGHUP, signal.SIGQUIT])
 def test_a_load_that_is_killed_is_reported(sig):
-    with Job(*LOAD, stdout=subprocess.DEVNULL).awaits(load_sends) as job:
+    with Job(*LOAD, *NONE, stdout=subprocess.DEVNULL).awaits(load_sends) as job:
         os.kill(descend(job.pid, 1)[0], sig)
         errors, status = job.ends()
     assert (status, len(errors.splitlines())) == (1, 1)
@@ -288,7 +290,7 @@ def test_a_second_control_c_ends_at_once_without_a_reader():
 
 
 @pytest.mark.parametrize("words", [
-    ("--variant", "twocopy", "--messages", 10), ("--", "true"),
+    ("--variant", "twocopy", "--messages", 10, *NONE), ("--", "true"),
     ("advise", "--budget", 1)], ids=["load", "command", "advise"])
 @pytest.mark.parametrize("how", ["terminal", "engine"])
 def test_one_signal_ends_an_unread_report(words, how):
@@ -317,7 +319,7 @@ def test_an_unread_record_is_complete(tmp_path):
     reader = os.open(tmp_path / "fifo", os.O_RDONLY | os.O_NONBLOCK)
     fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
     os.set_blocking(reader, True)
-    with Job(ANALYZE, "--variant", "twocopy", "--messages", 10, "--json", tmp_path / "fifo",
+    with Job(ANALYZE, "--variant", "twocopy", "--messages", 10, *NONE, "--json", tmp_path / "fifo",
              stdout=subprocess.DEVNULL).awaits(lambda pid: waits_to_write(front_of(pid))) as job:
         job.type(b"\x03")
         with open(reader, encoding="ascii") as fifo:
@@ -362,7 +364,7 @@ def test_a_stopped_front_delays_no_window():
     assert lines(errors)
 
 
-WORDS = "--variant", "twocopy", "--messages", 10, "--warmup", 0
+WORDS = "--variant", "twocopy", "--messages", 10, "--warmup", 0, *NONE
 
 
 @pytest.fixture

@@ -82,6 +82,9 @@ def test_short_help(program):
 
 
 ESCAPE = "\x1b[31m"
+# A short run that measures nothing: of loadgen, and of analyze.
+SHORT = {LOADGEN: ("--variant", "twocopy", "--messages", "10"),
+         ANALYZE: ("--variant", "twocopy", "--messages", "10", "--mechanism", "none")}
 STEERING = [
     (ANALYZE, "--port", f"{ESCAPE}x"), (ANALYZE, "--variant", "a\nb"), (ANALYZE, f"--no-{ESCAPE}"),
     (ANALYZE, f"-{ESCAPE}"), (ANALYZE, f"--s={ESCAPE}"), (ANALYZE, f"--help={ESCAPE}"),
@@ -179,7 +182,7 @@ def test_too_little_memory_is_no_lack_of_types():
 def test_a_fifo_without_a_reader_is_reported(tmp_path, program, status):
     path = tmp_path / "fifo"
     os.mkfifo(path)
-    result = run(program, "--variant", "twocopy", "--messages", "1", "--json", path)
+    result = run(program, *SHORT[program], "--json", path)
     assert result.returncode == status
     one_line(result, str(path), "start its reader")
 
@@ -188,8 +191,7 @@ def test_a_fifo_without_a_reader_is_reported(tmp_path, program, status):
 def test_standard_output_by_name_is_what_was_opened(tmp_path):
     """The record and the report do not overwrite each other."""
     with open(tmp_path / "out", "w+", encoding="utf-8") as out:
-        result = subprocess.run([ANALYZE, "--variant", "twocopy", "--messages", "10", "--json",
-                                 "/dev/stdout"], stdin=subprocess.DEVNULL, stdout=out, check=False)
+        result = subprocess.run([ANALYZE, *SHORT[ANALYZE], "--json", "/dev/stdout"], stdin=subprocess.DEVNULL, stdout=out, check=False)
         assert result.returncode == 0
         out.seek(0)
         record, report = out.read().split("\n", 1)
@@ -200,15 +202,14 @@ def test_standard_output_by_name_is_what_was_opened(tmp_path):
 @needs_bpf
 @pytest.mark.parametrize("path", ["/nonexistent/runs.json", "/proc/runs.json", "/", "/tmp/none/"])
 def test_file_that_cannot_be_written(path):
-    result = analyze("--variant", "twocopy", "--duration", "1", "--json", path)
+    result = analyze(*SHORT[ANALYZE], "--json", path)
     assert result.returncode == 1
     one_line(result, str(path), "--json")
 
 
 @needs_bpf
 def test_full_disk_ends_the_runs_and_not_the_report(tmp_path):
-    result = analyze("--variant", "twocopy", "--messages", "10", "--repeat", "5", "--json",
-                     "/dev/full")
+    result = analyze(*SHORT[ANALYZE], "--repeat", "5", "--json", "/dev/full")
     assert result.returncode == 1
     one_line(result, "/dev/full", "No space")
     assert "twocopy" in result.stdout and "5 runs" not in result.stdout
@@ -218,11 +219,10 @@ def test_full_disk_ends_the_runs_and_not_the_report(tmp_path):
 def test_a_limit_of_the_file_leaves_no_half_record(tmp_path):
     """Besides the record that is there already, only one of the new records fits."""
     path = tmp_path / "runs.json"
-    first = analyze("--variant", "twocopy", "--messages", "10", "--json", path)
+    first = analyze(*SHORT[ANALYZE], "--json", path)
     assert first.returncode == 0, first.stderr
     room = 2 * path.stat().st_size + path.stat().st_size // 2
-    result = run("prlimit", f"--fsize={room}", ANALYZE, "--variant", "twocopy", "--messages", "10",
-                 "--repeat", "3", "--json", path)
+    result = run("prlimit", f"--fsize={room}", ANALYZE, *SHORT[ANALYZE], "--repeat", "3", "--json", path)
     assert result.returncode == 1
     one_line(result, str(path), "File too large")
     assert "twocopy" in result.stdout
@@ -233,8 +233,7 @@ def test_a_limit_of_the_file_leaves_no_half_record(tmp_path):
 @needs_bpf
 def test_no_room_for_the_first_record_leaves_no_file(tmp_path):
     path = tmp_path / "runs.json"
-    result = run("prlimit", "--fsize=100", ANALYZE, "--variant", "twocopy", "--messages", "10",
-                 "--json", path)
+    result = run("prlimit", "--fsize=100", ANALYZE, *SHORT[ANALYZE], "--json", path)
     assert result.returncode == 1
     one_line(result, str(path), "File too large")
     assert not path.exists()
@@ -243,7 +242,7 @@ def test_no_room_for_the_first_record_leaves_no_file(tmp_path):
 @needs_bpf
 def test_no_file_before_there_is_a_record(tmp_path):
     path = tmp_path / "runs.json"
-    job = Running("--variant", "twocopy", "--duration", "30", "--json", path)
+    job = Running("--variant", "twocopy", "--duration", "30", "--mechanism", "none", "--json", path)
     job.children()
     assert not path.exists()
     job.process.kill()
@@ -259,12 +258,11 @@ def test_no_symbolic_link_is_followed(tmp_path, program):
     other.write_text("kept\n")
     link.symlink_to(other)
     for path in (str(link), "/proc/self/cwd/runs.json"):
-        result = run(program, "--variant", "twocopy", "--messages", "10", "--json", path,
-                     cwd=tmp_path)
+        result = run(program, *SHORT[program], "--json", path, cwd=tmp_path)
         assert result.returncode == (1 if program == ANALYZE else 2)
         one_line(result, path, "symbolic link")
         assert other.read_text() == "kept\n"
-    result = run(program, "--variant", "twocopy", "--messages", "10", "--json", "/dev/stdout")
+    result = run(program, *SHORT[program], "--json", "/dev/stdout")
     assert result.returncode == 0 and '{"' in result.stdout, result.stderr
 
 
@@ -283,7 +281,7 @@ def test_half_a_line_of_a_killed_run_spoils_no_other(tmp_path):
     path = tmp_path / "runs.json"
     path.write_text('{"half": ')
     for _ in range(2):
-        result = analyze("--variant", "twocopy", "--messages", "10", "--json", path)
+        result = analyze(*SHORT[ANALYZE], "--json", path)
         assert result.returncode == 0, result.stderr
     half, *rest = path.read_text().splitlines()
     assert half == '{"half": ' and len([check(json.loads(line)) for line in rest]) == 2
@@ -299,8 +297,7 @@ CLOSED = [(fds, "".join(f" {fd}{'<' if fd == 0 else '>'}&-" for fd in fds))
 def test_closed_standard_streams(tmp_path, program, fds, closed):
     """No file that the program opens takes the number of the closed stream."""
     path = tmp_path / "runs.json"
-    result = run("sh", "-c", f'exec "$@"{closed}', "sh", program, "--variant", "twocopy",
-                 "--messages", "10", "--json", path)
+    result = run("sh", "-c", f'exec "$@"{closed}', "sh", program, *SHORT[program], "--json", path)
     assert result.returncode == 0, result.stderr
     assert json.loads(path.read_text())
     assert bool(result.stdout) == (1 not in fds)
@@ -309,7 +306,7 @@ def test_closed_standard_streams(tmp_path, program, fds, closed):
 @needs_bpf
 @pytest.mark.parametrize("words", [
     (ANALYZE, "--help"), (ANALYZE, "--version"), (ANALYZE, "doctor"), (ANALYZE, "doctor", "--help"),
-    (ANALYZE, "doctor", "--hooks=send"), (ANALYZE, "--variant", "twocopy", "--messages", "10"),
+    (ANALYZE, "doctor", "--hooks=send"), (ANALYZE, *SHORT[ANALYZE]),
     (LOADGEN, "--version")], ids=lambda words: " ".join(words[1:]))
 def test_a_full_standard_output_is_reported(words):
     result = run("sh", "-c", 'exec "$@" > /dev/full', "sh", *words)
@@ -532,7 +529,7 @@ def test_killed_run_leaves_nothing():
 
 @needs_bpf
 def test_stopped_receiver_does_not_hang_an_interrupted_run():
-    job = Running("--variant", "twocopy", "--duration", "30", "--warmup", "0")
+    job = Running("--variant", "twocopy", "--duration", "30", "--warmup", "0", "--mechanism", "none")
     _, receiver = job.children()
     os.kill(receiver, signal.SIGSTOP)
     job.process.send_signal(signal.SIGINT)

@@ -17,7 +17,7 @@ pytestmark = needs_bpf
 
 def test_grid_order_and_cells(untouched):
     got = records("--variant", "twocopy,onecopy", "--size", "64,4K", "--threads", "1,2",
-                  "--messages", "10", "--repeat", "2", "--warmup", "0")
+                  "--messages", "10", "--repeat", "2", "--warmup", "0", "--mechanism", "none")
     order = [(r["run"]["repeat"], r["load"]["message_bytes"], r["load"]["threads"],
               r["load"]["variant"]) for r in got]
     assert order == [(repeat, size, threads, variant) for repeat in (1, 2) for size in (64, 4096)
@@ -134,8 +134,8 @@ def test_further_events_by_name(untouched):
 
 def test_progress_on_a_terminal_only(untouched):
     """On a terminal, a line shows the progress, and is erased before the report."""
-    _, text, out = on_a_terminal([ANALYZE, "--variant", "twocopy,onecopy", "--duration", "0.3", "--repeat", "1"],
-                                 stdout=subprocess.PIPE)
+    _, text, out = on_a_terminal([ANALYZE, "--variant", "twocopy,onecopy", "--duration", "0.3", "--repeat", "1",
+                                  "--mechanism", "none"], stdout=subprocess.PIPE)
     for made, variant in enumerate(("twocopy", "onecopy")):
         assert re.search(rb" %d/2 of 2 configurations, \d+ s left: %s 16K x1: 0\.\d s\x1b" % (made, variant.encode()), text)
     assert text.endswith(b"\r\x1b[K")

@@ -14,14 +14,14 @@ import subprocess
 
 import pytest
 
-from conftest import (ANALYZE, ROOT, analyze, check, copy_programs, eventually, needs_bpf, only, printed,
+from conftest import (ANALYZE, MECHANISMS, ROOT, analyze, check, copy_programs, eventually, needs_bpf, only, printed,
                       processes, run)
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
 
 MACHINES = ROOT / "tests/fixtures/memory"
 MIB = 1 << 20
-LOAD = ("--variant", "twocopy", "--messages", "200", "--warmup", "0")
+LOAD = ("--variant", "twocopy", "--messages", "200", "--warmup", "0", "--mechanism", "none")
 
 FAKE_PERF = """#!/usr/bin/python3
 import os, signal, sys, time
@@ -128,7 +128,7 @@ def test_nothing_without_the_option(machine):
     ("knightslanding.txt", "memory controllers (unc_m_cas_count)", 28.47 * MIB, 0.03 * MIB),
     ("dsu.txt", "L3 refills and write-backs (arm_dsu)", 706772970 * 64, 193709487 * 64)])
 def test_reads_and_writes(machine, name, source, read, write):
-    record = machine(name).record()
+    record = machine(name).record("--mechanism", MECHANISMS[0])
     memory = record["memory"]
     assert memory["source"] == source and memory["scope"] == "system"
     assert memory["read_bytes"] == pytest.approx(read, rel=5e-4, abs=1)
@@ -169,7 +169,7 @@ def test_input_and_output(machine):
 
 def test_perf_counts_the_window_alone(machine):
     here = machine("skylakex.txt")
-    record = here.record()
+    record = here.record("--mechanism", MECHANISMS[0])
     command, _, first, opened, closed, end = here.arguments()
     assert ("stat -x; -a -D -1 -e uncore_imc/cas_count_read/,uncore_imc/cas_count_write/ "
             "--control fd:") in command
@@ -273,7 +273,7 @@ def test_in_a_sweep(machine, tmp_path):
 
 def test_perf_ends_with_us_however_we_end(machine):
     here, before = machine("skylakex.txt"), processes()
-    with subprocess.Popen([ANALYZE, "--variant", "twocopy", "--duration", "60", "--memory"],
+    with subprocess.Popen([ANALYZE, "--variant", "twocopy", "--duration", "60", "--mechanism", "none", "--memory"],
                           env=here.environment, stdin=subprocess.DEVNULL,
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as job:
         assert eventually(lambda: any(x.startswith("enable") for x in here.arguments()))

@@ -19,9 +19,10 @@ pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched"),
               pytest.mark.skipif(os.geteuid() != 0, reason="not root: sudo cannot be played")]
 
 USER = 65534
-
-
 AS_SUDO = {**os.environ, "SUDO_UID": str(USER), "SUDO_GID": str(USER)}
+# Where a test does not count sends, runs start faster without programs.
+NONE = "--mechanism", "none"
+SHORT = "--variant", "twocopy", "--messages", "10", *NONE
 
 
 @pytest.fixture
@@ -52,7 +53,7 @@ def test_roots_files_are_out_of_reach(home):
     path = home / "roots"
     path.write_text("kept\n")
     os.chmod(path, 0o600)
-    result = as_sudo(home, "--variant", "twocopy", "--messages", "10", "--json", path)
+    result = as_sudo(home, *SHORT, "--json", path)
     assert result.returncode == 1
     assert str(path) in result.stderr
     assert path.read_text() == "kept\n"
@@ -79,7 +80,7 @@ def test_locked_memory_is_refused_and_counted(home):
 def test_programs_out_of_reach(home):
     """The programs are under a folder that only root may enter, such as /root."""
     (home / "loadgen").chmod(0o700)
-    result = as_sudo(home, "--variant", "twocopy", "--messages", "10")
+    result = as_sudo(home, *SHORT)
     assert result.returncode == 1
     assert len(result.stderr.splitlines()) == 1
     assert f"user {USER}" in result.stderr and "loadgen/loadgen" in result.stderr
@@ -135,7 +136,7 @@ def has_no_privilege(pid, user):
 @pytest.mark.parametrize("environment", [os.environ, AS_SUDO], ids=["root", "sudo"])
 def test_the_front_has_no_privilege(home, environment):
     ours, theirs = os.pipe()
-    with Child([home / "analyze", "--variant", "twocopy", "--duration", "60"], env=environment,
+    with Child([home / "analyze", "--variant", "twocopy", "--duration", "60", *NONE], env=environment,
                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=(theirs,)) as job:
         assert eventually(lambda: front_of(job.pid))
         pid = front_of(job.pid)
@@ -156,7 +157,7 @@ def test_the_front_of_a_program_with_file_capabilities(home):
         pytest.skip("setcap is not installed")
     subprocess.run(["/sbin/setcap", "cap_bpf,cap_perfmon,cap_syslog+ep", home / "analyze"], check=True)
     with Child(["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", home / "analyze",
-                "--variant", "twocopy", "--duration", "60"], cwd=home,
+                "--variant", "twocopy", "--duration", "60", *NONE], cwd=home,
                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as job:
         assert eventually(lambda: front_of(job.pid))
         assert has_no_privilege(front_of(job.pid), USER)
@@ -165,7 +166,7 @@ def test_the_front_of_a_program_with_file_capabilities(home):
 
 
 def test_a_run_ends_with_the_front(home):
-    with Child([home / "analyze", "--variant", "twocopy", "--duration", "600"], text=True,
+    with Child([home / "analyze", "--variant", "twocopy", "--duration", "600", *NONE], text=True,
                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
         assert eventually(lambda: front_of(job.pid) and descend(job.pid, 2))  # the load runs
         os.kill(front_of(job.pid), signal.SIGKILL)
@@ -207,7 +208,7 @@ def record_of(raw):
     os.kill(os.getppid(), signal.SIGINT)
     return made(raw)
 record.record_of = record_of""")
-    with Child([home / "analyze", "--variant", "twocopy", "--messages", "10", "--json", "-"],
+    with Child([home / "analyze", *SHORT, "--json", "-"],
                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as job:
         record, _ = job.communicate(timeout=PATIENCE_S)
     assert job.returncode == -signal.SIGINT
@@ -228,7 +229,7 @@ try:
 except OSError:
     pass
 sys.exit(0)""")
-    result = run(home / "analyze", "--variant", "twocopy", "--messages", "10")
+    result = run(home / "analyze", *SHORT)
     assert (result.returncode, result.stdout) == (2, "")
     assert len(result.stderr.splitlines()) == 1
     assert "the front requested a run that the command line does not contain" in result.stderr
@@ -269,7 +270,7 @@ CAP_IPC_LOCK, CAP_NET_ADMIN, CAP_SYS_ADMIN, CAP_BPF = 1 << 14, 1 << 12, 1 << 21,
     (("--socket", "rcvbuf=1M"), CAP_IPC_LOCK | CAP_NET_ADMIN),
     (("--link", "veth"), CAP_IPC_LOCK | CAP_NET_ADMIN | CAP_SYS_ADMIN)])
 def test_roots_load_keeps_what_its_options_need(options, kept):
-    with Child([ANALYZE, "--duration", "60", *options], stdin=subprocess.DEVNULL,
+    with Child([ANALYZE, "--duration", "60", *NONE, *options], stdin=subprocess.DEVNULL,
                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as job:
         both = []
 

@@ -216,7 +216,7 @@ def test_a_lacking_variant_is_an_error_by_name(variant, without_io_uring):
 @needs_bpf
 def test_a_lacking_variant_of_every_is_skipped_with_a_message(without_io_uring, tmp_path):
     path = tmp_path / "runs.json"
-    done = analyze("--variant", "every", "--messages", 20, "--json", path, env=without_io_uring)
+    done = analyze("--variant", "every", "--messages", 20, "--mechanism", "none", "--json", path, env=without_io_uring)
     assert done.returncode == 0, done.stderr
     assert re.findall(r"skipped: --variant (\w+): this kernel has no io_uring", done.stderr) == [
         "uring", "uring_zc"]
@@ -285,11 +285,11 @@ def test_a_file_in_a_folder(tmp_path):
 
 @needs_bpf
 def test_the_record_holds_the_requested_load(untouched):
-    plain = only(records("--variant", "onecopy", "--messages", 10))["load"]
+    plain = only(records("--variant", "onecopy", "--messages", 10, "--mechanism", "none"))["load"]
     assert [plain[key] for key in ("working_set_bytes", "pick", "seed", "align_bytes",
                                    "rate_per_thread", "file_dir")] == [None] * 6
-    record = only(records("--variant", "onecopy", "--messages", 10, "--working-set", "1M", "--pick",
-                         "random", "--seed", 5, "--align", 64, "--rate", 1000, "--socket",
+    record = only(records("--variant", "onecopy", "--messages", 10, "--mechanism", "none", "--working-set", "1M", "--pick", "random",
+                          "--seed", 5, "--align", 64, "--rate", 1000, "--socket",
                          "nodelay,more,sndbuf=64K,rcvbuf=128K,congestion=reno,device=lo"))
     assert {key: record["load"][key] for key in ("working_set_bytes", "pick", "seed", "align_bytes",
                                                 "rate_per_thread")} == {
@@ -337,7 +337,7 @@ def test_a_rate_that_cannot_be_kept_is_reported():
 
 @needs_bpf
 def test_the_record_warns_of_messages_that_were_not_begun(untouched):
-    record = only(records("--variant", "onecopy", "--rate", 1000000000, "--duration", "0.2"))
+    record = only(records("--variant", "onecopy", "--rate", 1000000000, "--duration", "0.2", "--mechanism", "none"))
     assert record["app"]["rate"]["unsent"] > 0
     assert "rate_not_kept" in {w["code"] for w in record["warnings"]}
 
@@ -405,7 +405,7 @@ def test_a_buffer_that_is_cut_is_an_error():
 
 @needs_bpf
 def test_a_message_of_sendfile_is_one_piece():
-    of_file, of_memory = records("--variant", "sendfile,writev", "--messages", 20, "--warmup", 0)
+    of_file, of_memory = records("--variant", "sendfile,writev", "--messages", 20, "--warmup", 0, "--mechanism", "none")
     assert of_file["load"]["fields"] == 1 and of_memory["load"]["fields"] == 8
     assert ",1f," in of_file["run"]["cell"]
 

@@ -219,7 +219,7 @@ def test_report_explains_slow_answers():
 
 @needs_bpf
 def test_tcp_of_a_stream():
-    record = only(records("--variant", "onecopy", "--messages", 2000, "--size", "64K"))
+    record = only(records("--variant", "onecopy", "--messages", 2000, "--size", "64K", "--mechanism", "none"))
     sending = record["tcp"]["sending"]
     assert sending["sockets"] == 1
     assert sending["data_segments"] > 0 and sending["cwnd_min"] > 0 and sending["mss_min"] > 500
@@ -231,8 +231,8 @@ def test_tcp_of_a_stream():
 def test_interrupted_grid_reports(tmp_path):
     path = tmp_path / "runs.json"
     with Child([ANALYZE, "--workload", "procinfo", "--server-model", "all",
-                "--connections", "5", "--duration", "60", "--repeat", "1", "--warmup", "0", "--json",
-                str(path)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                "--connections", "5", "--duration", "60", "--repeat", "1", "--warmup", "0", "--mechanism", "none",
+                "--json", str(path)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                stderr=subprocess.PIPE, text=True) as job:
         assert eventually(lambda: len(descend(job.pid, 2)) == 2 and busy(descend(job.pid, 2)[1]))
         job.send_signal(signal.SIGINT)

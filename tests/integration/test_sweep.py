@@ -21,10 +21,10 @@ from test_errors import descend
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
 
-# Four configurations, two blocks; a run takes some tenths of a second. The runs attach nothing, because the plan and
-# the folder do not depend on it.
-TINY = ("--variant", "twocopy,onecopy", "--size", "256,4K", "--messages", "50", "--repeat", "2",
-        "--warmup", "0", "--budget", "0", "--mechanism", "none")
+# Runs attach nothing where the plan and the folder do not depend on it.
+QUICK = "--budget", "0", "--mechanism", "none"
+# Four configurations, two blocks; a run takes some tenths of a second.
+TINY = "--variant", "twocopy,onecopy", "--size", "256,4K", "--messages", "50", "--repeat", "2", "--warmup", "0", *QUICK
 TINY_CELLS = {f"{variant},{size}B,8f,1t" for variant in ("twocopy", "onecopy")
               for size in (256, 4096)}
 
@@ -142,8 +142,7 @@ def test_resumes_after_a_kill(tmp_path):
 @pytest.mark.parametrize("kept, cut", [(0, 0), (0, 1), (1, 0), (1, 1), (1, 300), (1, -1)])
 def test_resumes_wherever_it_was_cut(tmp_path, kept, cut):
     """Keeps `kept` whole lines, then `cut` bytes of the next; -1: all of that line except the newline."""
-    args = ("--variant", "twocopy,null", "--messages", "10", "--repeat", "1", "--warmup", "0",
-            "--budget", "0")
+    args = ("--variant", "twocopy,null", "--messages", "10", "--repeat", "1", "--warmup", "0", *QUICK)
     assert sweep(tmp_path, *args).returncode == 0
     path = tmp_path / "runs.jsonl"
     rows = path.read_bytes().splitlines(keepends=True)
@@ -169,8 +168,7 @@ def test_a_finished_sweep_runs_nothing(finished_once):
 
 def test_interrupted(tmp_path):
     """A run in progress is not recorded, because the next sweep repeats it. The summary has the completed runs."""
-    args = ("--variant", "twocopy,onecopy", "--duration", "0.5", "--repeat", "2", "--warmup", "0",
-            "--budget", "0")
+    args = ("--variant", "twocopy,onecopy", "--duration", "0.5", "--repeat", "2", "--warmup", "0", *QUICK)
     with start(tmp_path, *args) as job:
         assert eventually(recorded(tmp_path, 1))
         generator_of(job)
@@ -186,7 +184,7 @@ def test_interrupted(tmp_path):
 
 
 def test_a_failed_run_is_kept_and_reported(tmp_path):
-    args = ("--variant", "twocopy,onecopy", "--duration", "0.5", "--repeat", "1", "--budget", "0")
+    args = ("--variant", "twocopy,onecopy", "--duration", "0.5", "--repeat", "1", *QUICK)
     with start(tmp_path, *args) as job:
         os.kill(generator_of(job), signal.SIGKILL)
         out, err = job.communicate(timeout=PATIENCE_S)
@@ -207,9 +205,9 @@ def test_a_failed_run_is_kept_and_reported(tmp_path):
 def test_a_run_without_a_window_is_dated_by_its_beginning(tmp_path):
     begun = datetime.datetime.now(datetime.timezone.utc)
     sweep(tmp_path / "failed", "--peer", "127.0.0.1:1", "--variant", "write", "--messages", "100", "--repeat", "2",
-          "--budget", "0")
+          *QUICK)
     sweep(tmp_path / "skipped", "--socket", "congestion=nosuch", "--variant", "write", "--messages", "100", "--repeat",
-          "2", "--budget", "0")
+          "2", *QUICK)
     made = lines(tmp_path / "failed") + lines(tmp_path / "skipped")
     assert [record["schema"] for record in made] == 4 * ["sendpath.failure/1"]
     for record in made:
@@ -221,7 +219,7 @@ def test_a_run_without_a_window_is_dated_by_its_beginning(tmp_path):
 def test_impossible_runs_are_skipped_with_a_message(tmp_path):
     """The client cannot have a thread for each of 1,025 connections, so all models skip this number."""
     result = sweep(tmp_path, "--workload", "procinfo", "--server-model", "all", "--connections",
-                   "2,1025", "--client-model", "threaded", "--messages", "1", "--repeat", "2")
+                   "2,1025", "--client-model", "threaded", "--messages", "1", "--repeat", "2", *QUICK[-2:])
     assert result.returncode == 0, result.stderr
     assert len([x for x in result.stderr.splitlines() if ": skipped: " in x]) == 4
     skipped = [r for r in lines(tmp_path) if r["schema"] == "sendpath.failure/1"]
@@ -263,9 +261,9 @@ def test_another_plan_is_refused(finished_once, finished, change, word):
 
 
 def test_two_in_one_folder_are_refused(tmp_path):
-    with start(tmp_path, "--variant", "twocopy", "--duration", "30") as job:
+    with start(tmp_path, "--variant", "twocopy", "--duration", "30", *QUICK) as job:
         generator_of(job)
-        result = sweep(tmp_path, "--variant", "twocopy", "--duration", "30")
+        result = sweep(tmp_path, "--variant", "twocopy", "--duration", "30", *QUICK)
         job.send_signal(signal.SIGTERM)
         job.communicate(timeout=PATIENCE_S)
     assert result.returncode == 1
@@ -366,7 +364,7 @@ def test_full_disk(tmp_path):
     disk.mkdir()
     result = run("unshare", "-m", "sh", "-c",
                  'mount -t tmpfs -o size=64k none "$1" && "$2" sweep --out "$1/out" '
-                 '--variant twocopy --messages 50 --warmup 0 --repeat 8; s=$?; '
+                 '--variant twocopy --messages 50 --warmup 0 --repeat 8 --mechanism none; s=$?; '
                  'cat "$1/out/runs.jsonl"; exit $s', "sh", disk, ANALYZE)
     assert result.returncode == 1
     assert "No space left on device; free some space" in result.stderr
