@@ -26,15 +26,6 @@ def test_grid_order_and_cells(untouched):
     assert len({r["run"]["cell"] for r in got}) == 8
 
 
-def test_records_are_appended(tmp_path, untouched):
-    path = tmp_path / "runs.json"
-    for _ in range(2):
-        result = analyze("--variant", "twocopy", "--messages", "10", "--json", path)
-        assert result.returncode == 0
-    lines = path.read_text().splitlines()
-    assert [json.loads(line)["schema"] for line in lines] == ["sendpath.run/3"] * 2
-
-
 def test_text_report_agrees_with_the_record(tmp_path, untouched):
     path = tmp_path / "runs.json"
     result = analyze("--variant", "all", "--messages", "2000", "--repeat", "2", "--json", path)
@@ -97,14 +88,6 @@ def test_histogram_bars_add_up(untouched):
     assert sum(int(c.replace(",", "")) for c in counts) == 3000
 
 
-def test_cost_is_reported_on_request(untouched):
-    (plain,) = records("--variant", "onecopy", "--messages", "1000")
-    assert plain["overhead"] is None
-    (costed,) = records("--variant", "onecopy", "--messages", "1000", "--cost")
-    assert costed["overhead"]["bpf_runs"] >= 2000
-    assert costed["overhead"]["bpf_ns"] > 0
-
-
 def test_cost_is_in_the_report(tmp_path, untouched):
     """The report has one cost, which covers all repeats."""
     path = tmp_path / "records"
@@ -112,6 +95,7 @@ def test_cost_is_in_the_report(tmp_path, untouched):
                      "--json", path)
     assert result.returncode == 0, result.stderr
     observers = [json.loads(line)["overhead"] for line in path.read_text().splitlines()]
+    assert all(o["bpf_ns"] > 0 and o["bpf_runs"] >= 2000 for o in observers)
     found = re.search(r"^overhead, onecopy: ([\d,]+) ns per send, ([\d.]+) % of the CPU time of "
                       r"sender and receiver, ([\d,]+) runs of the BPF programs$",
                       unwrapped(result.stdout), re.M)
@@ -125,6 +109,7 @@ def test_cost_is_in_the_report(tmp_path, untouched):
 def test_further_events_by_name(untouched):
     (record,) = records("--variant", "onecopy", "--messages", "100", "--events",
                         "PERF_COUNT_SW_CONTEXT_SWITCHES,PERF_COUNT_SW_CPU_CLOCK")
+    assert record["overhead"] is None
     extra = [c for c in record["counters"] if c["event"].startswith("PERF_COUNT_SW")]
     assert {(c["event"], c["scope"]) for c in extra} == {
         (e, s) for e in ("PERF_COUNT_SW_CONTEXT_SWITCHES", "PERF_COUNT_SW_CPU_CLOCK")
@@ -140,14 +125,6 @@ def test_progress_on_a_terminal_only(untouched):
         assert re.search(rb" %d/2 of 2 configurations, \d+ s left: %s 16K x1: 0\.\d s\x1b" % (made, variant.encode()), text)
     assert text.endswith(b"\r\x1b[K")
     assert "Gbit/s" in out and "\x1b" not in out
-
-
-def test_closed_standard_output_is_an_error(untouched):
-    result = subprocess.run(f"{ANALYZE} --variant twocopy --messages 10 >/dev/full", shell=True,
-                            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                            check=False)
-    assert result.returncode == 1
-    assert len(result.stderr.splitlines()) == 1
 
 
 @pytest.mark.slow

@@ -15,8 +15,7 @@ import sys
 import pytest
 
 from conftest import (ANALYZE, CALLS, LOADGEN, NOTHING_LOST, PATIENCE_S, PROGRAMS, MECHANISMS, Child, Receiver,
-                      analyze, check, eventually, losses, needs_bpf, only, printed, reason,
-                      run)
+                      analyze, check, eventually, hook, losses, needs_bpf, only, printed, reason, run)
 
 pytestmark = needs_bpf
 
@@ -422,7 +421,9 @@ def test_others_do_not_count(program, untouched):
 def test_time_is_up(untouched):
     result = analyze("--json", "-", "--all", "--duration", "0.3")
     assert result.returncode == 0, result.stderr
-    assert 0.3 <= observed(result)["observed"]["seconds"] < PATIENCE_S
+    record = observed(result)
+    assert 0.3 <= record["observed"]["seconds"] < PATIENCE_S
+    assert record["tcp"] is None and hook(record, "packet")["status"] == "disabled"
 
 
 def test_a_signal_is_passed_on_and_the_report_still_comes(untouched):

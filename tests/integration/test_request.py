@@ -8,8 +8,7 @@ import subprocess
 
 import pytest
 
-from conftest import (LOADGEN, Child, PATIENCE_S, VARIANTS, check, eventually, needs_bpf, only,
-                      records, run)
+from conftest import LOADGEN, Child, PATIENCE_S, VARIANTS, eventually, run
 from test_errors import busy, descend
 
 pytestmark = pytest.mark.usefixtures("untouched")
@@ -64,11 +63,3 @@ def test_receiver_that_requests_no_more(sig):
         assert job.returncode == 1 and "receiver process died (signal 9)" in err
     else:
         assert job.returncode == -signal.SIGINT
-
-
-@needs_bpf
-def test_record_and_kernel_agree():
-    record = only(records("--workload", "request", "--variant", "onecopy", "--messages", 500))
-    check(record)
-    assert record["load"]["workload"] == "request"
-    assert only(record["calls"])["sends"] == record["app"]["messages"] == 500
