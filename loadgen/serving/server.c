@@ -103,7 +103,8 @@ static int read_process(int proc, const char *pid, struct procinfo *p)
 	return procinfo__parse(stat, p);
 }
 
-int procinfo__answer(char text[PROCINFO_TEXT])
+/* Reads all of /proc. Returns the bytes of the answer, or -errno. */
+static int procinfo__answer(char text[PROCINFO_TEXT])
 {
 	struct procinfo top[PROCINFO_TOP], p;
 	DIR *proc = opendir("/proc");

@@ -34,9 +34,6 @@ size_t procinfo__keep(struct procinfo *top, size_t count, const struct procinfo 
  */
 size_t procinfo__text(const struct procinfo *top, size_t count, char text[PROCINFO_TEXT]);
 
-/* Reads all of /proc. Returns the bytes of the answer, or -errno. */
-int procinfo__answer(char text[PROCINFO_TEXT]);
-
 /* When a client port's connection was accepted and its answer was ready: CLOCK_MONOTONIC, ns. */
 struct served {
 	_Atomic bool ours; /* the client is about to connect from this port */

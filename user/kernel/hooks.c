@@ -5,10 +5,7 @@
 
 #include <string.h>
 
-/*
- * A new hook also needs its name in hooks.h, its field in bpf/abi.h, and its symbols in
- * tests/unit/test_hooks.c.
- */
+/* A new hook also needs its name in hooks.h, and its symbols in tests/unit/test_hooks.c. */
 
 /*
  * The kernel skips a kprobe's program in an interrupt of another program (trace_call_bpf), and does
