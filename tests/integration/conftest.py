@@ -211,13 +211,13 @@ def _of_another_clone(process):
     return any((folder / "tests/integration").is_dir() for folder in exe.parents if folder != ROOT)
 
 
-def _of_another_worker(process):
-    """Returns whether the process belongs to another worker of pytest-xdist: all are children of one process."""
-    pid, parent = 0, int(process.name)
-    while "PYTEST_XDIST_WORKER" in os.environ and parent > 1 and pid != os.getpid():
-        pid, parent = parent, int(pathlib.Path(f"/proc/{parent}/stat").read_text().rpartition(")")[2].split()[1])
-        if parent == os.getppid():
-            return pid != os.getpid()
+def _of_another_session(process):
+    """Returns whether the process descends from another pytest, or another worker of this one."""
+    pid = int(process.name)
+    while pid > 1 and pid != os.getpid():
+        if b"pytest" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes():
+            return True
+        pid = int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
     return False
 
 
@@ -230,7 +230,7 @@ def _running(of_others):
                 line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
                 # Excludes analyze table, compare and report, which read only files.
                 if re.match(r"\S*/(analyze (?!table|compare|report)|loadgen/loadgen )", line) and \
-                        (_of_another_clone(entry) or _of_another_worker(entry)) == of_others:
+                        (_of_another_clone(entry) or _of_another_session(entry)) == of_others:
                     yield entry, line
 
 
