@@ -123,8 +123,8 @@ def settled(record):
         causes = {(row["cause"], row["device"]): row["count"] for row in zerocopy["causes"]}
         seen = sum(causes.values())
         assert set(causes) == {("loopback", "lo")}, (zerocopy, record["lost"], record["plan"])
-        # A copy whose flag was missed has no cause.
-        assert seen == accepted - record["lost"]["flags"]
+        # A copy whose flag was missed has no cause, unless its packet was seen.
+        assert accepted - record["lost"]["flags"] <= seen <= accepted
         if not go_by(record, "merged|preempts"):
             assert record["lost"]["flags"] <= max(A_FEW_RUNS, accepted / 1000)
 

@@ -178,25 +178,26 @@ def test_a_full_map_of_processes_is_reported(tmp_path):
         assert found.sum("sendpath_sends_total") == 30
 
 
-def groups_in_kernel(before, name="groups"):
-    """Returns the number of elements in the map of this name that did not exist `before`."""
+def groups_in_kernel(exporter, name="groups"):
+    """Returns the number of elements in the exporter's map of this name."""
+    held = {int(number) for file in pathlib.Path(f"/proc/{exporter.process.pid}/fdinfo").iterdir()
+            for number in re.findall(r"^map_id:\s*(\d+)$", file.read_text(), re.M)}
     maps = json.loads(run("bpftool", "-j", "map", "list").stdout)
-    new = [m["id"] for m in maps if m.get("name") == name and m["id"] not in before]
-    return len(json.loads(run("bpftool", "-j", "map", "dump", "id", only(new)).stdout))
+    found = only([m["id"] for m in maps if m.get("name") == name and m["id"] in held])
+    return len(json.loads(run("bpftool", "-j", "map", "dump", "id", found).stdout))
 
 
 def test_a_process_that_ended_frees_its_room(tmp_path):
     """A process that ended leaves the map, and its counts stay: a machine may run any number of processes."""
-    maps = {m["id"] for m in json.loads(run("bpftool", "-j", "map", "list").stdout)}
     with Receiver() as receiver, Exporter("--comm", "briefly") as exporter, \
             programs_named(tmp_path, b"briefly") as copies:
         sent = 0
         for round_ in range(1, 4):
             for _ in range(20):
                 sent += send_as(receiver, only(copies), 5)["sends"]
-            assert groups_in_kernel(maps) == 20
+            assert groups_in_kernel(exporter) == 20
             assert processes(exporter.read()) == {"briefly": sent, "other": 0}
-            assert groups_in_kernel(maps) == 0
+            assert groups_in_kernel(exporter) == 0
             assert sent == 100 * round_
         found = exporter.read()
     assert found.sum("sendpath_process_zerocopy_completions_total") == sent
@@ -204,7 +205,6 @@ def test_a_process_that_ended_frees_its_room(tmp_path):
 
 def test_senders_by_control_group(group):  # noqa: F811
     """At most --top control groups have series of their own. No group stays in the kernel's maps after it has ended."""
-    maps = {m["id"] for m in json.loads(run("bpftool", "-j", "map", "list").stdout)}
     top = f"/{os.path.basename(group)}"
     names = {"a": "a", "a/b": "a/b", 'q"\x1b\\': 'q"\\x1b\\x5c', "c": None}
     with Receiver() as receiver, Exporter("--comm", "peer", "--by", "process,cgroup", "--top", 3) as exporter:
@@ -213,10 +213,10 @@ def test_senders_by_control_group(group):  # noqa: F811
             os.makedirs(path, exist_ok=True)
             into = ("sh", "-c", 'echo 0 > "$0/cgroup.procs"; exec "$@"', path)
             assert run(*into, *receiver.sender("--sends", sends)).returncode == 0
-        assert groups_in_kernel(maps, "group_paths") == 4
+        assert groups_in_kernel(exporter, "group_paths") == 4
         os.rmdir(f"{group}/a/b")
         found = exporter.read()
-        assert groups_in_kernel(maps, "group_paths") == groups_in_kernel(maps) == 0
+        assert groups_in_kernel(exporter, "group_paths") == groups_in_kernel(exporter) == 0
     rows = found.rows("sendpath_process_zerocopy_completions_total")
     assert {(row.labels["comm"], row.labels.get("cgroup", "")): row.value for row in rows} == {
         **{("peer", f"{top}/{label}"): sends for label, sends in zip(names.values(), (40, 30, 20)) if label},

@@ -189,16 +189,18 @@ def storms(soak, chance):
 
 
 def churn(soak, chance):
-    """Observes churn, which closes sockets with sends in flight: each send must have completed or count as lost."""
+    """Observes churn, which closes sockets with sends in flight: each send that was seen must have completed or count as
+    lost. While a machine is busy, Linux 6.18 sometimes calls no raw tracepoint program for milliseconds."""
     sockets, threads = chance.choice((100, 1000, 5000)), chance.randint(1, 8)
     result = run(ANALYZE, "--json", "-", "--", PROGRAMS / "churn", "--unread", "--sockets", sockets,
                  "--threads", threads)
     if result.returncode:
         raise Wrong(f"churn: status {result.returncode}: {result.stderr}")
     own, record = map(json.loads, result.stdout.splitlines())
-    completed, lost = record["zerocopy"]["completions"], record["lost"]["completions"]
-    if completed + lost != own["sends"]:
-        raise Wrong(f"churn: {own['sends']} sends, {completed} completed, {lost} lost")
+    seen, completed, lost = *(record["zerocopy"][key] for key in ("requests", "completions")), record["lost"]["completions"]
+    few = own["sends"] // 500 if record["plan"]["tier"] == "tracepoint" else 0
+    if completed + lost != seen or not own["sends"] - few <= seen <= own["sends"]:
+        raise Wrong(f"churn: {own['sends']} sends, {seen} seen, {completed} completed, {lost} lost")
     soak.count("sends of sockets in churn", own["sends"])
     soak.count("of these, lost", lost)
     soak.pause(chance.uniform(0, 1))
