@@ -239,13 +239,17 @@ def processes():
     return {int(process.name): line for process, line in _running(of_others=False)}
 
 
+def descriptors(pid):
+    """Yields what the kernel says of each descriptor of a process: lines of a name and a value."""
+    with contextlib.suppress(OSError):  # the process has ended
+        for file in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
+            with contextlib.suppress(OSError):  # it was closed
+                yield file.read_text()
+
+
 def _programs_of_others():
-    held = set()
-    for process, _ in _running(of_others=True):
-        with contextlib.suppress(OSError):  # it has ended
-            for file in (process / "fdinfo").iterdir():
-                held.update(map(int, re.findall(r"^prog_id:\s*(\d+)$", file.read_text(), re.M)))
-    return held
+    return {int(number) for process, _ in _running(of_others=True) for text in descriptors(process.name)
+            for number in re.findall(r"^prog_id:\s*(\d+)$", text, re.M)}
 
 
 def programs():

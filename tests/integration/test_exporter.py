@@ -19,8 +19,8 @@ import pytest
 import yaml
 
 from conftest import (ANALYZE, CALLS, PATIENCE_S, PROGRAMS, MECHANISMS, ROOT, SEND_MECHANISMS, Child,
-                      Receiver, analyze,
-                      completes, eventually, needs_bpf, only, programs, run, sockets_kept)
+                      Receiver, analyze, completes, descriptors, eventually, needs_bpf, only, programs, run,
+                      sockets_kept)
 from exporter import OPEN_METRICS, TEXT_FORMAT, Exporter, Metrics, has_a_socket, parser
 from test_observe import group  # noqa: F401 (a fixture)
 from test_scale import many_files  # noqa: F401 (a fixture)
@@ -180,8 +180,8 @@ def test_a_full_map_of_processes_is_reported(tmp_path):
 
 def groups_in_kernel(exporter, name="groups"):
     """Returns the number of elements in the exporter's map of this name."""
-    held = {int(number) for file in pathlib.Path(f"/proc/{exporter.process.pid}/fdinfo").iterdir()
-            for number in re.findall(r"^map_id:\s*(\d+)$", file.read_text(), re.M)}
+    held = {int(number) for text in descriptors(exporter.process.pid)
+            for number in re.findall(r"^map_id:\s*(\d+)$", text, re.M)}
     maps = json.loads(run("bpftool", "-j", "map", "list").stdout)
     found = only([m["id"] for m in maps if m.get("name") == name and m["id"] in held])
     return len(json.loads(run("bpftool", "-j", "map", "dump", "id", found).stdout))

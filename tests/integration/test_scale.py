@@ -4,7 +4,6 @@
 import contextlib
 import json
 import os
-import pathlib
 import re
 import resource
 import signal
@@ -12,8 +11,8 @@ import subprocess
 
 import pytest
 
-from conftest import (ANALYZE, CALLS, Child, NOTHING_LOST, PATIENCE_S, Receiver, check, eventually,
-                      hook, losses, needs_bpf, only, programs, reason, run)
+from conftest import (ANALYZE, CALLS, Child, NOTHING_LOST, PATIENCE_S, Receiver, check,
+                      descriptors, eventually, hook, losses, needs_bpf, only, programs, reason, run)
 from test_observe import gate_is_open, group  # noqa: F401 (a fixture)
 
 pytestmark = [pytest.mark.slow, needs_bpf, pytest.mark.usefixtures("untouched")]
@@ -43,8 +42,8 @@ def many_files():
 def maps_kb(pid):
     """Returns the memory of the BPF maps that a process holds, in KiB."""
     found = {}
-    for file in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
-        told = dict(re.findall(r"^(map_id|memlock):\s*(\d+)$", file.read_text(), re.M))
+    for text in descriptors(pid):
+        told = dict(re.findall(r"^(map_id|memlock):\s*(\d+)$", text, re.M))
         if "map_id" in told:
             found[told["map_id"]] = int(told["memlock"])
     return sum(found.values()) // 1024
