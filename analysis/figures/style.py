@@ -164,8 +164,8 @@ def value_axis(title: str, low: float, high: float, field: str = "median") -> al
                  axis=alt.Axis(format=",.6~g"))
 
 
-# The reader may not have these fonts. Text in wider ones must not be cut off at the right.
-_PADDING = {"left": 4, "top": 4, "right": 16, "bottom": 4}
+# The reader may not have these fonts. Text in wider ones must not be cut off at the sides.
+_PADDING = {"left": 12, "top": 4, "right": 16, "bottom": 4}
 
 
 def themed(chart: alt.TopLevelMixin, title: str, subtitle: list[str], description: str, width: int):
