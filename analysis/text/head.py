@@ -105,5 +105,6 @@ def headline(cells):
     yield machine(cells.record)
     loaded = at(cells.record, "load") is not None
     yield (serving_load if cells.serving else stream_load if loaded else observation)(cells)
-    if warning(cells.record, UNSEEN) is not None:
-        yield f"warning: {warning(cells.record, UNSEEN)}"
+    unseen = warning(cells.record, UNSEEN)
+    if unseen is not None:
+        yield f"warning: {unseen}"

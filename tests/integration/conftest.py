@@ -39,6 +39,8 @@ CALLS = int(os.environ.get("SENDPATH_CALLS", "20000"))
 PROGRAMS = pathlib.Path(BUILD if os.path.exists(os.path.join(BUILD, "tests/programs"))
                         and BUILD != str(ROOT) else ROOT / "build") / "tests/programs"
 VARIANTS = ("twocopy", "onecopy", "zerocopy")
+# The options of runs that attach no programs: they start faster, and suffice where a test does not count sends.
+NONE = "--mechanism", "none"
 
 # These files are run only in the lab: they test its kernels and networks.
 if "SENDPATH_LAB" not in os.environ:
@@ -240,7 +242,7 @@ def processes():
 
 
 def descriptors(pid):
-    """Yields what the kernel says of each descriptor of a process: lines of a name and a value."""
+    """Yields the text of each file in /proc/PID/fdinfo: lines of a name and a value."""
     with contextlib.suppress(OSError):  # the process has ended
         for file in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
             with contextlib.suppress(OSError):  # it was closed

@@ -14,7 +14,7 @@ import termios
 
 import pytest
 
-from conftest import ANALYZE, PATIENCE_S, Child, check, eventually, needs_bpf, run
+from conftest import ANALYZE, NONE, PATIENCE_S, Child, check, eventually, needs_bpf, run
 from test_errors import children, descend, front_of, state
 from test_interval import assert_adds_up, lines
 
@@ -128,8 +128,6 @@ def several_runs(folder):
     return some
 
 
-# These tests do not count sends, so their runs start faster without programs.
-NONE = "--mechanism", "none"
 MANY = "--messages", 20, "--warmup", 0, "--repeat", 1000, *NONE
 # For each moment, functions that get the test's folder: one returns the command line, one the condition to await.
 MOMENTS = {

@@ -13,8 +13,7 @@ import subprocess
 
 import pytest
 
-from conftest import (ANALYZE, LOADGEN, PATIENCE_S, analyze, check, eventually, needs_bpf,
-                      processes, run)
+from conftest import ANALYZE, LOADGEN, NONE, PATIENCE_S, analyze, check, eventually, needs_bpf, processes, run
 
 pytestmark = pytest.mark.usefixtures("untouched")
 
@@ -84,7 +83,7 @@ def test_short_help(program):
 ESCAPE = "\x1b[31m"
 # A short run that measures nothing: of loadgen, and of analyze.
 SHORT = {LOADGEN: ("--variant", "twocopy", "--messages", "10"),
-         ANALYZE: ("--variant", "twocopy", "--messages", "10", "--mechanism", "none")}
+         ANALYZE: ("--variant", "twocopy", "--messages", "10", *NONE)}
 STEERING = [
     (ANALYZE, "--port", f"{ESCAPE}x"), (ANALYZE, "--variant", "a\nb"), (ANALYZE, f"--no-{ESCAPE}"),
     (ANALYZE, f"-{ESCAPE}"), (ANALYZE, f"--s={ESCAPE}"), (ANALYZE, f"--help={ESCAPE}"),
@@ -242,7 +241,7 @@ def test_no_room_for_the_first_record_leaves_no_file(tmp_path):
 @needs_bpf
 def test_no_file_before_there_is_a_record(tmp_path):
     path = tmp_path / "runs.json"
-    job = Running("--variant", "twocopy", "--duration", "30", "--mechanism", "none", "--json", path)
+    job = Running("--variant", "twocopy", "--duration", "30", *NONE, "--json", path)
     job.children()
     assert not path.exists()
     job.process.kill()
@@ -529,7 +528,7 @@ def test_killed_run_leaves_nothing():
 
 @needs_bpf
 def test_stopped_receiver_does_not_hang_an_interrupted_run():
-    job = Running("--variant", "twocopy", "--duration", "30", "--warmup", "0", "--mechanism", "none")
+    job = Running("--variant", "twocopy", "--duration", "30", "--warmup", "0", *NONE)
     _, receiver = job.children()
     os.kill(receiver, signal.SIGSTOP)
     job.process.send_signal(signal.SIGINT)

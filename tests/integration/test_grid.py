@@ -9,15 +9,14 @@ import subprocess
 
 import pytest
 
-from conftest import (ANALYZE, LOADGEN, ROOT, analyze, needs_bpf, on_a_terminal, printed, records, run,
-                      unwrapped)
+from conftest import ANALYZE, LOADGEN, NONE, ROOT, analyze, needs_bpf, on_a_terminal, printed, records, run, unwrapped
 
 pytestmark = needs_bpf
 
 
 def test_grid_order_and_cells(untouched):
     got = records("--variant", "twocopy,onecopy", "--size", "64,4K", "--threads", "1,2",
-                  "--messages", "10", "--repeat", "2", "--warmup", "0", "--mechanism", "none")
+                  "--messages", "10", "--repeat", "2", "--warmup", "0", *NONE)
     order = [(r["run"]["repeat"], r["load"]["message_bytes"], r["load"]["threads"],
               r["load"]["variant"]) for r in got]
     assert order == [(repeat, size, threads, variant) for repeat in (1, 2) for size in (64, 4096)
@@ -120,7 +119,7 @@ def test_further_events_by_name(untouched):
 def test_progress_on_a_terminal_only(untouched):
     """On a terminal, a line shows the progress, and is erased before the report."""
     _, text, out = on_a_terminal([ANALYZE, "--variant", "twocopy,onecopy", "--duration", "0.3", "--repeat", "1",
-                                  "--mechanism", "none"], stdout=subprocess.PIPE)
+                                  *NONE], stdout=subprocess.PIPE)
     for made, variant in enumerate(("twocopy", "onecopy")):
         assert re.search(rb" %d/2 of 2 configurations, \d+ s left: %s 16K x1: 0\.\d s\x1b" % (made, variant.encode()), text)
     assert text.endswith(b"\r\x1b[K")
@@ -155,9 +154,9 @@ def test_raw_lines_need_no_python(tmp_path):
     (tmp_path / "loadgen").mkdir()
     shutil.copy(ANALYZE, tmp_path)
     shutil.copy(LOADGEN, tmp_path / "loadgen")
-    refused = run(tmp_path / "analyze", "--mechanism", "none", "--variant", "twocopy", "--messages", 5)
+    refused = run(tmp_path / "analyze", *NONE, "--variant", "twocopy", "--messages", 5)
     assert refused.returncode == 3 and "analysis/__main__.py" in refused.stderr
-    raw = run(tmp_path / "analyze", "--raw", "--mechanism", "none", "--variant", "twocopy", "--messages", 5)
+    raw = run(tmp_path / "analyze", "--raw", *NONE, "--variant", "twocopy", "--messages", 5)
     assert raw.returncode == 0 and json.loads(raw.stdout)["app"]["messages"] == 5
 
 

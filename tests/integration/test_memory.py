@@ -14,14 +14,14 @@ import subprocess
 
 import pytest
 
-from conftest import (ANALYZE, MECHANISMS, ROOT, analyze, check, copy_programs, eventually, needs_bpf, only, printed,
-                      processes, run)
+from conftest import (ANALYZE, MECHANISMS, NONE, ROOT, analyze, check, copy_programs, eventually, needs_bpf, only,
+                      printed, processes, run)
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
 
 MACHINES = ROOT / "tests/fixtures/memory"
 MIB = 1 << 20
-LOAD = ("--variant", "twocopy", "--messages", "200", "--warmup", "0", "--mechanism", "none")
+LOAD = ("--variant", "twocopy", "--messages", "200", "--warmup", "0", *NONE)
 
 FAKE_PERF = """#!/usr/bin/python3
 import os, signal, sys, time
@@ -273,7 +273,7 @@ def test_in_a_sweep(machine, tmp_path):
 
 def test_perf_ends_with_us_however_we_end(machine):
     here, before = machine("skylakex.txt"), processes()
-    with subprocess.Popen([ANALYZE, "--variant", "twocopy", "--duration", "60", "--mechanism", "none", "--memory"],
+    with subprocess.Popen([ANALYZE, "--variant", "twocopy", "--duration", "60", *NONE, "--memory"],
                           env=here.environment, stdin=subprocess.DEVNULL,
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as job:
         assert eventually(lambda: any(x.startswith("enable") for x in here.arguments()))

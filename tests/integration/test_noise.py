@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from conftest import ANALYZE, Child, analyze, check, needs_bpf, only, records, run, verdict_of
+from conftest import ANALYZE, NONE, Child, analyze, check, needs_bpf, only, records, run, verdict_of
 
 pytestmark = [needs_bpf, pytest.mark.serial, pytest.mark.usefixtures("untouched")]
 
@@ -82,7 +82,7 @@ def test_quiet_is_waited_for():
 def in_a_namespace_with(congestion, *options):
     done = run("unshare", "--net", "sh", "-ec", "ip link set lo up; "
                f"echo {congestion} > {SYSCTL}/tcp_congestion_control; exec \"$0\" \"$@\"", ANALYZE,
-               "--variant", "twocopy", "--messages", 20, "--mechanism", "none", *options, "--json", "-")
+               "--variant", "twocopy", "--messages", 20, *NONE, *options, "--json", "-")
     assert done.returncode == 0, done.stderr
     return check(json.loads(done.stdout))
 

@@ -11,8 +11,8 @@ import subprocess
 
 import pytest
 
-from conftest import ANALYZE, PATIENCE_S, ROOT, Child, copy_programs, eventually, needs_bpf, run
-from test_errors import busy, descend, front_of
+from conftest import ANALYZE, NONE, PATIENCE_S, ROOT, Child, copy_programs, eventually, needs_bpf, run
+from test_errors import SHORT, busy, descend, front_of
 from test_serve import Serve
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched"),
@@ -20,9 +20,6 @@ pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched"),
 
 USER = 65534
 AS_SUDO = {**os.environ, "SUDO_UID": str(USER), "SUDO_GID": str(USER)}
-# Where a test does not count sends, runs start faster without programs.
-NONE = "--mechanism", "none"
-SHORT = "--variant", "twocopy", "--messages", "10", *NONE
 
 
 @pytest.fixture
@@ -53,7 +50,7 @@ def test_roots_files_are_out_of_reach(home):
     path = home / "roots"
     path.write_text("kept\n")
     os.chmod(path, 0o600)
-    result = as_sudo(home, *SHORT, "--json", path)
+    result = as_sudo(home, *SHORT[ANALYZE], "--json", path)
     assert result.returncode == 1
     assert str(path) in result.stderr
     assert path.read_text() == "kept\n"
@@ -80,7 +77,7 @@ def test_locked_memory_is_refused_and_counted(home):
 def test_programs_out_of_reach(home):
     """The programs are under a folder that only root may enter, such as /root."""
     (home / "loadgen").chmod(0o700)
-    result = as_sudo(home, *SHORT)
+    result = as_sudo(home, *SHORT[ANALYZE])
     assert result.returncode == 1
     assert len(result.stderr.splitlines()) == 1
     assert f"user {USER}" in result.stderr and "loadgen/loadgen" in result.stderr
@@ -208,7 +205,7 @@ def record_of(raw):
     os.kill(os.getppid(), signal.SIGINT)
     return made(raw)
 record.record_of = record_of""")
-    with Child([home / "analyze", *SHORT, "--json", "-"],
+    with Child([home / "analyze", *SHORT[ANALYZE], "--json", "-"],
                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as job:
         record, _ = job.communicate(timeout=PATIENCE_S)
     assert job.returncode == -signal.SIGINT
@@ -229,7 +226,7 @@ try:
 except OSError:
     pass
 sys.exit(0)""")
-    result = run(home / "analyze", *SHORT)
+    result = run(home / "analyze", *SHORT[ANALYZE])
     assert (result.returncode, result.stdout) == (2, "")
     assert len(result.stderr.splitlines()) == 1
     assert "the front requested a run that the command line does not contain" in result.stderr

@@ -11,8 +11,8 @@ import time
 
 import pytest
 
-from conftest import (LOADGEN, Child, PATIENCE_S, analyze, eventually, needs_bpf, only, processes,
-                      records, run, verdict_of)
+from conftest import (LOADGEN, NONE, PATIENCE_S, Child, analyze, eventually, needs_bpf, only, processes, records, run,
+                      verdict_of)
 
 MORE = ["write", "writev", "sendfile", "splice", "uring", "uring_zc"]
 EVERY = ["twocopy", "onecopy", "zerocopy", *MORE]
@@ -216,7 +216,7 @@ def test_a_lacking_variant_is_an_error_by_name(variant, without_io_uring):
 @needs_bpf
 def test_a_lacking_variant_of_every_is_skipped_with_a_message(without_io_uring, tmp_path):
     path = tmp_path / "runs.json"
-    done = analyze("--variant", "every", "--messages", 20, "--mechanism", "none", "--json", path, env=without_io_uring)
+    done = analyze("--variant", "every", "--messages", 20, *NONE, "--json", path, env=without_io_uring)
     assert done.returncode == 0, done.stderr
     assert re.findall(r"skipped: --variant (\w+): this kernel has no io_uring", done.stderr) == [
         "uring", "uring_zc"]
@@ -285,10 +285,10 @@ def test_a_file_in_a_folder(tmp_path):
 
 @needs_bpf
 def test_the_record_holds_the_requested_load(untouched):
-    plain = only(records("--variant", "onecopy", "--messages", 10, "--mechanism", "none"))["load"]
+    plain = only(records("--variant", "onecopy", "--messages", 10, *NONE))["load"]
     assert [plain[key] for key in ("working_set_bytes", "pick", "seed", "align_bytes",
                                    "rate_per_thread", "file_dir")] == [None] * 6
-    record = only(records("--variant", "onecopy", "--messages", 10, "--mechanism", "none", "--working-set", "1M", "--pick", "random",
+    record = only(records("--variant", "onecopy", "--messages", 10, *NONE, "--working-set", "1M", "--pick", "random",
                           "--seed", 5, "--align", 64, "--rate", 1000, "--socket",
                          "nodelay,more,sndbuf=64K,rcvbuf=128K,congestion=reno,device=lo"))
     assert {key: record["load"][key] for key in ("working_set_bytes", "pick", "seed", "align_bytes",
@@ -309,7 +309,7 @@ def test_the_record_holds_the_requested_load(untouched):
     ("127.0.0.2", ["--address", "127.0.0.3"], "127.0.0.3"),
     ("127.0.0.2", ["--workload", "procinfo", "--connections", 1], "127.0.0.2")])
 def test_the_environment_may_name_the_receivers_place(default, options, address):
-    record = only(records("--mechanism", "none", "--duration", "0.2", *options,
+    record = only(records(*NONE, "--duration", "0.2", *options,
                           env={**os.environ, "SENDPATH_ADDRESS": default}))
     assert record["load"]["address"] == address
 
@@ -337,7 +337,7 @@ def test_a_rate_that_cannot_be_kept_is_reported():
 
 @needs_bpf
 def test_the_record_warns_of_messages_that_were_not_begun(untouched):
-    record = only(records("--variant", "onecopy", "--rate", 1000000000, "--duration", "0.2", "--mechanism", "none"))
+    record = only(records("--variant", "onecopy", "--rate", 1000000000, "--duration", "0.2", *NONE))
     assert record["app"]["rate"]["unsent"] > 0
     assert "rate_not_kept" in {w["code"] for w in record["warnings"]}
 
@@ -405,7 +405,7 @@ def test_a_buffer_that_is_cut_is_an_error():
 
 @needs_bpf
 def test_a_message_of_sendfile_is_one_piece():
-    of_file, of_memory = records("--variant", "sendfile,writev", "--messages", 20, "--warmup", 0, "--mechanism", "none")
+    of_file, of_memory = records("--variant", "sendfile,writev", "--messages", 20, "--warmup", 0, *NONE)
     assert of_file["load"]["fields"] == 1 and of_memory["load"]["fields"] == 8
     assert ",1f," in of_file["run"]["cell"]
 

@@ -11,8 +11,8 @@ import subprocess
 
 import pytest
 
-from conftest import (ANALYZE, LOADGEN, Child, PATIENCE_S, analyze, check, eventually, needs_bpf,
-                      only, processes, records, run, unwrapped)
+from conftest import (ANALYZE, LOADGEN, NONE, PATIENCE_S, Child, analyze, check, eventually, needs_bpf, only,
+                      processes, records, run, unwrapped)
 from test_errors import busy, descend, rests, state
 
 MODELS = ("iterative", "threaded", "select", "epoll")
@@ -199,7 +199,7 @@ def test_all_models_in_one_command(tmp_path):
 @needs_bpf
 def test_impossible_models_of_all_are_left_out_with_a_message():
     result = analyze("--workload", "procinfo", "--server-model", "all", "--connections", "1100",
-                     "--messages", 1, "--warmup", 0, "--mechanism", "none", timeout=300)
+                     "--messages", 1, "--warmup", 0, *NONE, timeout=300)
     assert result.returncode == 0, result.stderr
     assert len(result.stderr.splitlines()) == 1
     assert "skipped: --server-model select with --connections 1100" in result.stderr
@@ -219,7 +219,7 @@ def test_report_explains_slow_answers():
 
 @needs_bpf
 def test_tcp_of_a_stream():
-    record = only(records("--variant", "onecopy", "--messages", 2000, "--size", "64K", "--mechanism", "none"))
+    record = only(records("--variant", "onecopy", "--messages", 2000, "--size", "64K", *NONE))
     sending = record["tcp"]["sending"]
     assert sending["sockets"] == 1
     assert sending["data_segments"] > 0 and sending["cwnd_min"] > 0 and sending["mss_min"] > 500
@@ -231,7 +231,7 @@ def test_tcp_of_a_stream():
 def test_interrupted_grid_reports(tmp_path):
     path = tmp_path / "runs.json"
     with Child([ANALYZE, "--workload", "procinfo", "--server-model", "all",
-                "--connections", "5", "--duration", "60", "--repeat", "1", "--warmup", "0", "--mechanism", "none",
+                "--connections", "5", "--duration", "60", "--repeat", "1", "--warmup", "0", *NONE,
                 "--json", str(path)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                stderr=subprocess.PIPE, text=True) as job:
         assert eventually(lambda: len(descend(job.pid, 2)) == 2 and busy(descend(job.pid, 2)[1]))

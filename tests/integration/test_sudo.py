@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from conftest import ANALYZE, ROOT, Child, needs_bpf, run
+from conftest import ANALYZE, NONE, ROOT, Child, needs_bpf, run
 from test_privilege import USER, home  # noqa: F401
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched"),
@@ -97,7 +97,7 @@ def test_files_that_only_root_may_write_are_not_written(sudo):
         folder = sudo.home / f"roots-{mode:o}"
         folder.mkdir()
         folder.chmod(mode)
-        for words in (["advise"], ["--variant", "twocopy", "--messages", "10", "--mechanism", "none"],
+        for words in (["advise"], ["--variant", "twocopy", "--messages", "10", *NONE],
                       ["sweep", "--variant", "twocopy", "--messages", "10", "--repeat", "1"]):
             option, path = ("--out", folder / "out") if "sweep" in words else (
                 "--json", folder / "x.json")

@@ -15,14 +15,14 @@ import subprocess
 import jsonschema
 import pytest
 
-from conftest import (ANALYZE, PATIENCE_S, ROOT, analyze, check, eventually, needs_bpf,
-                      on_a_terminal, only, run, unwrapped)
+from conftest import (ANALYZE, NONE, PATIENCE_S, ROOT, analyze, check, eventually, needs_bpf, on_a_terminal, only,
+                      run, unwrapped)
 from test_errors import descend
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
 
 # Runs attach nothing where the plan and the folder do not depend on it.
-QUICK = "--budget", "0", "--mechanism", "none"
+QUICK = "--budget", "0", *NONE
 # Four configurations, two blocks; a run takes some tenths of a second.
 TINY = "--variant", "twocopy,onecopy", "--size", "256,4K", "--messages", "50", "--repeat", "2", "--warmup", "0", *QUICK
 TINY_CELLS = {f"{variant},{size}B,8f,1t" for variant in ("twocopy", "onecopy")
@@ -219,7 +219,7 @@ def test_a_run_without_a_window_is_dated_by_its_beginning(tmp_path):
 def test_impossible_runs_are_skipped_with_a_message(tmp_path):
     """The client cannot have a thread for each of 1,025 connections, so all models skip this number."""
     result = sweep(tmp_path, "--workload", "procinfo", "--server-model", "all", "--connections",
-                   "2,1025", "--client-model", "threaded", "--messages", "1", "--repeat", "2", *QUICK[-2:])
+                   "2,1025", "--client-model", "threaded", "--messages", "1", "--repeat", "2", *NONE)
     assert result.returncode == 0, result.stderr
     assert len([x for x in result.stderr.splitlines() if ": skipped: " in x]) == 4
     skipped = [r for r in lines(tmp_path) if r["schema"] == "sendpath.failure/1"]

@@ -31,9 +31,9 @@ def ratio_text(one: judge.Judgment) -> str:
 
 
 def extremes(what: str, found: list[Comparison], where) -> str:
-    """Returns, for example, "throughput was between 0.5 times (0.4 to 0.6) at 1K and 2 times (1.9 to 2.1) at 64K", if possible only
-    of ratios with an interval; "" without any ratio. what: such as "throughput was". where: returns the text after
-    "at" for a comparison.
+    """Returns a range of ratios, such as "throughput was between 0.5 times (0.4 to 0.6) at 1K and 2 times (1.9 to 2.1)
+    at 64K"; "" without any ratio. Ratios without an interval count only if no ratio has one. what: such as "throughput
+    was". where: returns the text after "at" for a comparison.
     """
     known = [c for c in found if c.judgment.has_interval] or [c for c in found if c.judgment.n]
     known = sorted(known, key=lambda c: c.judgment.value)
