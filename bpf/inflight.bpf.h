@@ -183,7 +183,7 @@ static __noinline struct slot *slot__find(const struct send_key *key)
 	return NULL;
 }
 
-#define TAKE_TRIES 32
+#define TAKE_TRIES 8
 
 /*
  * Excludes other programs that want to change the slot. It needs no result of an atomic operation,
@@ -409,8 +409,7 @@ GLOBAL __u32 sends__lose(__u64 sock, __u32 first)
 			continue;
 		pinned__free(&pinned, slot->bytes);
 		slot->claim = SEND_NONE;
-		if (slot != slot__of(&key))
-			slot__delete_more(&key);
+		slot__delete_more(&key);
 		lost++;
 	}
 	return lost;
