@@ -127,11 +127,11 @@ GLOBAL __u32 sends__count_some(__u64 sock, __u64 range, __u32 how, __u64 low, __
 	struct send_key send = {.sock = sock, .id = range};
 	struct zsock *s = bpf_map_lookup_elem(&sockets, &send.sock);
 	union note note = {.words = {low, high}};
-	__u32 counted = opaque_zero, i;
+	__u64 bytes = opaque_zero, pages = bytes, now;
+	__u32 counted = bytes, i;
 	struct claimed was;
 	struct slot *slot;
 	bool begins;
-	__u64 now;
 
 	if (!s)
 		return 0;
@@ -155,15 +155,18 @@ GLOBAL __u32 sends__count_some(__u64 sock, __u64 range, __u32 how, __u64 low, __
 		if (was.state != SEND_IN_FLIGHT)
 			continue;
 		counted++;
-		pinned__free(&pinned, was.bytes);
+		bytes += was.bytes;
+		pages += pages_of(was.bytes);
 		if (!s->shared)
 			completion_took(SPAN_COMPLETION, now - was.start);
 	}
 	if (!(how & WITNESS_OWN))
 		s->note = note;
-	if (counted)
-		timeline__of_ids(EVENT_COMPLETED, send.sock, range, counted, 0,
-				 how & WITNESS_FLAG ? counted : 0);
+	if (!counted)
+		return 0;
+	pinned__free_pages(&pinned, bytes, pages);
+	timeline__of_ids(EVENT_COMPLETED, send.sock, range, counted, 0,
+			 how & WITNESS_FLAG ? counted : 0);
 	return counted;
 }
 

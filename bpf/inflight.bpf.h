@@ -15,13 +15,13 @@ const volatile __u32 page_shift = 12;
  * Adds to a histogram while an interrupt may add to it, too: min and max can then be stale, which
  * the analyzer corrects.
  */
-static __noinline void completion_took(enum span span, __u64 ns)
+GLOBAL int completion_took(__u32 span, __u64 ns)
 {
-	__u32 key = span, bucket;
-	struct hist *h = bpf_map_lookup_elem(&spans, &key);
+	struct hist *h = bpf_map_lookup_elem(&spans, &span);
+	__u32 bucket;
 
 	if (!h)
-		return;
+		return 0;
 	if (!h->min || ns < h->min)
 		h->min = ns;
 	if (ns > h->max)
@@ -30,6 +30,7 @@ static __noinline void completion_took(enum span span, __u64 ns)
 	if (bucket < HIST_BUCKETS)
 		add(&h->buckets[bucket], 1);
 	add(&h->sum, ns);
+	return 0;
 }
 
 /*
@@ -79,10 +80,15 @@ static __always_inline void pinned__charge(volatile struct pinned *p, struct pin
 		peak->pages = now;
 }
 
-static __always_inline void pinned__free(struct pinned *p, __u64 bytes)
+static __always_inline void pinned__free_pages(struct pinned *p, __u64 bytes, __u64 pages)
 {
 	__sync_fetch_and_add(&p->freed_bytes, bytes);
-	__sync_fetch_and_add(&p->freed_pages, pages_of(bytes));
+	__sync_fetch_and_add(&p->freed_pages, pages);
+}
+
+static __always_inline void pinned__free(struct pinned *p, __u64 bytes)
+{
+	pinned__free_pages(p, bytes, pages_of(bytes));
 }
 
 /* The released references of a ubuf: see reference_gone(). */
@@ -389,29 +395,35 @@ static __noinline void zsock__remove(__u64 sock, const struct zsock *s, bool clo
 		__sync_fetch_and_add(&sockets_closed, -1);
 }
 
-#define ENDED_AT_ONCE 16
-#define ENDED_MOST    4096
-
-/* Frees the slots of sends whose completion no program saw. Returns how many it freed. */
-GLOBAL __u32 sends__lose(__u64 sock, __u32 first)
+/* Frees the slot of a send whose completion no program saw. Returns 0 if no slot has it. */
+GLOBAL int send__lose(__u64 sock, __u32 id)
 {
 	struct zsock *s = zsock__find(sock);
-	struct send_key key = {.sock = sock, .id = first};
-	__u32 lost = opaque_zero, i;
+	struct send_key key = {.sock = sock, .id = id};
 	struct slot *slot;
 
 	if (!s)
 		return 0;
 	key.generation = s->generation;
-	for (i = 0; i < ENDED_AT_ONCE; i++, key.id++) {
-		slot = slot__find(&key);
-		if (!slot || slot__state(slot) != SEND_IN_FLIGHT)
-			continue;
-		pinned__free(&pinned, slot->bytes);
-		slot->claim = SEND_NONE;
-		slot__delete_more(&key);
-		lost++;
-	}
+	slot = slot__find(&key);
+	if (!slot || slot__state(slot) != SEND_IN_FLIGHT)
+		return 0;
+	pinned__free(&pinned, slot->bytes);
+	slot->claim = SEND_NONE;
+	slot__delete_more(&key);
+	return 1;
+}
+
+#define ENDED_AT_ONCE 64
+#define ENDED_MOST    4096
+
+/* Frees the slots of ENDED_AT_ONCE sends. Returns how many it freed. */
+GLOBAL __u32 sends__lose(__u64 sock, __u32 first)
+{
+	__u32 lost = 0, i;
+
+	for (i = 0; i < ENDED_AT_ONCE; i++)
+		lost += send__lose(sock, first + i);
 	return lost;
 }
 
@@ -428,7 +440,7 @@ GLOBAL int zsock__end(__u64 sock)
 	if (!s)
 		return 0;
 	next = s->next;
-	for (i = ENDED_AT_ONCE; s->waiting > 0 && i <= ENDED_MOST; i += ENDED_AT_ONCE)
+	for (i = ENDED_AT_ONCE; (__s32)lost < s->waiting && i <= ENDED_MOST; i += ENDED_AT_ONCE)
 		lost += sends__lose(sock, next - i);
 	COUNT(lost_completions, lost);
 	zsock__remove(sock, s, s->closed);

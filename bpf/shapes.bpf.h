@@ -90,14 +90,18 @@ static __always_inline void shape__count(__u32 index, const struct shape *s, __u
 }
 
 /*
- * Adds the next bio_vec. It continues the last segment if that ended at the end of a page, and the
- * bio_vec begins at the beginning of one.
+ * Adds a bio_vec that was read. It continues the last segment if that ended at the end of a page,
+ * and the bio_vec begins at the beginning of one.
  */
-static __always_inline void segments__add_pages(struct segments *all, const struct segment *next)
+GLOBAL int segments__add_pages(__u32 i)
 {
-	__u64 page = (1ULL << page_shift) - 1;
-	__u64 place = (next->length >> 32) + all->skip, bytes = (__u32)next->length - all->skip;
+	struct segments *all = FIRST_OF(segments);
+	__u64 page = (1ULL << page_shift) - 1, place, bytes;
 
+	if (!all || i >= SEGMENTS_READ)
+		return 0;
+	place = (all->read[i].length >> 32) + all->skip;
+	bytes = (__u32)all->read[i].length - all->skip;
 	if (bytes > all->left)
 		bytes = all->left;
 	if (all->goes_on || place & page) {
@@ -108,18 +112,8 @@ static __always_inline void segments__add_pages(struct segments *all, const stru
 	all->left -= bytes;
 	all->joined += bytes;
 	all->goes_on = ((place + bytes) & page) != 0;
+	return 0;
 }
-
-/* Linux 5.10 refuses a loop whose end reaches its beginning without a jump, so it is unrolled. */
-#define EACH_SEGMENT(i, most, add)                            \
-	_Pragma("unroll") for (i = 0; i < SEGMENTS_READ; i++) \
-	{                                                     \
-		if (i >= most)                                \
-			break;                                \
-		add;                                          \
-		/* Has clang store the sums. */               \
-		__asm__ volatile("" ::: "memory");            \
-	}
 
 /* Reads the segments into all->shape. Returns how many segments were not read. */
 static __always_inline __u64 segments__read(struct segments *all, struct iov_iter *from,
@@ -134,12 +128,21 @@ static __always_inline __u64 segments__read(struct segments *all, struct iov_ite
 	all->skip = READ(from, iov_offset);
 	if (!has_pages(from)) {
 		all->read[0].length -= all->skip;
-		EACH_SEGMENT(i, most, shape__add(&all->shape, all->read[i].length))
+		/* Linux 5.10 refuses a loop whose end reaches its beginning without a jump. */
+		_Pragma("unroll") for (i = 0; i < SEGMENTS_READ; i++)
+		{
+			if (i >= most)
+				break;
+			shape__add(&all->shape, all->read[i].length);
+			/* Has clang store the sums. */
+			__asm__ volatile("" ::: "memory");
+		}
 		return count - most;
 	}
 	all->left = READ(from, count);
 	all->joined = 0;
-	EACH_SEGMENT(i, most, segments__add_pages(all, &all->read[i]))
+	for (i = 0; i < SEGMENTS_READ && i < most; i++)
+		segments__add_pages(i);
 	/* count is that of the whole buffer. The bytes not read are added to the last segment. */
 	shape__add(&all->shape, all->joined + all->left);
 	return all->left ? 1 : 0;
