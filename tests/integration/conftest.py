@@ -269,7 +269,7 @@ class Receiver:
         self.process = subprocess.Popen(
             [*prefix, str(PROGRAMS / "sink"), "--address", address, *options],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.port = json.loads(self.process.stdout.readline())["port"]
+        self.port = json.loads(line_of(self.process.stdout))["port"]
         self.received = None
 
     def __enter__(self):
@@ -331,6 +331,14 @@ def notifications(s):
             assert origin == 5, origin
             yield first, last, code
 """
+
+
+def line_of(pipe):
+    """Returns the next line of a process. Reads byte by byte: communicate() leaves out what readline() read ahead."""
+    line = b""
+    while not line.endswith(b"\n") and (byte := os.read(pipe.fileno(), 1)):
+        line += byte
+    return line.decode()
 
 
 class Child(subprocess.Popen):

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from conftest import ANALYZE, PATIENCE_S, Child
+from conftest import ANALYZE, PATIENCE_S, Child, line_of
 
 openmetrics = pytest.importorskip("prometheus_client.openmetrics.parser",
                                   reason="python3-prometheus-client is not installed")
@@ -27,7 +27,7 @@ class Exporter:
                               *map(str, options)], stderr=subprocess.PIPE, text=True)
 
     def __enter__(self):
-        line = self.process.stderr.readline()
+        line = line_of(self.process.stderr)
         found = re.fullmatch(r"analyze: metrics at http://127.0.0.1:(\d+)/metrics\n", line)
         if not found:
             self.process.kill()

@@ -8,7 +8,7 @@ import signal
 
 import pytest
 
-from conftest import ANALYZE, CALLS, PATIENCE_S, Receiver, analyze, eventually, needs_bpf, only
+from conftest import ANALYZE, CALLS, PATIENCE_S, Receiver, analyze, eventually, line_of, needs_bpf, only
 from test_observe import PYTHON, gate_is_open, start
 from test_peers import Nginx, need
 from test_sizes import SENDER, classes
@@ -130,13 +130,13 @@ def watched(tmp_path, how, *options):
     place = ("ip", "netns", "exec", NETNS) if NETNS else ()
     with Receiver(ADDRESS, place) as receiver, start(
             PYTHON, program, ADDRESS, receiver.port, json.dumps(WANTED), how) as target:
-        assert target.stdout.readline() == "ready\n"
+        assert line_of(target.stdout) == "ready\n"
         with start(ANALYZE, "advise", "--pid", target.pid, "--watch", 300, "--path", known, "--json",
                    advice, *options) as analyzer:
             assert eventually(lambda: gate(analyzer))
             target.stdin.write("go\n")
             target.stdin.flush()
-            completions = int(target.stdout.readline())
+            completions = int(line_of(target.stdout))
             yield analyzer
             target.communicate("end\n", timeout=PATIENCE_S)
             text, errors = analyzer.communicate(timeout=PATIENCE_S)

@@ -15,9 +15,8 @@ import subprocess
 
 import pytest
 
-from conftest import (ANALYZE, PATIENCE_S, PROGRAMS, MECHANISMS, Child, Receiver, check, completes,
-                      eventually, hook, lossy, needs_bpf, note, only, printed, reason, run,
-                      verdict_of, veth_pair)
+from conftest import (ANALYZE, MECHANISMS, PATIENCE_S, PROGRAMS, Child, Receiver, check, completes, eventually, hook,
+                      line_of, lossy, needs_bpf, note, only, printed, reason, run, verdict_of, veth_pair)
 
 NICPAIR = os.environ.get("SENDPATH_TOPOLOGY") == "nicpair"
 NEAR, FAR, CARD = "10.9.0.1", "10.9.0.2", "eth0"
@@ -75,7 +74,7 @@ def tap_in(where, device):
     """Opens a tap in the namespace `where`, as tcpdump -i does: promiscuous, except on "any"."""
     with Child([*where, "/usr/bin/python3", "-c", TAP, device],
                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as listener:
-        assert listener.stdout.readline() == "\n"
+        assert line_of(listener.stdout) == "\n"
         yield
         listener.stdin.close()
 
@@ -100,7 +99,7 @@ class Observed:
         self.counts = self.answer()
 
     def answer(self):
-        return json.loads(self.analyze.stdout.readline() or "null")
+        return json.loads(line_of(self.analyze.stdout) or "null")
 
     def step(self, what):
         self.analyze.stdin.write(what + "\n")

@@ -12,7 +12,7 @@ import subprocess
 
 import pytest
 
-from conftest import ANALYZE, PATIENCE_S, ROOT, Child, check, needs_bpf, only, run
+from conftest import ANALYZE, PATIENCE_S, ROOT, Child, check, line_of, needs_bpf, only, run
 from roots import Root, archive, debian, install_line
 from test_diagnosis import assert_findings
 from test_privilege import USER, home  # noqa: F401
@@ -84,7 +84,7 @@ def test_the_engine_takes_as_little_memory_as_promised(busybox):
 def test_the_exporter_on_busybox(busybox):
     with Child(busybox.command(f"exec {NAME}/bin/sendpath exporter --listen 127.0.0.1:0"), text=True,
                stderr=subprocess.PIPE, env=busybox.environment()) as exporter:
-        port = re.search(r":(\d+)/metrics", exporter.stderr.readline())[1]
+        port = re.search(r":(\d+)/metrics", line_of(exporter.stderr))[1]
         made = busybox.run(f"{NAME}/bin/sendpath-loadgen --variant zerocopy --warmup 0 --messages {MESSAGES}")
         assert made.returncode == 0, made.stderr
         connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=PATIENCE_S)
@@ -103,7 +103,7 @@ def test_names_are_found_without_nss(busybox):
     """Names are looked up in /etc/hosts and /etc/passwd. The error about an unknown user explains that."""
     serve = busybox.command(f"exec {NAME}/bin/sendpath-loadgen serve --address 127.0.0.1 --open")
     with Child(serve, text=True, stdout=subprocess.PIPE, env=busybox.environment()) as receiver:
-        port = re.search(r":(\d+)$", receiver.stdout.readline())[1]
+        port = re.search(r":(\d+)$", line_of(receiver.stdout))[1]
         for name in "receiver", "elsewhere.invalid":
             words = f"--variant twocopy --messages 5 --peer {name}:{port}"
             done = busybox.run(f"{NAME}/bin/sendpath-loadgen {words}")

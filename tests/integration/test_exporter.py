@@ -18,8 +18,8 @@ import urllib.request
 import pytest
 import yaml
 
-from conftest import (ANALYZE, CALLS, PATIENCE_S, PROGRAMS, MECHANISMS, ROOT, SEND_MECHANISMS, Child,
-                      Receiver, analyze, completes, descriptors, eventually, needs_bpf, only, programs, run,
+from conftest import (ANALYZE, CALLS, MECHANISMS, PATIENCE_S, PROGRAMS, ROOT, SEND_MECHANISMS, Child, Receiver,
+                      analyze, completes, descriptors, eventually, line_of, needs_bpf, only, programs, run,
                       sockets_kept)
 from exporter import OPEN_METRICS, TEXT_FORMAT, Exporter, Metrics, has_a_socket, parser
 from test_observe import group  # noqa: F401 (a fixture)
@@ -36,7 +36,7 @@ class Stepping:
     def __init__(self, receiver, *options, program=PROGRAMS / "peer"):
         self.process = subprocess.Popen([program, *receiver.sender("--steps", *options)[1:]],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.counts = json.loads(self.process.stdout.readline())
+        self.counts = json.loads(line_of(self.process.stdout))
 
     def __enter__(self):
         return self
@@ -47,7 +47,7 @@ class Stepping:
     def step(self, step):
         self.process.stdin.write(f"{step}\n")
         self.process.stdin.flush()
-        self.counts = json.loads(self.process.stdout.readline())
+        self.counts = json.loads(line_of(self.process.stdout))
         return self.counts
 
 
@@ -463,7 +463,7 @@ def test_slow_clients_that_come_again_do_not_keep_it_from_prometheus(clients, so
     with Exporter("--pid", os.getpid()) as exporter, Child(
             [sys.executable, "-c", SLOW, str(exporter.port), str(clients), *sources],
             stdout=subprocess.PIPE, text=True) as slow:
-        assert slow.stdout.readline() == "ready\n"
+        assert line_of(slow.stdout) == "ready\n"
         for _ in range(10):
             assert exporter.request(timeout=SCRAPE_S)[0] == 200
         slow.kill()
@@ -672,7 +672,7 @@ def test_the_daemonset_listens_at_addresses_of_both_kinds(address, host):
     options = [one.replace("$(HOST_IP)", address).replace(":9435", ":0") for one in container["args"]]
     with Child([ANALYZE, "exporter", *options, "--pid", str(os.getpid())], stderr=subprocess.PIPE,
                text=True) as exporter:
-        line = exporter.stderr.readline()
+        line = line_of(exporter.stderr)
         url = re.fullmatch(rf"analyze: metrics at (http://{re.escape(host)}:\d+/metrics)\n", line)
         assert url, line
         with urllib.request.urlopen(url[1], timeout=PATIENCE_S) as answer:

@@ -9,8 +9,8 @@ import subprocess
 
 import pytest
 
-from conftest import (ANALYZE, Child, PATIENCE_S, PROGRAMS, Receiver, analyze, check, needs_bpf,
-                      only, reason, run)
+from conftest import (ANALYZE, PATIENCE_S, PROGRAMS, Child, Receiver, analyze, check, line_of, needs_bpf, only, reason,
+                      run)
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
 
@@ -109,8 +109,8 @@ def test_it_sleeps_until_the_window_ends():
 def test_an_interrupt_reports_how_many_runs_there_are():
     with Child([ANALYZE, "--variant", "onecopy,twocopy,zerocopy", "--duration", "60", "--interval",
                 "0.1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as job:
-        assert HEADER.match(job.stdout.readline()) and job.stdout.readline() == "onecopy 16K x1:\n"
-        assert LINE.match(job.stdout.readline())
+        assert HEADER.match(line_of(job.stdout)) and line_of(job.stdout) == "onecopy 16K x1:\n"
+        assert LINE.match(line_of(job.stdout))
         job.send_signal(signal.SIGINT)
         out, err = job.communicate(timeout=PATIENCE_S)
     assert only(err.splitlines()) == "analyze: interrupted: 1 of 3 runs stand in the result"
@@ -139,22 +139,22 @@ def test_a_line_comes_while_the_program_runs():
     with Receiver() as receiver, Child(
             receiver.sender("--steps", "--plain"), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             text=True) as program:
-        assert json.loads(program.stdout.readline())["sends"] == 0
+        assert json.loads(line_of(program.stdout))["sends"] == 0
         with Child([ANALYZE, "--pid", str(program.pid), "--interval", "0.1"],
                    stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                    text=True) as analyzer:
-            text = [analyzer.stdout.readline(), analyzer.stdout.readline()]
+            text = [line_of(analyzer.stdout), line_of(analyzer.stdout)]
             assert HEADER.match(text[0]) and lines(text[1])[0]["sends"] == "0"
             program.stdin.write("send 50\n")
             program.stdin.flush()
-            assert json.loads(program.stdout.readline())["sends"] == 50
+            assert json.loads(line_of(program.stdout))["sends"] == 50
             while lines(text[-1])[0]["sends"] == "0":
-                text.append(analyzer.stdout.readline())
+                text.append(line_of(analyzer.stdout))
                 if HEADER.match(text[-1]):
-                    text.append(analyzer.stdout.readline())
+                    text.append(line_of(analyzer.stdout))
             program.stdin.write("send 7\n")
             program.stdin.flush()
-            assert json.loads(program.stdout.readline())["sends"] == 57
+            assert json.loads(line_of(program.stdout))["sends"] == 57
             analyzer.send_signal(signal.SIGINT)
             stdout, stderr = analyzer.communicate(timeout=PATIENCE_S)
         program.communicate("quit\n", timeout=PATIENCE_S)

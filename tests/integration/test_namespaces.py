@@ -7,8 +7,8 @@ import types
 
 import pytest
 
-from conftest import (ANALYZE, CALLS, NOTHING_LOST, PATIENCE_S, MECHANISMS, Child, analyze, check,
-                      eventually, losses, needs_bpf, only, reason, run)
+from conftest import (ANALYZE, CALLS, MECHANISMS, NOTHING_LOST, PATIENCE_S, Child, analyze, check, eventually, line_of,
+                      losses, needs_bpf, only, reason, run)
 from test_observe import PROGRAM, PYTHON, calls, gate_is_open, observed  # noqa: F401
 
 # Runs a command as the first process of a container, with a loopback device.
@@ -65,7 +65,7 @@ def test_a_process_by_its_id(mechanism, program):  # noqa: F811
     script = f"exec 3<&0; {PYTHON} {program} later <&3 & " \
              f"exec {ANALYZE} --mechanism {mechanism} --json - --by process --pid $!"
     with Child([*INSIDE, "sh", "-c", script], stdin=-1, stdout=-1, stderr=-1, text=True) as job:
-        assert job.stdout.readline() == "ready\n"
+        assert line_of(job.stdout) == "ready\n"
         analyzer = types.SimpleNamespace(pid=only(run("pgrep", "-P", job.pid).stdout.split()))
         assert eventually(lambda: gate_is_open(analyzer))
         stdout, stderr = job.communicate("go\nend\n", timeout=PATIENCE_S)

@@ -14,8 +14,8 @@ import sys
 
 import pytest
 
-from conftest import (ANALYZE, CALLS, LOADGEN, NOTHING_LOST, PATIENCE_S, PROGRAMS, MECHANISMS, Child, Receiver,
-                      analyze, check, eventually, hook, losses, needs_bpf, only, printed, reason, run)
+from conftest import (ANALYZE, CALLS, LOADGEN, MECHANISMS, NOTHING_LOST, PATIENCE_S, PROGRAMS, Child, Receiver,
+                      analyze, check, eventually, hook, line_of, losses, needs_bpf, only, printed, reason, run)
 
 pytestmark = needs_bpf
 
@@ -138,7 +138,7 @@ def written(path):
 
 def test_a_signal_is_passed_on_to_what_a_command_left_behind(tmp_path, untouched):
     with start(ANALYZE, "--", *daemon(0, *LASTING, tmp_path / "pid")) as analyzer:
-        assert "waiting for 1 process that " in (line := analyzer.stderr.readline())
+        assert "waiting for 1 process that " in (line := line_of(analyzer.stderr))
         assert "Ctrl-C ends the window" in line
         analyzer.send_signal(signal.SIGTERM)
         _, stderr = analyzer.communicate(timeout=PATIENCE_S)
@@ -302,13 +302,13 @@ def test_a_running_program_with_threads_that_start_later(how, program, untouched
     name = f"later-{os.getpid()}"
     renamed = f"open('/proc/self/comm', 'w').write('{name}'); exec(open('{program}').read())"
     with start(PYTHON, "-c", renamed, "later") as target:
-        assert target.stdout.readline() == "ready\n"
+        assert line_of(target.stdout) == "ready\n"
         options = {"pid": ["--pid", target.pid], "comm": ["--comm", name], "all": ["--all"]}[how]
         with start(ANALYZE, "--json", "-", *options) as analyzer:
             assert eventually(lambda: gate_is_open(analyzer))
             target.stdin.write("go\n")
             target.stdin.flush()
-            assert target.stdout.readline() == "done\n"
+            assert line_of(target.stdout) == "done\n"
             target.stdin.write("end\n")
             target.stdin.flush()
             assert target.wait(timeout=PATIENCE_S) == 0
@@ -354,7 +354,7 @@ def group():
 
 def test_a_control_group(group, program, untouched):
     with start(PYTHON, program, "later") as target:
-        assert target.stdout.readline() == "ready\n"
+        assert line_of(target.stdout) == "ready\n"
         with open(f"{group}/cgroup.procs", "w", encoding="utf-8") as procs:
             procs.write(str(target.pid))
         with start(ANALYZE, "--json", "-", "--cgroup", group) as analyzer:
@@ -409,7 +409,7 @@ def test_sends_of_other_protocols_are_counted_or_reported_as_uncounted(mechanism
 
 def test_others_do_not_count(program, untouched):
     with start(PYTHON, program, "later") as target:
-        assert target.stdout.readline() == "ready\n"
+        assert line_of(target.stdout) == "ready\n"
         with start(ANALYZE, "--json", "-", "--pid", target.pid) as analyzer:
             assert eventually(lambda: gate_is_open(analyzer))
             assert run(PYTHON, program, "now", 0).returncode == 0
@@ -431,7 +431,7 @@ def test_a_signal_is_passed_on_and_the_report_still_comes(untouched):
     script = "import signal, sys; signal.pthread_sigmask(signal.SIG_BLOCK, [15])\n" \
              "print('up', flush=True); sys.exit(signal.sigwait([15]) - 10)"
     with start(ANALYZE, "--", PYTHON, "-c", script) as analyzer:
-        assert analyzer.stdout.readline() == "up\n"
+        assert line_of(analyzer.stdout) == "up\n"
         analyzer.send_signal(signal.SIGTERM)
         stdout, stderr = analyzer.communicate(timeout=PATIENCE_S)
     assert analyzer.returncode == 5, stderr

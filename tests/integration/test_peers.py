@@ -16,8 +16,8 @@ import subprocess
 
 import pytest
 
-from conftest import (ANALYZE, CALLS, Child, NOTHING_LOST, PATIENCE_S, SEND_MECHANISMS, Receiver,
-                      analyze, check, eventually, losses, needs_bpf, only, reason, run)
+from conftest import (ANALYZE, CALLS, NOTHING_LOST, PATIENCE_S, SEND_MECHANISMS, Child, Receiver, analyze, check,
+                      eventually, line_of, losses, needs_bpf, only, reason, run)
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched"), pytest.mark.skipif(
     not SEND_MECHANISMS, reason="by syscalls alone sendfile is not seen here")]
@@ -170,7 +170,7 @@ def test_iperf3_by_sendfile(mechanism):
     port = free_port()
     with Child(["iperf3", "-s", "-1", "-B", "127.0.0.1", "-p", str(port), "--forceflush"],
                stdout=subprocess.PIPE, text=True) as server:
-        assert "---" in server.stdout.readline()
+        assert "---" in line_of(server.stdout)
         result = analyze("--json", "-", "--mechanism", mechanism, "--", "iperf3", "-c", "127.0.0.1", "-p",
                          port, "-Z", "-n", "4M", "-J")
         server.communicate(timeout=PATIENCE_S)

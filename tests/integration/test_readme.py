@@ -11,7 +11,7 @@ import tempfile
 
 import pytest
 
-from conftest import ROOT, Child, needs_bpf, run
+from conftest import ROOT, Child, line_of, needs_bpf, run
 from test_setup import USER, copy_tree
 from test_sudo import BY_SUDO, RULES
 
@@ -121,7 +121,7 @@ def test_an_ordinary_user_runs_the_commands(clone, untouched):
                     typed = typed.replace(name, value)
                 if command == serve:
                     receiver = to_the_end.enter_context(in_background(clone, typed))
-                    names["PORT"] = receiver.stdout.readline().strip().rpartition(":")[2]
+                    names["PORT"] = line_of(receiver.stdout).strip().rpartition(":")[2]
                     continue
                 done = run(*words(typed), timeout=600, **options)
             assert done.returncode == 0, (typed, done.stderr)

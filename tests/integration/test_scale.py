@@ -11,8 +11,8 @@ import subprocess
 
 import pytest
 
-from conftest import (ANALYZE, CALLS, Child, NOTHING_LOST, PATIENCE_S, Receiver, check,
-                      descriptors, eventually, hook, losses, needs_bpf, only, programs, reason, run)
+from conftest import (ANALYZE, CALLS, NOTHING_LOST, PATIENCE_S, Child, Receiver, check, descriptors, eventually, hook,
+                      line_of, losses, needs_bpf, only, programs, reason, run)
 from test_observe import gate_is_open, group  # noqa: F401 (a fixture)
 
 pytestmark = [pytest.mark.slow, needs_bpf, pytest.mark.usefixtures("untouched")]
@@ -72,14 +72,14 @@ class Observer:
 def step(program, line):
     program.stdin.write(line + "\n")
     program.stdin.flush()
-    return json.loads(program.stdout.readline())
+    return json.loads(line_of(program.stdout))
 
 
 @contextlib.contextmanager
 def stepped(command):
     with Child(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                text=True) as program:
-        yield program, json.loads(program.stdout.readline())
+        yield program, json.loads(line_of(program.stdout))
         program.communicate("quit\n", timeout=PATIENCE_S)
 
 
@@ -156,7 +156,7 @@ def test_many_short_lived_processes(how, request):
     """With --pid, only the process itself is observed, not its children."""
     with Child(["/usr/bin/python3", "-c", PARENT, str(PROCESSES)], text=True,
                stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
-        assert parent.stdout.readline() == "ready\n"
+        assert line_of(parent.stdout) == "ready\n"
         options = {"comm": ["--comm", "many-children"], "pid": ["--pid", parent.pid]}
         if how == "cgroup":
             path = request.getfixturevalue("group")
@@ -166,7 +166,7 @@ def test_many_short_lived_processes(how, request):
         analyzer = Observer(*options[how], "--by", "process")
         parent.stdin.write("go\n")
         parent.stdin.flush()
-        assert parent.stdout.readline() == "done\n"
+        assert line_of(parent.stdout) == "done\n"
         record = analyzer.end()
         parent.communicate("end\n", timeout=PATIENCE_S)
     assert losses(record) == NOTHING_LOST

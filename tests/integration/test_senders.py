@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from conftest import (ANALYZE, NOTHING_LOST, PATIENCE_S, PROGRAMS, SEND_MECHANISMS, MECHANISMS, NOTIFICATIONS, Child,
-                      Receiver, analyze, check, hook, losses, needs_bpf, only, printed, run)
+from conftest import (ANALYZE, MECHANISMS, NOTHING_LOST, NOTIFICATIONS, PATIENCE_S, PROGRAMS, SEND_MECHANISMS, Child,
+                      Receiver, analyze, check, hook, line_of, losses, needs_bpf, only, printed, run)
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched")]
 
@@ -70,7 +70,7 @@ def test_the_id_of_a_thread_that_execs_goes_to_an_unobserved_process(mechanism):
                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                          text=True)
         with analyzer:
-            ids = json.loads(analyzer.stdout.readline())
+            ids = json.loads(line_of(analyzer.stdout))
             assert ids["was"] != ids["is"]
             reused = any(send_as(ids["was"], receiver.port, 1000) for _ in range(20))
             stdout, stderr = analyzer.communicate("go on\n", timeout=PATIENCE_S)

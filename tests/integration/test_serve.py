@@ -15,8 +15,7 @@ import threading
 
 import pytest
 
-from conftest import (LOADGEN, PATIENCE_S, check, eventually, needs_bpf, only, processes, records,
-                      run)
+from conftest import LOADGEN, PATIENCE_S, check, eventually, line_of, needs_bpf, only, processes, records, run
 
 pytestmark = pytest.mark.usefixtures("untouched")
 
@@ -94,7 +93,7 @@ class Serve:
     def __init__(self, *args, program=(LOADGEN, "serve"), stderr=subprocess.PIPE):
         self.process = subprocess.Popen([*program, *args], stdout=subprocess.PIPE, stderr=stderr,
                                         text=True)
-        line = self.process.stdout.readline()
+        line = line_of(self.process.stdout)
         self.peer = line.rpartition(" ")[2].strip()
         self.address, self.port = re.match(r"\[?(.*?)\]?:(\d+)$", self.peer).groups()
 

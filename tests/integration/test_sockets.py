@@ -12,8 +12,8 @@ import sys
 
 import pytest
 
-from conftest import (ANALYZE, CALLS, NOTHING_LOST, NOTIFICATIONS, PATIENCE_S, PROGRAMS, MECHANISMS, Child, Receiver,
-                      adds_up, analyze, check, hook, losses, lossy, needs_bpf, only, sockets_kept)
+from conftest import (ANALYZE, CALLS, MECHANISMS, NOTHING_LOST, NOTIFICATIONS, PATIENCE_S, PROGRAMS, Child, Receiver,
+                      adds_up, analyze, check, hook, line_of, losses, lossy, needs_bpf, only, sockets_kept)
 from test_completion import reported_as
 from test_scale import many_files, step, stepped  # noqa: F401 (a fixture)
 from test_window import groups_add_up
@@ -31,7 +31,7 @@ def observing(*options):
     record = []
     with Child([ANALYZE, "--json", "-", "--interval", "0.1", *map(str, options)],
                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as analyzer:
-        analyzer.stderr.readline()  # the first line: the window is open
+        line_of(analyzer.stderr)  # the first line: the window is open
         yield record
         analyzer.send_signal(signal.SIGINT)
         out, err = analyzer.communicate(timeout=PATIENCE_S)

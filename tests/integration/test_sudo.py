@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from conftest import ANALYZE, NONE, ROOT, Child, needs_bpf, run
+from conftest import ANALYZE, NONE, ROOT, Child, line_of, needs_bpf, run
 from test_privilege import USER, home  # noqa: F401
 
 pytestmark = [needs_bpf, pytest.mark.usefixtures("untouched"),
@@ -80,7 +80,7 @@ def test_a_stranger_cannot_answer_in_the_kernels_place(sudo, what):
     with Child(["setpriv", f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups",
                 "/usr/bin/python3", "-c", PLANT, place, "fifo" if what == "fifo" else planted],
                stdout=subprocess.PIPE, text=True) as stranger:
-        assert stranger.stdout.readline() == "ready\n"
+        assert line_of(stranger.stdout) == "ready\n"
         done = sudo(sudo.program, "advise", "--budget", "2", timeout=20)
         stranger.kill()
         seen = stranger.stdout.read()

@@ -15,8 +15,8 @@ import termios
 
 import pytest
 
-from conftest import (ANALYZE, LOADGEN, MECHANISMS, PATIENCE_S, ROOT, Child, Receiver, analyze, completes, copy_programs,
-                      eventually, needs_bpf, only, run)
+from conftest import (ANALYZE, LOADGEN, MECHANISMS, PATIENCE_S, ROOT, Child, Receiver, analyze, completes,
+                      copy_programs, eventually, line_of, needs_bpf, only, run)
 from test_by import inside
 from test_errors import front_of
 from test_observe import group  # noqa: F401 (a fixture)
@@ -68,10 +68,10 @@ def sums_of(groups):
 def test_the_lines_of_a_run_add_up_to_its_groups(printer, mechanism):
     with Child([printer, "top", "--all", "--interval", "0.1", "--mechanism", mechanism], stdout=subprocess.PIPE,
                text=True) as job:
-        lines = [json.loads(job.stdout.readline())]  # the window is open
+        lines = [json.loads(line_of(job.stdout))]  # the window is open
         for variant in "zerocopy", "twocopy":
             assert run(LOADGEN, "--variant", variant, "--messages", 3000, "--warmup", 0).returncode == 0
-            lines.append(json.loads(job.stdout.readline()))
+            lines.append(json.loads(line_of(job.stdout)))
         job.send_signal(signal.SIGINT)
         rest, _ = job.communicate(timeout=PATIENCE_S)
     *more, raw = map(json.loads, rest.splitlines())
@@ -109,13 +109,13 @@ def find(pattern, stream):
 def test_a_pipe_gets_plain_lines():
     with Receiver() as receiver, Child(receiver.sender("--steps"), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                        text=True) as program:
-        program.stdout.readline()
+        line_of(program.stdout)
         with Child([ANALYZE, "top", "--pid", str(program.pid), "--interval", "0.2"], stdout=subprocess.PIPE,
                    stderr=subprocess.PIPE, text=True) as job:
             find(FIRST, job.stdout)
             program.stdin.write("send 50\n")
             program.stdin.flush()
-            program.stdout.readline()
+            line_of(program.stdout)
             program.communicate("quit\n", timeout=PATIENCE_S)
             text, errors = job.communicate(timeout=PATIENCE_S)  # the window ends with the program
     assert (job.returncode, errors) == (0, "") and text.isascii() and "\x1b" not in text
@@ -134,7 +134,7 @@ def test_it_ends_after_so_many_tables():
 def test_rows_of_control_groups(group):  # noqa: F811
     with Receiver() as receiver, Child(receiver.sender("--steps", "--plain"), stdin=subprocess.PIPE,
                                        stdout=subprocess.PIPE, text=True) as program:
-        program.stdout.readline()
+        line_of(program.stdout)
         pathlib.Path(group, "cgroup.procs").write_text(str(program.pid), encoding="ascii")
         with Child([ANALYZE, "top", "--by", "cgroup", "--cgroup", group, "--interval", "0.2"], stdout=subprocess.PIPE,
                    text=True) as job:

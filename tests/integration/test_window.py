@@ -11,8 +11,8 @@ import subprocess
 
 import pytest
 
-from conftest import (CALLS, NOTHING_LOST, NOTIFICATIONS, PROGRAMS, MECHANISMS, Child, Receiver, adds_up, analyze,
-                      check, completes, eventually, hook, losses, lossy, needs_bpf, only, reason)
+from conftest import (CALLS, MECHANISMS, NOTHING_LOST, NOTIFICATIONS, PROGRAMS, Child, Receiver, adds_up, analyze,
+                      check, completes, eventually, hook, line_of, losses, lossy, needs_bpf, only, reason)
 from test_observe import PYTHON
 
 pytestmark = needs_bpf
@@ -139,11 +139,11 @@ def test_a_send_that_is_blocked_is_not_lost(program, mechanism, untouched):
               "s.sendall(b'x' * (64 << 20))\n")
     with Child([PYTHON, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                text=True) as sender:
-        sender.stdout.readline()
+        line_of(sender.stdout)
         watch = subprocess.Popen([analyze.program, "--pid", str(sender.pid), "--json", "-",
                                   "--mechanism", mechanism, "--interval", "0.1"],
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        watch.stderr.readline()  # the first line: the window is open
+        line_of(watch.stderr)  # the first line: the window is open
         sender.stdin.write("go\n")
         sender.stdin.flush()
         assert eventually(lambda: waits_for_memory(sender.pid))
@@ -193,14 +193,14 @@ def test_a_closed_sockets_memory_is_soon_another_programs(program, mechanism, un
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with Child(argv, **pipes) as target, Child(argv, **pipes) as other:
         for child in (target, other):
-            child.stdout.readline()
+            line_of(child.stdout)
         with Child([analyze.program, "--pid", str(target.pid), "--json", "-", "--mechanism", mechanism,
                     "--interval", "0.1"], **pipes, stderr=subprocess.PIPE) as watch:
-            watch.stderr.readline()  # the first line: the window is open
+            line_of(watch.stderr)  # the first line: the window is open
             for child in (target, other):
                 child.stdin.write("go\n")
                 child.stdin.flush()
-                theirs = json.loads(child.stdout.readline())
+                theirs = json.loads(line_of(child.stdout))
             target.communicate()
             out, err = watch.communicate(timeout=120)
         other.communicate()
