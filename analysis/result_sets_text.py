@@ -49,14 +49,14 @@ def describe(name: str, path: str, frame: pl.DataFrame) -> str:
 
 
 def _spell(values):
-    shown = [SPELT.get(str(value), str(value)) for value in values[:3]]
+    shown = [SPELT.get(str(value), " ".join(str(value).split())) for value in values[:3]]
     return ", ".join(shown) + (", ..." if len(values) > 3 else "") or "none"
 
 
 def _codes(change):
-    """Returns two texts: the codes that only A has, and the codes that only B has."""
+    """Returns two texts, in words: the codes that only A has, and the codes that only B has."""
     a, b = ({code for value in side for code in (value or "").split(";")} - {""} for side in (change.a, change.b))
-    return [", ".join(sorted(some)) for some in (a - b, b - a)]
+    return [", ".join(sorted(some)).replace("_", " ") for some in (a - b, b - a)]
 
 
 def _changes(comparison, details):

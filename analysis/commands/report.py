@@ -12,6 +12,7 @@ from analysis.notes import clean, print_note, progress
 from analysis.report.build import build
 from analysis.report.write import write
 from analysis.tables.options import REPORT, add_options
+from analysis.text.layout import broken
 
 DESCRIPTION = """Answers questions from run records, with intervals and figures, and names what would
 answer the open ones. Writes report.html, a self-contained page, report.md and figures/. Takes the
@@ -54,12 +55,10 @@ def run(options):
         report = build(data, options.title, notes, options.paths, advices, show=show)
         show("writing the page")
         pages = write(report, folder, wanted)
-    if report.lost:
-        print(f"dropped events: {report.lost}\n")
-    for row in report.rows:
-        print(f"{clean(row.answer.question)}\n  {clean(row.answer.answer)}")
+    said = [f"dropped events: {report.lost}\n"] if report.lost else []
+    said += [line for row in report.rows for line in (clean(row.answer.question), f"  {clean(row.answer.answer)}")]
     for one in report.open:
-        print(f"{one.question}\n  {one.answer}" + (f" To answer it: {clean(one.next)}" if one.next else ""))
-    print(f"\n{words.counted(len(report.all_pictures), 'figure')}; "
-          f"{', '.join(clean(str(page)) for page in pages)}")
+        said += [one.question, f"  {one.answer}" + (f" To answer it: {clean(one.next)}" if one.next else "")]
+    said += ["", f"{words.counted(len(report.all_pictures), 'figure')}; {', '.join(clean(str(page)) for page in pages)}"]
+    print("\n".join(broken(line, 2) for line in said))
     return 0

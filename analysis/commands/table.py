@@ -34,21 +34,33 @@ def check_column(column):
 
 
 def medians(frame: pl.DataFrame, metric: str) -> str:
-    """Returns a table with the median, interval, level, repeats and outliers of each configuration, and notes."""
+    """Returns a table with the median, interval, repeats and outliers of each configuration, and notes. The intervals'
+    level has a column if they have several."""
     cells = summary.medians(frame, metric)
     if cells.is_empty():
         return f"no complete run of a load has {metric}\n"
     rows = cells.to_dicts()
     scale, shown = SHOWN[metric]
     same = settings.the_same(rows)
+    levels = dict.fromkeys(words.level(row["level"]) for row in rows if row["level"] is not None)
+    several = len(levels) > 1
     lines = words.table(
-        ["configuration", shown if metric == "throughput_bps" else f"{metric} {shown}".strip(), "interval", "level", "repeats", "outliers", "copied"],
+        ["configuration", shown if metric == "throughput_bps" else f"{metric} {shown}".strip(),
+         "interval" if several or not levels else f"interval ({next(iter(levels))})", *(["level"] if several else []),
+         "repeats", "outliers", "copied"],
         [[settings.configuration_text(row, same - {"variant"}) or "the load", words.number(row["median"] * scale),
-          *((words.NOTHING, words.NOTHING) if row["level"] is None else (
-              f"{words.number(row['low'] * scale)} to {words.number(row['high'] * scale)}", words.level(row["level"]))),
-          str(row["n"]), str(row["outliers"] or words.NOTHING), words.percent(row["copied"])]
+          *_interval(row, scale, several), str(row["n"]), str(row["outliers"] or words.NOTHING),
+          words.percent(row["copied"])]
          for row in rows])
     return lines + "\n" + _notes(frame, cells) + "\n"
+
+
+def _interval(row, scale, with_level):
+    """Returns the texts of the interval's columns."""
+    if row["level"] is None:
+        return [words.NOTHING] * (1 + with_level)
+    return [f"{words.number(row['low'] * scale)} to {words.number(row['high'] * scale)}",
+            *([words.level(row["level"])] if with_level else [])]
 
 
 def _notes(frame, cells):

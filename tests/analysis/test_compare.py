@@ -86,6 +86,13 @@ def test_findings_that_only_one_has_are_a_change():
     a, b = (runs().with_columns(findings=pl.lit(codes)) for codes in ("works", "copied_packet_tap;queue_never_read"))
     (change,) = result_sets.compare(a, b).changes
     assert (change.setting, change.a, change.b) == ("findings", ("works",), ("copied_packet_tap;queue_never_read",))
+    assert "copied packet tap, queue never read" in result_sets_text.text(result_sets.compare(a, b))
+
+
+def test_a_setting_of_several_numbers_is_one_line():
+    a, b = (runs().with_columns(settings=pl.lit(f"tcp_rmem=4096\t{usual}\t6291456")) for usual in (131072, 16384))
+    text = result_sets_text.text(result_sets.compare(a, b))
+    assert "tcp_rmem" in text and "4096 131072 6291456  4096 16384 6291456" in text
 
 
 def test_messages_in_flight_that_follow_the_size_are_a_setting():

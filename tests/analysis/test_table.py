@@ -171,13 +171,17 @@ def test_a_summary_has_the_levels_of_intervals(folder):
     done = analysis("table", write(folder / "runs.jsonl", runs), "--summary")
     assert done.stderr == "" and done.returncode == 0
     head, line, note = done.stdout.splitlines()
-    assert head.split() == ["configuration", "Gbit/s", "interval", "level", "repeats", "outliers", "copied"]
-    assert re.split(r" {2,}", line) == ["zerocopy", "1.03", "1.01 to 1.05", "93.75 %", "5", "-",
-                                        "100 %"]
+    assert re.split(r" {2,}", head) == ["configuration", "Gbit/s", "interval (93.75 %)", "repeats", "outliers", "copied"]
+    assert re.split(r" {2,}", line) == ["zerocopy", "1.03", "1.01 to 1.05", "5", "-", "100 %"]
     assert note.startswith("Medians of repeats")
+    more = [changed(one, run__id=f"b{one['run']['id']}", load__variant="twocopy") for one in runs]
+    more += [changed(runs[0], run__id=f"c{n}", run__repeat=5 + n, app__throughput_bps=1e9) for n in range(1, 4)]
+    both = analysis("table", write(folder / "both.jsonl", [*runs, *more]), "--summary")
+    assert both.stdout.splitlines()[0].split()[2:5] == ["interval", "level", "repeats"]
+    assert max(map(len, both.stdout.splitlines()[:-1])) <= 80
     few = analysis("table", write(folder / "few.jsonl", runs[:4]), "--summary", "--column",
                    "send_p50_ns")
-    assert few.stdout.splitlines()[1].split()[2:4] == ["-", "-"]
+    assert few.stdout.splitlines()[1].split()[2:4] == ["-", "4"]
     for column, why in ("variant", "not a column of numbers"), ("message_bytes", "it is the same in all repeats"):
         wrong = analysis("table", folder / "few.jsonl", "--summary", "--column", column)
         assert wrong.returncode == 2 and f"{column}: {why}" in wrong.stderr
