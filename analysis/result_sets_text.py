@@ -23,10 +23,12 @@ METRIC, WAY, BASELINE = "throughput_bps", "zerocopy", "twocopy"
 SPELT = {"None": "none", "True": "yes", "False": "no", "": "none"}  # keys are str(value), because 1 == True
 
 
-def text(comparison: Comparison, details: bool = False, more: list[str] = ()) -> str:
-    """Returns the verdict, the changed settings, and the metrics that are worse or better, in 80 columns. details:
-    returns all comparisons, with the medians of both sets. more: tables to add with details."""
-    parts = [broken(conclusion(comparison)), _changes(comparison, details), _left_out(comparison, details)]
+def text(comparison: Comparison, details: bool = False, more: list[str] = (), heads: list[str] = ()) -> str:
+    """Returns the verdict, heads, the changed settings, and the metrics that are worse or better, in 80 columns. heads:
+    describe() of both sets. details: returns all comparisons, with the medians of both sets. more: tables to add with
+    details."""
+    parts = [broken(conclusion(comparison)), "\n".join(map(broken, heads)), _changes(comparison, details),
+             _left_out(comparison, details)]
     if details:
         parts += [f"{verdict}: {len(found)}\n{_rows(found, comparison)}" for verdict in ORDER
                   if (found := comparison.of(verdict))]
@@ -38,14 +40,14 @@ def text(comparison: Comparison, details: bool = False, more: list[str] = ()) ->
 
 def describe(name: str, path: str, frame: pl.DataFrame) -> str:
     """Returns the line about a set: its path, time and machines."""
-    first, last = (f"{moment:%Y-%m-%d %H:%M}" if moment else "an unknown time"
-                   for moment in (frame["started"].min(), frame["started"].max()))
+    times = dict.fromkeys(f"{moment:%Y-%m-%d %H:%M}" if moment else "an unknown time"
+                          for moment in (frame["started"].min(), frame["started"].max()))
     machines = frame.select("host", "kernel", "arch", "cpus").unique().sort(
         "host", "kernel", nulls_last=True).rows()
     said = [", ".join(filter(None, (host or "a machine", " ".join(filter(None, ("Linux", kernel, arch))),
                                     cpus and words.counted(cpus, "CPU")))) for host, kernel, arch, cpus in machines[:2]]
     more = f" and {words.counted(len(machines) - 2, 'more machine')}" if len(machines) > 2 else ""
-    return f"{name}: {path}: {words.counted(frame.height, 'run')}, {first} to {last} UTC; {'; '.join(said)}{more}"
+    return f"{name}: {path}: {words.counted(frame.height, 'run')}, {' to '.join(times)} UTC; {'; '.join(said)}{more}"
 
 
 def _spell(values):

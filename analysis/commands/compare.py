@@ -11,7 +11,6 @@ from analysis.details import Collector
 from analysis.faults import FAILED, Fault
 from analysis.notes import print_note, show
 from analysis.tables.options import COMPARE, add_options
-from analysis.text.layout import broken
 
 DESCRIPTION = """Compares the runs of B with those of A, load by load. Lists which settings changed
 (kernel, CPU, device and others) and which metrics differ, with intervals. A metric is better or worse
@@ -60,10 +59,10 @@ def run(options):
                 f"load in common: {result_sets_text.zeros(found) if any(found.zeros) else 'nothing is compared'}")
         raise Fault(f"{options.a} and {options.b} have no {none}", FAILED)
     if options.json != "-":
-        heads = [broken(result_sets_text.describe(name, path, loaded.frame)) for name, path, loaded in
+        heads = [result_sets_text.describe(name, path, loaded.frame) for name, path, loaded in
                  zip("AB", (options.a, options.b), sets)]
         more = result_sets_text.zerocopy_tables(sets[0].frame, sets[1].frame)
-        show("\n".join(heads) + "\n\n" + result_sets_text.text(found, options.details, more))
+        show(result_sets_text.text(found, options.details, more, heads))
     as_json = json.dumps(result_sets_text.as_json(found)) + "\n"
     if options.json == "-":
         sys.stdout.write(as_json)

@@ -34,6 +34,12 @@ def formats(text: str) -> list[str]:
     return names
 
 
+def _laid_out(line):
+    """Returns the line in 80 columns. A command has a line of its own, which is not broken."""
+    text, command, words_ = line.partition(" sudo ./")
+    return broken(text, 2) + (f"\n   {command}{words_}" if command else "")
+
+
 def run(options):
     wanted = formats(options.figures)
     first = pathlib.Path(options.paths[0])
@@ -60,5 +66,5 @@ def run(options):
     for one in report.open:
         said += [one.question, f"  {one.answer}" + (f" To answer it: {clean(one.next)}" if one.next else "")]
     said += ["", f"{words.counted(len(report.all_pictures), 'figure')}; {', '.join(clean(str(page)) for page in pages)}"]
-    print("\n".join(broken(line, 2) for line in said))
+    print("\n".join(map(_laid_out, said)))
     return 0

@@ -96,7 +96,7 @@ def _hooks(facts):
 def zerocopy(device):
     """Returns whether this device can send without a copy ("yes", "no" or "depends"), and why."""
     if device["loopback"]:
-        return "no", "the kernel copies data for sockets on this machine"
+        return "no", "data for a receiver on this machine are always copied"
     if device["driver"] == "tun":
         return "no", "tun and tap copy every packet"
     if not device["scatter_gather"]:

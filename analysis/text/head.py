@@ -96,8 +96,8 @@ def stream_load(cells):
 
 
 def observation(cells):
-    return (f"observed: {string(cells.record, 'observed/what')} | "
-            f"{words.decimal(value(cells.record, 'observed/seconds'), 1)} s")
+    seconds = value(cells.record, "observed/seconds")
+    return f"observed: {string(cells.record, 'observed/what')} | {words.decimal(seconds, 1 if seconds >= 1 else 3)} s"
 
 
 def headline(cells):

@@ -96,8 +96,7 @@ def explained(cell):
     if full + drops + again + lost <= 0:
         parts.append("nothing was dropped or retransmitted: they waited for the server")
     if waited >= WAITED_MUCH:
-        parts.append(f"the server itself waited for a CPU in {100 * waited:.0f} % of the time in which "
-                    "it could run")
+        parts.append(f"the server itself waited for a CPU in {100 * waited:.0f} % of its runnable time")
     return "; ".join(parts)
 
 

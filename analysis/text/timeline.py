@@ -34,7 +34,7 @@ def life(send):
 
 def _order(record):
     """Returns, in words, the time by which the median and the slowest send are chosen, if it is not the call's."""
-    return "; the slowest completed last" if number(record, "timeline/slowest/completion_ns") is not None else ""
+    return "; the slowest took longest to complete" if number(record, "timeline/slowest/completion_ns") is not None else ""
 
 
 def lines(record, title):

@@ -165,7 +165,7 @@ def test_values_of_0_have_no_ratio_and_are_counted(sets, tmp_path):
     ({"kernel": None, "cpus": None}, "Linux x86_64")])
 def test_a_machine_is_described_by_its_known_values(known, machine):
     run = made.frame([known])
-    assert result_sets_text.describe("A", "a", run).endswith(f"a: 1 run, {AT} to {AT} UTC; a machine, {machine}")
+    assert result_sets_text.describe("A", "a", run).endswith(f"a: 1 run, {AT} UTC; a machine, {machine}")
     assert conditions.asked(run)[-1] == f"{machine.replace(' x86_64', '')}, no PMU"
 
 

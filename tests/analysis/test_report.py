@@ -288,7 +288,7 @@ def test_warnings_of_a_kind_are_one_row_with_their_range():
     table = next(t for t in words_of(rows, None).conditions if t.caption == "Warnings")
     assert sorted(table.rows) == [
         ("other programs took 0 to 39 % of the CPUs' time", "40 of 300"),
-        ("the receiver waited for a CPU in 50 % of the time in which it could run", "40 of 300")]
+        ("the receiver waited for a CPU in 50 % of its runnable time", "40 of 300")]
 
 
 def test_a_table_suffices(folder, only_figures):

@@ -231,12 +231,13 @@ class Screen:
         os.write(self.ours, keys)
 
     def ends(self):
-        """Waits for the end of top, and checks that the terminal is restored. Returns status and standard error."""
+        """Waits for the end of top, and checks that the terminal is restored. Returns status and standard error, without
+        the line about dropped events, which may be those of other tests' programs."""
         _, errors = self.job.communicate(timeout=PATIENCE_S)
         text = self.read()
         assert text.count(LEAVE) == 1 and text.endswith(LEAVE), text
         assert termios.tcgetattr(self.ours) == self.before
-        return self.job.returncode, errors.decode()
+        return self.job.returncode, re.sub(r"analyze: dropped events: \d.*\n", "", errors.decode())
 
 
 TABLE = b"so far"

@@ -60,11 +60,11 @@ def test_a_failure():
 
 @pytest.mark.parametrize("others, sender, receiver, pressure, busy, disturbed", [
     (0.00, 0.00, 0.00, 0.0, 2, None), (0.25, 0.00, 0.00, 0.0, 2, "other programs took 25 % of the CPUs' time"),
-    (0.10, 0.10, 0.40, 0.0, 2, "the receiver waited for a CPU in 40 % of the time in which it could run"),
-    (0.10, 0.30, 0.00, 0.0, 2, "the sender waited for a CPU in 30 % of the time in which it could run"),
+    (0.10, 0.10, 0.40, 0.0, 2, "the receiver waited for a CPU in 40 % of its runnable time"),
+    (0.10, 0.30, 0.00, 0.0, 2, "the sender waited for a CPU in 30 % of its runnable time"),
     (0.00, 0.10, 0.40, 0.0, 2, None),  # the receiver waited only for the load's own softirqs
     (0.10, 0.60, 0.60, 0.0, 4, None),  # the load's threads waited only for each other
-    (0.10, 0.75, 0.60, 0.0, 4, "the sender waited for a CPU in 75 % of the time in which it could run"),
+    (0.10, 0.75, 0.60, 0.0, 4, "the sender waited for a CPU in 75 % of its runnable time"),
     (0.10, 0.10, 0.10, 0.9, 2, None), (0.10, None, None, 0.9, 2, "something waited for a CPU in 90 % of the time"),
     (None, 0.90, 0.90, 0.9, 2, None)])  # too short a window
 def test_what_disturbs_a_run(others, sender, receiver, pressure, busy, disturbed):

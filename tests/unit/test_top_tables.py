@@ -169,6 +169,13 @@ def test_what_was_lost_is_reported_at_the_end(lost, complaints):
     assert top.Top(Engine(raw), {"options": options}, complained.append).make() == 0 and complained == complaints
 
 
+def test_a_signal_before_the_window_is_no_error():
+    complained = []
+    options = {"by": 1, "top": 10, "sort": "sends"}
+    engine = Engine({"schema": "sendpath.interrupted/1"})
+    assert top.Top(engine, {"options": options}, complained.append).make() == 0 and complained == []
+
+
 def copied(counts, unflagged=True, uring=True):
     return table(group(1, "p", 10, requests=10, **counts), unflagged=unflagged, uring=uring).rows[0].copied
 

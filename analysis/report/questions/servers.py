@@ -109,8 +109,8 @@ def why(data: Data) -> Answer:
                         "sender_context_switches")
     if waits and max(waits.values()) > max(0.05, ALIKE * min(waits.values())):
         top, low = max(waits, key=waits.get), min(waits, key=waits.get)
-        said.append(f"The {top} server waits for a CPU in {words.percent(round(waits[top], 4))} of the time in which it "
-                    f"could run; {low} in {words.percent(round(waits[low], 4))}")
+        said.append(f"The {top} server waits for a CPU in {words.percent(round(waits[top], 4))} of its runnable time; "
+                    f"{low} in {words.percent(round(waits[low], 4))}")
     if cpu:
         ends = f"{words.number(min(cpu.values()))} to {words.number(max(cpu.values()))} ms of CPU time"
         if max(cpu.values()) < ALIKE * min(cpu.values()):
