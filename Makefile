@@ -473,7 +473,7 @@ counted:
 
 counted-units: unit
 counted-programs:
-	$(Q)$(TEST_ENV) SENDPATH_BIN=$(CURDIR)/$(BUILD) $(TEST_PYTEST) -m '$(LEFT_TO_CI)' \
+	$(Q)$(TEST_ENV) SENDPATH_BIN=$(CURDIR)/$(BUILD) $(TEST_PYTEST) -m '$(LEFT_TO_CI) and not uncounted' \
 		--ignore=tests/unit/test_units.py $(filter-out tests/analysis%,$(TESTS))
 counted-analysis:
 	$(Q)$(TEST_ENV) $(VENV_PYTHON) -m pytest $(PYTEST_OPTIONS) -m '$(LEFT_TO_CI)' $(filter tests/analysis%,$(TESTS))

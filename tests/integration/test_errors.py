@@ -166,6 +166,7 @@ def test_no_proc(args):
 
 @needs_bpf
 @pytest.mark.skipif("san" in ANALYZE, reason="a sanitizer maps terabytes")
+@pytest.mark.uncounted
 def test_too_little_memory_is_no_lack_of_types():
     """The kernel's types take most of this memory. With a megabyte less, the front could not start."""
     result = run("prlimit", "--as=17000000", ANALYZE, "--variant", "twocopy", "--messages", "1")
@@ -215,6 +216,7 @@ def test_full_disk_ends_the_runs_and_not_the_report(tmp_path):
 
 
 @needs_bpf
+@pytest.mark.uncounted
 def test_a_limit_of_the_file_leaves_no_half_record(tmp_path):
     """Besides the record that is there already, only one of the new records fits."""
     path = tmp_path / "runs.json"
@@ -230,6 +232,7 @@ def test_a_limit_of_the_file_leaves_no_half_record(tmp_path):
 
 
 @needs_bpf
+@pytest.mark.uncounted
 def test_no_room_for_the_first_record_leaves_no_file(tmp_path):
     path = tmp_path / "runs.json"
     result = run("prlimit", "--fsize=100", ANALYZE, *SHORT[ANALYZE], "--json", path)

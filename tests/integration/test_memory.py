@@ -42,6 +42,7 @@ if os.path.exists(os.path.join(here, "fails")) and read("fails").split("'")[1] i
     sys.exit(129)
 control, answers = map(int, option["--control"][3:].split(","))
 def end(*_):
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # analyze also closes standard input
     note("end")
     events = [e.strip("/").split("/")[-1] for e in option["-e"].split(",")]
     for line in read("stat").splitlines():
