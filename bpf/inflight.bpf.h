@@ -80,15 +80,10 @@ static __always_inline void pinned__charge(volatile struct pinned *p, struct pin
 		peak->pages = now;
 }
 
-static __always_inline void pinned__free_pages(struct pinned *p, __u64 bytes, __u64 pages)
-{
-	__sync_fetch_and_add(&p->freed_bytes, bytes);
-	__sync_fetch_and_add(&p->freed_pages, pages);
-}
-
 static __always_inline void pinned__free(struct pinned *p, __u64 bytes)
 {
-	pinned__free_pages(p, bytes, pages_of(bytes));
+	__sync_fetch_and_add(&p->freed_bytes, bytes);
+	__sync_fetch_and_add(&p->freed_pages, pages_of(bytes));
 }
 
 /* The released references of a ubuf: see reference_gone(). */
@@ -189,7 +184,7 @@ static __noinline struct slot *slot__find(const struct send_key *key)
 	return NULL;
 }
 
-#define TAKE_TRIES 8
+#define TAKE_TRIES 16
 
 /*
  * Excludes other programs that want to change the slot. It needs no result of an atomic operation,

@@ -75,7 +75,7 @@ def test_the_id_of_a_thread_that_execs_goes_to_an_unobserved_process(mechanism):
             stranger = run(PYTHON, "-c", SEND_AS, ids["was"], receiver.port, 1000)
             stdout, stderr = analyzer.communicate("go on\n", timeout=PATIENCE_S)
     assert analyzer.returncode == 0, stderr
-    if "not permitted" in stranger.stderr:
+    if "not permitted" in stranger.stderr or "not implemented" in stranger.stderr:
         pytest.skip(f"no process of a chosen id can be made: {stranger.stderr}")
     assert stranger.returncode == 0, stranger.stderr
     record = check(json.loads(stdout))
