@@ -54,7 +54,10 @@ signal.set_wakeup_fd(-1)
 import select
 while True:
     for fd in select.select([control, 0], [], [])[0]:
-        word = os.read(fd, 100)
+        try:
+            word = os.read(fd, 100)
+        except ConnectionResetError:  # analyze was killed before it read the answer
+            end()
         if fd == 0 and not word:
             end()
         if fd == control and word:
