@@ -24,9 +24,10 @@ SPELT = {"None": "none", "True": "yes", "False": "no", "": "none"}  # keys are s
 
 
 def text(comparison: Comparison, details: bool = False, more: list[str] = (), heads: list[str] = ()) -> str:
-    """Returns the verdict, heads, the changed settings, and the metrics that are worse or better, in 80 columns. heads:
-    describe() of both sets. details: returns all comparisons, with the medians of both sets. more: tables to add with
-    details."""
+    """Returns the verdict, the changed settings, and the metrics that are worse or better, in 80 columns.
+
+    details: returns all comparisons, with the medians of both sets. more: tables to add with details. heads: lines
+    about both sets, to follow the verdict."""
     parts = [broken(conclusion(comparison)), "\n".join(map(broken, heads)), _changes(comparison, details),
              _left_out(comparison, details)]
     if details:

@@ -11,6 +11,7 @@ from analysis.advise.search import Run
 from analysis.derive.record import record_of
 from analysis.faults import Fault
 from analysis.findings import facts, rules, sentences
+from analysis.front.channel import INTERRUPTED
 from analysis.front.host import completed
 from analysis.words import sentence
 
@@ -50,7 +51,7 @@ class Engine:
         """
         self.channel.send({"run": number, "repeat": 1, "seconds": seconds})
         raw = self.channel.receive(self.tick)
-        if raw["schema"] == "sendpath.interrupted/1" or raw.get("interrupted") and not raw["window"]:
+        if raw["schema"] == INTERRUPTED or raw.get("interrupted") and not raw["window"]:
             raise KeyboardInterrupt
         if raw["error"]:
             raise Fault(raw["error"], raw.get("exit_status") or 1)

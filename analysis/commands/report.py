@@ -10,7 +10,7 @@ from analysis.figures.base import Data
 from analysis.figures.save import FORMATS
 from analysis.notes import clean, print_note, progress
 from analysis.report.build import build
-from analysis.report.write import write
+from analysis.report.write import split_next, write
 from analysis.tables.options import REPORT, add_options
 from analysis.text.layout import broken
 
@@ -34,10 +34,8 @@ def formats(text: str) -> list[str]:
     return names
 
 
-def _laid_out(line):
-    """Returns the line in 80 columns. A command has a line of its own, which is not broken."""
-    text, command, words_ = line.partition(" sudo ./")
-    return broken(text, 2) + (f"\n   {command}{words_}" if command else "")
+def _print(line):
+    print(broken(line, 2))
 
 
 def run(options):
@@ -61,10 +59,17 @@ def run(options):
         report = build(data, options.title, notes, options.paths, advices, show=show)
         show("writing the page")
         pages = write(report, folder, wanted)
-    said = [f"dropped events: {report.lost}\n"] if report.lost else []
-    said += [line for row in report.rows for line in (clean(row.answer.question), f"  {clean(row.answer.answer)}")]
+    if report.lost:
+        _print(f"dropped events: {report.lost}\n")
+    for row in report.rows:
+        _print(clean(row.answer.question))
+        _print(f"  {clean(row.answer.answer)}")
     for one in report.open:
-        said += [one.question, f"  {one.answer}" + (f" To answer it: {clean(one.next)}" if one.next else "")]
-    said += ["", f"{words.counted(len(report.all_pictures), 'figure')}; {', '.join(clean(str(page)) for page in pages)}"]
-    print("\n".join(map(_laid_out, said)))
+        text, command = split_next(clean(one.next))
+        _print(one.question)
+        _print(f"  {one.answer}" + (f" To answer it: {text}".rstrip() if one.next else ""))
+        if command:
+            print(f"    {command}")
+    _print(f"\n{words.counted(len(report.all_pictures), 'figure')}; "
+           f"{', '.join(clean(str(page)) for page in pages)}")
     return 0

@@ -42,25 +42,24 @@ def medians(frame: pl.DataFrame, metric: str) -> str:
     rows = cells.to_dicts()
     scale, shown = SHOWN[metric]
     same = settings.the_same(rows)
-    levels = dict.fromkeys(words.level(row["level"]) for row in rows if row["level"] is not None)
+    levels = sorted({words.level(row["level"]) for row in rows if row["level"] is not None})
     several = len(levels) > 1
-    lines = words.table(
-        ["configuration", shown if metric == "throughput_bps" else f"{metric} {shown}".strip(),
-         "interval" if several or not levels else f"interval ({next(iter(levels))})", *(["level"] if several else []),
-         "repeats", "outliers", "copied"],
-        [[settings.configuration_text(row, same - {"variant"}) or "the load", words.number(row["median"] * scale),
-          *_interval(row, scale, several), str(row["n"]), str(row["outliers"] or words.NOTHING),
-          words.percent(row["copied"])]
-         for row in rows])
+    head = ["configuration", shown if metric == "throughput_bps" else f"{metric} {shown}".strip(),
+            f"interval ({levels[0]})" if len(levels) == 1 else "interval", *(["level"] if several else []),
+            "repeats", "outliers", "copied"]
+    lines = words.table(head, [
+        [settings.configuration_text(row, same - {"variant"}) or "the load", words.number(row["median"] * scale),
+         *_interval(row, scale)[:1 + several], str(row["n"]), str(row["outliers"] or words.NOTHING),
+         words.percent(row["copied"])]
+        for row in rows])
     return lines + "\n" + _notes(frame, cells) + "\n"
 
 
-def _interval(row, scale, with_level):
-    """Returns the texts of the interval's columns."""
+def _interval(row, scale):
+    """Returns the texts of an interval and of its level."""
     if row["level"] is None:
-        return [words.NOTHING] * (1 + with_level)
-    return [f"{words.number(row['low'] * scale)} to {words.number(row['high'] * scale)}",
-            *([words.level(row["level"])] if with_level else [])]
+        return words.NOTHING, words.NOTHING
+    return f"{words.number(row['low'] * scale)} to {words.number(row['high'] * scale)}", words.level(row["level"])
 
 
 def _notes(frame, cells):

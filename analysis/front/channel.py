@@ -8,6 +8,8 @@ import select
 from analysis.front.output import write_all
 
 TICK_MS = 200
+# The schema of the line that the engine sends if a signal came before a run began.
+INTERRUPTED = "sendpath.interrupted/1"
 
 
 class Gone(Exception):

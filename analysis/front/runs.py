@@ -8,6 +8,7 @@ import importlib
 import os
 
 from analysis.faults import FAILED, FOUND, SYSTEM, USAGE, Fault
+from analysis.front.channel import INTERRUPTED
 from analysis.front.output import LineFile, Stream, json_line, why
 from analysis.front.plan import order, without_twins
 from analysis.front.progress import Progress
@@ -78,7 +79,7 @@ class Runs:
         self.live.begin(live_label)
         while True:
             answer = self.channel.receive(self.progress.tick)
-            if answer["schema"] == "sendpath.interrupted/1":
+            if answer["schema"] == INTERRUPTED:
                 self.progress.clear()
                 raise Interrupted
             if answer["schema"] != "sendpath.interval/1":

@@ -9,6 +9,7 @@ import termios
 from analysis.derive.interval import Groups
 from analysis.derive.record import record_of
 from analysis.faults import FAILED
+from analysis.front.channel import INTERRUPTED
 from analysis.front.output import Stream, let_signals_end
 from analysis.text.head import not_followed
 from analysis.text.layout import BOLD, PLAIN, STYLES
@@ -110,7 +111,7 @@ class Top:
         if answer.get("error"):
             self.complain(answer["error"])
             return answer.get("exit_status", FAILED)
-        if answer["schema"] == "sendpath.interrupted/1":  # a signal came before the window began
+        if answer["schema"] == INTERRUPTED:
             return 0
         lost = record_of(answer)["lost"]
         if lost["calls"] + lost["completions"]:

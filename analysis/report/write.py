@@ -41,13 +41,19 @@ def _data_uri(drawn: bytes) -> str:
     return "data:image/svg+xml;base64," + base64.b64encode(both.encode()).decode()
 
 
+def split_next(said: str) -> tuple[str, str]:
+    """Returns the words of a next step, and the command in it, "" if it has none."""
+    begin, found, rest = said.partition("sudo ")
+    return begin, found + rest
+
+
 def command(said: str) -> jinja2.utils.markupsafe.Markup:
     """Returns the next step as HTML: its words, and the command in it, whose words are not broken across lines."""
     markup = jinja2.utils.markupsafe.Markup
-    begin, found, rest = said.partition("sudo ")
-    if not found:
+    begin, typed = split_next(said)
+    if not typed:
         return markup.escape(said)
-    words = markup(" ").join(markup("<span>{}</span>").format(clean(word)) for word in (found + rest).split())
+    words = markup(" ").join(markup("<span>{}</span>").format(clean(word)) for word in typed.split())
     return markup("{}<code>{}</code>").format(clean(begin), words)
 
 

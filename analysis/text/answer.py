@@ -117,8 +117,8 @@ def needed(cells):
         most = max(repeats.values())
         parts.append(f"not enough runs: --repeat {most} may decide {words.listed(list(repeats))} ({_about(cells, most)})")
     if close:
-        parts.append(f"{words.listed(close)} {'is' if len(close) == 1 else 'are'} too close to call: {PRACTICAL} repeats "
-                     "might not decide; a longer --duration makes runs vary less")
+        parts.append(f"{words.listed(close)} {'is' if len(close) == 1 else 'are'} too close to call: {PRACTICAL} "
+                     "repeats might not decide; a longer --duration makes runs vary less")
     return "; ".join(parts)
 
 

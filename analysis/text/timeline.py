@@ -34,7 +34,8 @@ def life(send):
 
 def _order(record):
     """Returns, in words, the time by which the median and the slowest send are chosen, if it is not the call's."""
-    return "; the slowest took longest to complete" if number(record, "timeline/slowest/completion_ns") is not None else ""
+    completed = number(record, "timeline/slowest/completion_ns") is not None
+    return "; the slowest took longest to complete" if completed else ""
 
 
 def lines(record, title):
