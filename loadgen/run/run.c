@@ -9,7 +9,8 @@
 enum { WORKERS, CONTROL, OTHER, EVENTS };
 
 #define GRACE_NS      2000000000ULL
-#define DRAIN_NS      6000000000ULL
+#define DRAIN_NS      30000000000ULL /* at 20 Mbit/s, what the send buffers of 16 connections hold */
+#define STOP_DRAIN_NS 6000000000ULL  /* the same, for a user who has stopped the run */
 #define PHASE_FOREVER UINT64_MAX
 #define LOOK_MS	      500
 #define STOPPED_NS    5000000000ULL
@@ -67,7 +68,9 @@ static void give_up_if_stuck(struct run *run, struct patience *w)
 	if (run->ops->received && now - w->progress_ns >= GRACE_NS)
 		give_up(run, w, "the receiver read nothing for 2 s after the end");
 	if (now - w->end_ns >= DRAIN_NS)
-		give_up(run, w, "the other end was not done 6 s after the end");
+		give_up(run, w, "the other end was not done 30 s after the end");
+	else if (run->stopped && now - w->end_ns >= STOP_DRAIN_NS)
+		give_up(run, w, "the other end was not done 6 s after the stop");
 }
 
 /* Gives up if a signal has stopped the other end for long. A debugger may stop it for a moment. */

@@ -318,6 +318,19 @@ def test_receiver_that_stalls_for_good_does_not_hold_a_timed_run():
     assert not alive(receiver)
 
 
+@pytest.mark.slow
+def test_a_slow_link_may_take_long_after_the_window():
+    """At 8 Mbit/s, what the send buffers hold takes ten seconds."""
+    slow = "ip link set lo up && tc qdisc add dev lo root tbf rate 8mbit burst 128k latency 2s || exit 77; exec \"$@\""
+    done = run("--warmup", 0, "--variant", "twocopy", "--threads", 4, "--size", "64K", "--duration", 0.5, "--json", "-",
+               prefix=("unshare", "-n", "sh", "-c", slow, "sh"))
+    if done.returncode == 77:
+        pytest.skip(f"no slow link: {done.stderr}")
+    assert done.returncode == 0, done.stderr
+    app = json.loads(done.stdout)
+    assert app["elapsed_s"] > 6.5 and app["bytes"] == app["received_bytes"]
+
+
 def test_killed_sender_leaves_nothing():
     p = start("--warmup", 0, "--variant", "zerocopy", "--threads", 2, "--duration", 20)
     receiver = sending(p)
