@@ -140,11 +140,11 @@ PROGRAMS := $(AT)analyze $(AT)loadgen/loadgen $(BUILD)/analysis
 $(BUILD)/analysis:
 	$(Q)mkdir -p $(@D) && ln -sfn ../analysis $@
 $(AT)analyze $(AT)loadgen/loadgen: %: %.bin
-	$(Q)cp $< $@
+	$(Q)cp -f $< $@ # even if it runs
 else
 PROGRAMS := analyze loadgen/loadgen $(BUILD)/bytecode
 analyze loadgen/loadgen: %: $(BUILD)/%.bin
-	$(Q)cp $< $@
+	$(Q)cp -f $< $@ # even if it runs
 endif
 # Programs that the tests observe; they are not needed for measuring.
 TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(filter-out %.bpf.c,$(wildcard tests/programs/*.c))) \
