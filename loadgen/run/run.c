@@ -8,12 +8,24 @@
 
 enum { WORKERS, CONTROL, OTHER, EVENTS };
 
-#define GRACE_NS      2000000000ULL
-#define DRAIN_NS      30000000000ULL /* at 20 Mbit/s, what the send buffers of 16 connections hold */
-#define STOP_DRAIN_NS 6000000000ULL  /* the same, for a user who has stopped the run */
 #define PHASE_FOREVER UINT64_MAX
 #define LOOK_MS	      500
-#define STOPPED_NS    5000000000ULL
+#define SECOND	      1000000000ULL
+#define STOPPED_NS    (5 * SECOND)
+
+/*
+ * How long a phase waits, after its end, for sent data. Lost segments are sent again after 0.2 s,
+ * 0.4 s, 0.8 s and so on. A link of 20 Mbit/s takes 30 s for the send buffers of 16 connections. A
+ * user who stops a run waits less.
+ */
+static const struct limits {
+	uint64_t silence_ns; /* without a byte */
+	uint64_t drain_ns;   /* in all */
+	const char *silent, *slow;
+} AT_THE_END = {10 * SECOND, 30 * SECOND, "the receiver read nothing for 10 s after the end",
+		"the other end was not done 30 s after the end"},
+  AFTER_A_STOP = {2 * SECOND, 6 * SECOND, "the receiver read nothing for 2 s after the stop",
+		  "the other end was not done 6 s after the stop"};
 
 struct patience {
 	uint64_t end_ns; /* when the phase should end */
@@ -57,6 +69,7 @@ static void give_up(struct run *run, struct patience *w, const char *why)
 /* Gives up if the phase is over, threads still work, and no more bytes arrive. */
 static void give_up_if_stuck(struct run *run, struct patience *w)
 {
+	const struct limits *most = run->stopped ? &AFTER_A_STOP : &AT_THE_END;
 	uint64_t now = now_ns(), sum = run->ops->received ? run->ops->received(run) : 0;
 
 	if (now < w->end_ns)
@@ -65,12 +78,10 @@ static void give_up_if_stuck(struct run *run, struct patience *w)
 		w->received = sum;
 		w->progress_ns = now;
 	}
-	if (run->ops->received && now - w->progress_ns >= GRACE_NS)
-		give_up(run, w, "the receiver read nothing for 2 s after the end");
-	if (now - w->end_ns >= DRAIN_NS)
-		give_up(run, w, "the other end was not done 30 s after the end");
-	else if (run->stopped && now - w->end_ns >= STOP_DRAIN_NS)
-		give_up(run, w, "the other end was not done 6 s after the stop");
+	if (run->ops->received && now - w->progress_ns >= most->silence_ns)
+		give_up(run, w, most->silent);
+	if (now - w->end_ns >= most->drain_ns)
+		give_up(run, w, most->slow);
 }
 
 /* Gives up if a signal has stopped the other end for long. A debugger may stop it for a moment. */

@@ -31,8 +31,8 @@ def measure(*args, **kwargs):
     return json.loads(done.stdout)
 
 
-def start(*args, **kwargs):
-    return subprocess.Popen([LOADGEN, *map(str, args)], stdout=subprocess.PIPE,
+def start(*args, prefix=(), **kwargs):
+    return subprocess.Popen([*prefix, LOADGEN, *map(str, args)], stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True, **kwargs)
 
 
@@ -329,6 +329,18 @@ def test_a_slow_link_may_take_long_after_the_window():
     assert done.returncode == 0, done.stderr
     app = json.loads(done.stdout)
     assert app["elapsed_s"] > 6.5 and app["bytes"] == app["received_bytes"]
+
+
+@pytest.mark.slow
+def test_a_lost_link_ends_the_run():
+    with veth_pair() as (near, far, address):
+        p = start("--warmup", 0, "--variant", "twocopy", "--address", address, "--netns", far[-1], "--duration", 2,
+                  prefix=near)
+        receiver = sending(p)
+        assert subprocess.run([*far, "ip", "link", "set", "far0", "down"], check=False).returncode == 0
+        _, err = p.communicate(timeout=PATIENCE_S)
+    assert p.returncode == 1 and "the receiver read nothing for 10 s after the end" in err
+    assert len(err.splitlines()) == 1 and not alive(receiver)
 
 
 def test_killed_sender_leaves_nothing():
