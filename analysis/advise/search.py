@@ -153,14 +153,15 @@ class Search:
                 yield r.size, one
 
     def _untried(self, answer):
-        """Returns a size that was not tried, in the middle of a gap; None: there is no gap. The gap lies below the
-        smallest size at which zero-copy is better, or else above the largest size at which it is worse."""
-        if answer.kind not in ("from", "unknown") or not answer.better:
+        """Returns a size that was not tried, in the middle of a gap. The gap lies below the smallest size at which
+        zero-copy is better, or else above the largest size at which it is worse. Returns None if there is no gap, or
+        unless zero-copy is better from some size on."""
+        if answer.kind != "from":
             return None
         tried = [0, *(r.size for r in answer.ratios)]
-        low = max(size for size in tried if size < answer.better)
-        first = min(size for size in tried if size > (answer.worse or 0))
-        for low, high in (low, answer.better), (answer.worse or 0, first):
+        below = max(size for size in tried if size < answer.better)
+        above = min(size for size in tried if size > (answer.worse or 0))
+        for low, high in (below, answer.better), (answer.worse or 0, above):
             between = [size for size in SIZES if low < size < high]
             if between:
                 return between[len(between) // 2]

@@ -85,7 +85,7 @@ def _is_pending(f):
 def _never_read(f, refused):
     """Returns (count, total, evidence) of sockets whose error queue was never read; of sends if sockets are unknown."""
     never = not f.queue_reported and (refused or f.completions >= UNREAD_SENDS)
-    if f.sockets is None:
+    if f.sockets is None or f.sockets_unread is None:
         return f.completions if never else 0, f.completions, {}
     unread = f.sockets if never else f.sockets_unread
     evidence = {"completions": round(f.completions), "sockets": round(f.sockets)}

@@ -13,6 +13,8 @@ import stat
 
 from analysis.text.record import safe_text
 
+END_SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT
+
 _WHY = {
     errno.EINVAL: "it is not a regular file; remove it, or choose another name",
     errno.ELOOP: "it is a symbolic link; remove it, or choose another name",
@@ -193,5 +195,5 @@ def complain(program, text):
 
 def let_signals_end():
     """Lets signals end the program again. Called when no window is open, because a slow reader may delay the end."""
-    for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT:
+    for number in END_SIGNALS:
         signal.signal(number, signal.SIG_DFL)

@@ -6,6 +6,8 @@ this package, so trace.py starts this file in that environment.
 import json
 import sys
 
+NO_PERFETTO = 3  # the exit status without Perfetto's package
+
 
 def _annotate(annotation, name, value):
     annotation.name = name
@@ -46,11 +48,11 @@ def _file_of(messages, tracks, steps):
 
 def main():
     """Writes the trace file to standard output. Standard input is a JSON object whose members are the arguments tracks
-    and steps of _file_of(). Returns the exit status: 3 without Perfetto's package.
+    and steps of _file_of(). Returns the exit status.
     """
     try:
         from perfetto.protos.perfetto.trace import perfetto_trace_pb2
     except ImportError:
-        return 3
+        return NO_PERFETTO
     sys.stdout.buffer.write(_file_of(perfetto_trace_pb2, **json.load(sys.stdin)))
     return 0

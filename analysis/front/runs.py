@@ -231,6 +231,9 @@ class Grid(Runs):
             file.close()
         except OSError as error:
             return self._cannot_write(option, error)
+        except Fault as error:
+            self.complain(str(error))
+            return False
         return True
 
     def _found(self):

@@ -10,13 +10,12 @@ from analysis.derive.interval import Groups
 from analysis.derive.record import record_of
 from analysis.faults import FAILED
 from analysis.front.channel import INTERRUPTED
-from analysis.front.output import Stream, let_signals_end
+from analysis.front.output import END_SIGNALS, Stream, let_signals_end, terminal_size
 from analysis.text.head import not_followed
 from analysis.text.layout import BOLD, PLAIN, STYLES
 from analysis.text.top import LETTERS, View, block, screen
 
 _ENTER, _LEAVE = "\033[?1049h\033[?25l", "\033[?25h\033[?1049l"  # the alternate screen, without cursor
-_SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT
 _PROCESS, _CGROUP = 1, 8  # enum group_by
 
 
@@ -43,7 +42,7 @@ class Terminal:
             self.keys = os.open("/dev/tty", os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
             self.before = termios.tcgetattr(self.keys)
         self.inside = True
-        for number in _SIGNALS:
+        for number in END_SIGNALS:
             signal.signal(number, lambda *_: self.leave())
         if self.before:
             mode = termios.tcgetattr(self.keys)
@@ -170,7 +169,7 @@ class Top:
     def _draw(self):
         """Draws the table if the table, the view or the size of the terminal changed, and writing would not wait."""
         with contextlib.suppress(OSError):  # the terminal may be closed
-            shown = self.table, self.view, os.get_terminal_size(1)
+            shown = self.table, self.view, terminal_size(1)
             if shown != self.shown and self.stream.takes_text():
                 self.terminal.draw(screen(self.table, self.view, *shown[2]))
                 self.shown = shown

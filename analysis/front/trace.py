@@ -10,6 +10,7 @@ import os
 import subprocess
 
 from analysis.faults import SYSTEM, Fault
+from analysis.front.pftrace import NO_PERFETTO
 from analysis.text.record import safe_text
 from analysis.words import counted
 
@@ -25,15 +26,17 @@ Slice = collections.namedtuple("Slice", "track name begin end values starts ends
 
 
 def _convert(tracks, steps):
-    """Returns the bytes of Perfetto's file: see pftrace.py. Raises Fault if Perfetto's package is not installed."""
+    """Returns the bytes of Perfetto's file: see pftrace.py. Raises Fault if it cannot be made."""
     try:
         done = subprocess.run([_PYTHON, "-I", "-B", _ANALYSIS, "pftrace"], stdout=subprocess.PIPE,
                               input=json.dumps({"tracks": tracks, "steps": steps}).encode("ascii"), check=False)
     except FileNotFoundError:
         done = None
-    if not done or done.returncode:
+    if not done or done.returncode == NO_PERFETTO:
         raise Fault("--out: .pftrace needs Python's perfetto: run make analysis; or name a file that ends "
                     "in .json", SYSTEM)
+    if done.returncode:
+        raise Fault(f"--out: the program that writes .pftrace failed with status {done.returncode}")
     return done.stdout
 
 
@@ -54,16 +57,15 @@ class Tracks:
         for send in timeline.sends:
             self.sends += 1
             connection = timeline.connection(send.begin)
-            flows[connection, send.end.id if send.end.of else None] = self.sends
+            flows[id(send)] = self.sends
             sockets.setdefault(connection, len(sockets))
             self._add_send(timeline, send, self.sends, label)
         for number in sockets.values():
             self.names[SOCKETS, (label, number)] = f"{label}: socket {number + 1}"
         for event in {id(event): event for send in timeline.sends for event in send.events}.values():
             if event.kind in OF_SOCKET:
-                connection = timeline.connection(event)
-                ended = [flows[connection, send.end.id] for send in timeline.together.get(id(event), ())]
-                self._add((SOCKETS, (label, sockets[connection])), timeline.what(event), event.time, None,
+                ended = [flows[id(send)] for send in timeline.together.get(id(event), ())]
+                self._add((SOCKETS, (label, sockets[timeline.connection(event)])), timeline.what(event), event.time, None,
                           {"first id": event.id, "sends": event.of}, ends=ended)
             elif event.kind in OF_CPU:
                 self._add((CPUS, event.cpu), timeline.what(event), event.time, None, {"bytes": event.bytes})

@@ -20,6 +20,7 @@ from analysis.figures.base import BESIDE, NARROW, WIDE, Drawn, NotDrawn
 # pylint: disable=wrong-import-position
 from analysis.derive.timeline import EVENTS, Timeline, timeline_block  # noqa: E402 (by the names that the front has)
 from analysis.front import trace  # noqa: E402
+from analysis.front.runs import Grid  # noqa: E402
 from analysis.text.layout import lay_out  # noqa: E402
 from analysis.text.timeline import lines  # noqa: E402
 
@@ -104,6 +105,27 @@ def test_an_arrow_ends_where_more_sends_completed_than_are_kept():
     events = [(time, kind, {**columns, "of": 3} if kind == "completed" else columns) for time, kind, columns in TWO]
     made = json.loads(trace.made("x.json", tracks_of(run_of(events, slower_than_ns=150))))["traceEvents"]
     assert [(event["ph"], event["id"]) for event in made if event["ph"] in "sf"] == [("s", 1), ("f", 1)]
+
+
+def test_each_arrow_ends_at_its_own_send_if_ids_are_used_again():
+    """io_uring's ids are the addresses of notifications, which the kernel uses again."""
+    events = [(base + time, kind, {"id": 9, "of": 1, "bytes": 50, **columns})
+              for base in (0, 100)
+              for time, kind, columns in ((10, "send", {"id": 99, "of": 0, "extra": 1000 + base}),
+                                          (20, "return", {"extra": 5}), (30, "completed", {}))]
+    made = json.loads(trace.made("x.json", tracks_of(run_of(events))))["traceEvents"]
+    assert [(event["ph"], event["id"]) for event in made if event["ph"] in "sf"] == [
+        ("s", 1), ("f", 1), ("s", 2), ("f", 2)]
+
+
+def test_a_failure_of_perfettos_writer_is_one_line(monkeypatch):
+    monkeypatch.setattr(trace.subprocess, "run", lambda *_, **__: types.SimpleNamespace(returncode=-9, stdout=b""))
+    complaints = []
+    grid = Grid.__new__(Grid)
+    grid.options, grid.kept, grid.trace, grid.tracks = {"out": "x.pftrace"}, True, trace, tracks_of(run_of(TWO))
+    grid.complain = complaints.append
+    assert not grid._close("out", types.SimpleNamespace(replace=None))
+    assert complaints == ["--out: the program that writes .pftrace failed with status -9"]
 
 
 def test_json_has_the_same_events():

@@ -210,7 +210,7 @@ def any_record(draw):
         block["waits"] = {"intervals": draw(COUNTS), "interval_ns": draw(COUNTS), "awaited": draw(
             rows(reason=st.sampled_from(WAIT_REASONS), sends=COUNTS, ns=COUNTS))}
     whole.update(unflagged=draw(COUNTS), unexplained=draw(COUNTS), errqueue_copied=draw(COUNTS))
-    whole["notifications"].update({name: draw(COUNTS) for name in ("reported", "unread", "sockets", "sockets_unread")})
+    whole["notifications"].update({name: draw(st.none() | COUNTS) for name in ("reported", "unread", "sockets", "sockets_unread")})
     record["lost"].update({name: draw(COUNTS) for name in ("calls", "completions", "flags", "stacks")})
     record["observed"]["others"].update(udp_sends=draw(COUNTS), udp_bytes=draw(COUNTS))
     return record
