@@ -10,12 +10,13 @@ import msgspec
 from msgspec import Meta, Struct
 
 from analysis import records
+from analysis.advise.search import WRONG
 from analysis.model import BadRecord, Head
 from analysis.tables.advice import LONGEST, SCHEMA
-from analysis.words import number
+from analysis.words import level, number
 
-# The confidence level of the ratios' intervals: 1 - WRONG in analysis/advise/search.py.
-LEVEL = "99.9 %"
+# The confidence level of the ratios' intervals.
+LEVEL = level(1 - WRONG)
 
 Times = Annotated[float, Meta(gt=1e-9, lt=1e9)]
 Size = Annotated[int, Meta(ge=1, le=1 << 40)]

@@ -26,20 +26,21 @@ EITHER = ("link", "address_family", "socket_options", "memory_options", "duratio
 class Metric:
     """A compared column. words: its name. short: its name in a narrow table. better: 1 if more is better, -1 if less is
     better. span: the column that must be equal for two values to be comparable, or None. share: whether values are
-    shares, which may be 0, and are compared by their difference. grain: see judge.Sample."""
+    shares, which may be 0, and are compared by their difference. bucket_width: see judge.Sample."""
     column: str
     words: str
     short: str
     better: int
     span: str | None = None
     share: bool = False
-    grain: float = 0.0
+    bucket_width: float = 0.0
 
 
 METRICS = (
     Metric("throughput_bps", "throughput", "throughput", +1),
     Metric("answers_per_s", "answers a second", "answers/s", +1),
-    Metric("message_p99_ns", "99th percentile of a message's time", "p99", -1, "message_span", grain=judge.BUCKET),
+    Metric("message_p99_ns", "99th percentile of a message's time", "p99", -1, "message_span",
+           bucket_width=judge.BUCKET),
     Metric("sender_cpu_s_per_gib", "sender's CPU time a GiB", "CPU/GiB", -1),
     Metric("memory_bytes_per_byte", "memory bytes for a byte sent", "memory/byte", -1, "memory_source"),
     Metric("fallback_rate", "zero-copy sends copied", "copied", -1, share=True),
@@ -98,7 +99,7 @@ def compare(a: pl.DataFrame, b: pl.DataFrame, threshold: float = judge.MARGIN, m
         either.append("inflight")
     keys = [column for column in ACROSS if column not in either]
     found = [(metric, row) for metric in metrics for row in _pairs(a, b, metric, keys)]
-    judged = judge.judge([judge.unpaired(row["values_b"], row["values"], metric.better, metric.grain,
+    judged = judge.judge([judge.unpaired(row["values_b"], row["values"], metric.better, metric.bucket_width,
                                          metric.share) for metric, row in found], threshold)
     differences = [Difference({key: row[key] for key in keys}, metric, median(row["values"]),
                               median(row["values_b"]), change, (row["copied"], row["copied_b"]))

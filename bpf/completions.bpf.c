@@ -22,8 +22,8 @@ const volatile bool counts_reported = false;
 
 /* How a program knows that sends completed, and with which flag; a set of bits. */
 enum witness {
-	WITNESS_FLAG = 1,	/* the sends are flagged as copied */
-	WITNESS_OWN = 2,	/* the flag is the sends' own */
+	WITNESS_FLAG = SO_EE_CODE_ZEROCOPY_COPIED, /* the sends are flagged as copied */
+	WITNESS_OWN = 2,			   /* the flag is the sends' own */
 	WITNESS_COALESCED = 4,	/* the sends' notification was coalesced with an earlier one */
 	WITNESS_SIZED = 8,	/* the bytes of whole ubufs are known */
 	WITNESS_LATE = 16,	/* the window is over: only flags are corrected */
@@ -156,7 +156,7 @@ GLOBAL __u32 sends__count_some(__u64 sock, __u64 range, __u32 how, __u64 low, __
 			continue;
 		counted++;
 		pinned__free(&pinned, was.bytes);
-		if (!s->shared)
+		if (!s->order_unknown)
 			completion_took(SPAN_COMPLETION, now - was.start);
 	}
 	if (!(how & WITNESS_OWN))
@@ -245,7 +245,7 @@ static __always_inline __u32 completed(struct zsock *s, const struct completion 
 	if (c->tail)
 		*(volatile __u64 *)&s->tail = c->tail;
 	if (s->waiting <= (__s32)counted)
-		pacing__end(&s->pacing, (struct sock *)s->sock);
+		last_send__end(&s->last, (struct sock *)s->sock);
 	__sync_fetch_and_add(&s->waiting, -counted);
 	if (s->closed && s->waiting <= 0)
 		zsock__remove(c->send.sock, s, true);
@@ -484,8 +484,8 @@ static __always_inline bool is_notification(struct sk_buff *skb, struct sock_ext
  * Returns whether the skb, of a closed socket, never becomes a notification and still holds the
  * ubuf. ee is then filled in. A ubuf begins with a pointer, a notification with zeros.
  */
-static __always_inline bool is_notified_in_vain(struct sk_buff *skb, __u64 sock,
-						struct sock_extended_err *ee)
+static __always_inline bool is_discarded_unqueued(struct sk_buff *skb, __u64 sock,
+						  struct sock_extended_err *ee)
 {
 	void *uarg = (void *)skb + bpf_core_field_offset(struct sk_buff, cb);
 	__u64 callback = 0;
@@ -615,7 +615,7 @@ static __noinline void notification_dropped(struct sk_buff *skb)
 
 	if (!s)
 		return;
-	if (!is_notified_in_vain(skb, s->sock, &ee)) {
+	if (!is_discarded_unqueued(skb, s->sock, &ee)) {
 		if (!is_notification(skb, &ee))
 			return;
 		how |= WITNESS_COALESCED;

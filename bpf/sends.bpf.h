@@ -69,9 +69,9 @@ GLOBAL int zsock__set_owner(__u64 sock, __u64 device)
 }
 
 /*
- * Notes the cause of a send that the kernel copies at once, with a flag. On a route without
- * scatter-gather, the kernel does so unless all sockets are forced to use it. It also does so for a
- * send without a route, which opens a connection: its first packet decides the cause.
+ * Notes the cause of a send that tcp_sendmsg_locked() copies immediately and flags as copied,
+ * because sk_route_caps lacks NETIF_F_SG. A Fast Open send has no route yet: its first packet
+ * decides the cause.
  */
 GLOBAL int copied_at_once(__u64 sock, __u32 id)
 {
@@ -115,9 +115,9 @@ static __noinline bool send__begin(struct zsock *s, struct send_key *send, struc
  */
 static __noinline void zsock__pace(struct zsock *s, const struct thread *thread, struct sock *sk)
 {
-	pacing__begin(&s->pacing, sk, s->waiting - 1,
-		      thread->zerocopy_sock == s->sock ? thread->zerocopy_ns : RETURNED_BY,
-		      thread->send.start, thread->send.size, SHAPES_MSG_ZEROCOPY);
+	last_send__begin(&s->last, sk, s->waiting - 1,
+			 thread->zerocopy_sock == s->sock ? thread->zerocopy_ns : RETURNED_BY,
+			 thread->send.start, thread->send.size, SHAPES_MSG_ZEROCOPY);
 }
 
 /*
@@ -140,7 +140,7 @@ static __always_inline void id__given(struct zsock *s, struct thread *thread, st
 	thread->send.tracked = 1;
 	thread->zerocopy_sock = s->sock;
 	timeline__give_id(thread);
-	if (s->shared)
+	if (s->order_unknown)
 		COUNT(untimed, 1);
 	if (route_copies(sk))
 		copied_at_once(s->sock, send.id);
@@ -183,10 +183,10 @@ static __noinline void follow_guessed_send(struct thread *thread, struct sock *s
 
 	if (!s)
 		return;
-	__sync_fetch_and_add(&s->under_way, 1);
+	__sync_fetch_and_add(&s->unreturned, 1);
 	thread->send.guessed = 1;
-	if (*(volatile __u32 *)&s->under_way > 1)
-		s->shared = 1;
+	if (*(volatile __u32 *)&s->unreturned > 1)
+		s->order_unknown = 1;
 	id__given(s, thread, sk, id_before(id, s->next) ? s->next : id);
 }
 
@@ -208,7 +208,7 @@ static __always_inline void id__taken_back(struct zsock *s, struct thread *threa
 	}
 	if (bytes)
 		pinned__free(&pinned, bytes);
-	pacing__fail(&s->pacing);
+	last_send__fail(&s->last);
 }
 
 /* Any send begins. outside: see account__begin(). */
@@ -472,7 +472,7 @@ GLOBAL __u32 zerocopy_returned(__u64 sock, __s64 ret)
 	if (s && failed)
 		id__taken_back(s, thread);
 	if (s && thread->send.guessed)
-		__sync_fetch_and_add(&s->under_way, -1);
+		__sync_fetch_and_add(&s->unreturned, -1);
 	return thread->send.tracked ? flags | SEND_OWNED : flags;
 }
 
@@ -486,7 +486,7 @@ static __noinline void send_end(struct thread *thread, __s64 ret)
 	__u64 ns = 0;
 
 	if (thread->send.plain_slot) {
-		thread->send.kind = thread->send.plain_slot / 2;
+		thread->send.kind = (thread->send.plain_slot - 1) / 2;
 		thread->send.flags = 0;
 		thread->send.timed = thread->send.start != 0;
 	}

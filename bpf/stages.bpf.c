@@ -38,7 +38,7 @@ ON_ENTRY(entry_writev, "__x64_sys_writev", entered())
 SEC("raw_tp/softirq_entry")
 int BPF_PROG(softirq_begins, __u32 vector)
 {
-	struct account *a = account__under_way();
+	struct account *a = account__in_progress();
 
 	timeline__in_send(EVENT_SOFTIRQ_BEGIN, vector);
 	if (!a)
@@ -55,7 +55,7 @@ int BPF_PROG(softirq_begins, __u32 vector)
 SEC("raw_tp/softirq_exit")
 int BPF_PROG(softirq_ends)
 {
-	struct account *a = account__under_way();
+	struct account *a = account__in_progress();
 
 	timeline__in_send(EVENT_SOFTIRQ_END, 0);
 	if (!a || !a->in_softirq)
@@ -86,7 +86,7 @@ int BPF_PROG(thread_switched, __u64 preempted, struct task_struct *from, struct 
 	struct account *a;
 
 	timeline__switch(preempted & 0xff, to);
-	a = account__under_way();
+	a = account__in_progress();
 	if (a && !a->off) {
 		metrics__read(a->left);
 		a->off = why_off(a, preempted & 0xff);

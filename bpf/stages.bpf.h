@@ -80,7 +80,7 @@ static __always_inline void cpu__set_dividing(bool is)
 }
 
 /* The account of the thread's send, if the send is divided; else NULL. */
-static __always_inline struct account *account__under_way(void)
+static __always_inline struct account *account__in_progress(void)
 {
 	__u32 *divides = FIRST_OF(dividing);
 	struct account *a = divides && *divides ? account__peek() : NULL;
@@ -172,7 +172,7 @@ static __always_inline struct stage_stack *account__charge_now(struct account *a
 /* A hooked function begins within a divided send. */
 static __always_inline void stage__begin(enum stage stage)
 {
-	struct account *a = account__under_way();
+	struct account *a = account__in_progress();
 	struct stage_stack *s;
 
 	if (!a)
@@ -188,7 +188,7 @@ static __always_inline void stage__begin(enum stage stage)
  */
 static __always_inline void stage__end(enum stage stage)
 {
-	struct account *a = account__under_way();
+	struct account *a = account__in_progress();
 	struct stage_stack *s;
 	__u32 depth, i;
 

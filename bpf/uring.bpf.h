@@ -36,7 +36,7 @@ GROWING_HASH(notifications, 65536, __u64, struct notification);
 
 /* A socket with zero-copy sends by io_uring. */
 struct uring_socket {
-	struct pacing pacing;
+	struct last_send last;
 	__u64 returned;	 /* when its last send returned, in ns */
 	__s32 in_flight; /* notifications */
 };
@@ -126,8 +126,8 @@ GLOBAL int uring_socket__begin(__u64 sock, __u64 start, __u32 bytes)
 	}
 	if (!s)
 		return 0;
-	pacing__begin(&s->pacing, (struct sock *)sock, s->in_flight, s->returned - s->pacing.begun,
-		      start, bytes, SHAPES_URING);
+	last_send__begin(&s->last, (struct sock *)sock, s->in_flight, s->returned - s->last.begun,
+			 start, bytes, SHAPES_URING);
 	__sync_fetch_and_add(&s->in_flight, 1);
 	return 0;
 }
@@ -141,7 +141,7 @@ GLOBAL int uring_socket__end(__u64 sock, __u32 awaited)
 		return 0;
 	__sync_fetch_and_add(&s->in_flight, -1);
 	if (awaited && s->in_flight <= 0)
-		pacing__end(&s->pacing, (struct sock *)sock);
+		last_send__end(&s->last, (struct sock *)sock);
 	return 0;
 }
 
@@ -256,7 +256,7 @@ GLOBAL int notification__end(__u64 key, __s64 ret, __u64 size)
 		return 0;
 	pinned__free(&uring_pinned, bytes);
 	if (s)
-		pacing__fail(&s->pacing);
+		last_send__fail(&s->last);
 	uring_socket__end(sock, false);
 	return 0;
 }

@@ -13,7 +13,7 @@
 PERCPU_ARRAY(send_waits, SEND_SHAPES, struct send_waits);
 
 /* The last zero-copy send of a socket. */
-struct pacing {
+struct last_send {
 	__u64 begun;	   /* ns; 0: there was none, or it failed */
 	__u32 ended;	   /* when no send was in flight any more, in ns after begun; 0: one is */
 	__u32 bytes;	   /* that the send requested */
@@ -56,7 +56,7 @@ static __always_inline struct switches thread_switches(void)
 }
 
 /* Returns why the program waited. Linux delays the acknowledgement of a short last segment. */
-static __always_inline enum wait_reason wait_reason(const struct pacing *p, struct sock *sk,
+static __always_inline enum wait_reason wait_reason(const struct last_send *p, struct sock *sk,
 						    __s64 wait)
 {
 	__u32 segment = segment_bytes(sk);
@@ -68,7 +68,7 @@ static __always_inline enum wait_reason wait_reason(const struct pacing *p, stru
 	return WAIT_OTHER;
 }
 
-static __always_inline void wait__count(struct send_waits *sums, const struct pacing *p,
+static __always_inline void wait__count(struct send_waits *sums, const struct last_send *p,
 					struct sock *sk, __s64 wait, __u32 index)
 {
 	enum wait_reason reason;
@@ -95,8 +95,8 @@ static __always_inline __u32 depth_class(__s32 in_flight)
  * A send begins. in_flight: how many other sends of its socket are in flight; took: how long the
  * call of the socket's last send took, in ns. A completion during that call was not awaited.
  */
-static __always_inline void pacing__begin(struct pacing *p, struct sock *sk, __s32 in_flight,
-					  __u64 took, __u64 start, __u32 bytes, __u32 index)
+static __always_inline void last_send__begin(struct last_send *p, struct sock *sk, __s32 in_flight,
+					     __u64 took, __u64 start, __u32 bytes, __u32 index)
 {
 	struct send_waits *sums = bpf_map_lookup_elem(&send_waits, &index);
 	__s64 wait = p->ended - took, gap = start - p->begun - p->ended;
@@ -121,17 +121,17 @@ static __always_inline void pacing__begin(struct pacing *p, struct sock *sk, __s
 }
 
 /* The send that began last failed. */
-static __always_inline void pacing__fail(struct pacing *p)
+static __always_inline void last_send__fail(struct last_send *p)
 {
 	p->begun = 0;
 }
 
 /* No send of the socket is in flight any more. */
-static __always_inline void pacing__end(struct pacing *p, struct sock *sk)
+static __always_inline void last_send__end(struct last_send *p, struct sock *sk)
 {
 	__u64 ns = bpf_ktime_get_ns() - p->begun;
 
 	p->received_to = received_to(sk);
-	/* What takes longer is no acknowledgement. */
+	/* 32 bits hold 4 s. A longer time was no wait for an acknowledgement. */
 	p->ended = p->begun && ns < -1U ? ns : 0;
 }

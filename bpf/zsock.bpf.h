@@ -38,8 +38,8 @@ struct zsock {
 	__s32 waiting;		/* sends of the window that have not completed */
 	__u32 closed;		/* the entry is removed when no send is waiting */
 	__u32 generation;	/* distinguishes the socket from another one at the same address */
-	__u32 under_way;	/* sends with a guessed id that have not returned */
-	__u8 shared;		/* several ids were guessed at once: no guess is certain any more */
+	__u32 unreturned;	/* sends with a guessed id that have not returned */
+	__u8 order_unknown;	/* several ids were guessed at once: their sends are not timed */
 	__u8 is_shared;		/* sends of other processes took ids, too */
 	__u8 queue_read;	/* the application has read a notification */
 	__u32 shared_from;	/* from this id on, struct shared_ids has the window's ids */
@@ -47,7 +47,7 @@ struct zsock {
 	__u32 ports;		/* of the socket when its first id was given: both_ports() */
 	struct group_key owner; /* group that completions are charged to: see groups.bpf.h */
 	__u64 device;		/* of its route when owner was set */
-	struct pacing pacing;
+	struct last_send last;
 	union note note; /* of the ubuf with the last counted send of the queue's tail */
 };
 

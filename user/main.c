@@ -47,7 +47,7 @@ struct resources {
 	struct features *features;
 	struct host host;
 	struct child child;
-	struct interval_printer live;
+	struct interval_sender live;
 	struct interval_groups groups;
 	struct memory *memory;
 	struct front *front;
@@ -188,9 +188,9 @@ static int make_runs(struct engine *e, struct resources *h, struct options *o)
 	char why[256];
 
 	h->groups.room = o->by_max;
-	h->live = (struct interval_printer){.seconds = o->interval,
-					    .front = h->front,
-					    .groups = o->what == MEASURE_TOP ? &h->groups : NULL};
+	h->live = (struct interval_sender){.seconds = o->interval,
+					   .front = h->front,
+					   .groups = o->what == MEASURE_TOP ? &h->groups : NULL};
 	e->setup.live = o->interval > 0 ? &h->live : NULL;
 	if (!o->target.given && o->what != MEASURE_SWEEP && !e->advise &&
 	    load_options__keep_available(&o->load, report_skipped, why, sizeof(why)))

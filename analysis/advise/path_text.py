@@ -9,9 +9,8 @@ from analysis.advise.runs import COPIED_MOST
 from analysis.advise.search import Answer, crossover, deciding
 from analysis.compare.judge import BETTER, WORSE
 from analysis.tables.advice import CALLS, METRICS, budget, changes, limits
+from analysis.text.table import WIDTH
 from analysis.words import counted, percent, size
-
-WIDTH = 80
 
 
 def copied_clause(path) -> str:

@@ -72,10 +72,10 @@ class Program:
         """IO_URING if the program requests zero-copy by io_uring alone, else MSG_ZEROCOPY."""
         return facts.IO_URING if self.interfaces == (facts.IO_URING,) else facts.MSG_ZEROCOPY
 
-    def total(self, what: str, verdict: str | None = None, pays_from: Crossover | None = None) -> int:
+    def total(self, what: str, verdict: str | None = None, found: Crossover | None = None) -> int:
         """Returns the sum over all size classes, or over those with this verdict."""
         return sum(getattr(one, what) for one in self.classes
-                   if verdict is None or class_verdict(one, pays_from) == verdict)
+                   if verdict is None or class_verdict(one, found) == verdict)
 
 
 def _classes(calls):
@@ -120,12 +120,13 @@ def parse(record: dict, what: str) -> Program:
                    record["lost"]["calls"], _failed(calls))
 
 
-def class_verdict(one: Class, pays_from: Crossover) -> str:
-    """Returns the verdict on a size class, by the mean size of its sends."""
+def class_verdict(one: Class, found: Crossover) -> str:
+    """Returns "pays" if the smallest size of the class pays, "costs more" if the mean size of its sends does, else "not
+    known"."""
     mean = one.all_bytes / max(one.all_sends, 1)
-    if pays_from.pays and one.low >= pays_from.pays:
+    if found.pays and one.low >= found.pays:
         return "pays"
-    if pays_from.costs and mean <= pays_from.costs:
+    if found.costs and mean <= found.costs:
         return "costs more"
     return "not known"
 

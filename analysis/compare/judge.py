@@ -28,9 +28,9 @@ LARGEST = 200  # a sample of more values is reduced to this number of quantiles
 BUCKET = math.log1p(1 / 16)  # the width of a bucket, which is the error of percentiles from a histogram
 
 # points: sorted. chances[i]: the chance of at most i points on one side of the true effect. fewest(alpha): the fewest
-# repeats whose interval can reach the level 1 - alpha. better: 1 if more is better, -1 if less is better. grain: the
-# largest error of a value. looks: the Samples of a sequential experiment, one for each look.
-Sample = collections.namedtuple("Sample", "points chances n spread fewest better grain is_share looks",
+# repeats whose interval can reach the level 1 - alpha. better: 1 if more is better, -1 if less is better. bucket_width:
+# the largest error of a value. looks: the Samples of a sequential experiment, one for each look.
+Sample = collections.namedtuple("Sample", "points chances n spread fewest better bucket_width is_share looks",
                                 defaults=((),))
 
 
@@ -65,22 +65,22 @@ def looks(first):
         first += (first + 1) // 2
 
 
-def paired(logs, better=1, grain=0.0, repeats=(), first_look=None):
+def paired(logs, better=1, bucket_width=0.0, repeats=(), first_look=None):
     """Returns the Sample of logs: logarithms of ratios, one for each pair of runs. For a sequential experiment, repeats
     has the repeat of each pair, and first_look the number of repeats before the first look.
     """
     if first_look:
         whole = [look for look in looks(first_look) if look <= max(repeats, default=0)] or [first_look]
-        some = [paired([log for log, repeat in zip(logs, repeats) if repeat <= look], better, grain)
+        some = [paired([log for log, repeat in zip(logs, repeats) if repeat <= look], better, bucket_width)
                 for look in whole]
         return some[-1]._replace(looks=tuple(some))
     some = _some(logs)
     points = sorted((a + b) / 2 for a, b in itertools.combinations_with_replacement(some, 2))
     return Sample(points, _signed_ranks(len(logs)), len(logs), _deviation(logs),
-                  functools.partial(_fewest, lambda n: 2**n), better, grain, False)
+                  functools.partial(_fewest, lambda n: 2**n), better, bucket_width, False)
 
 
-def unpaired(a, b, better=1, grain=0.0, is_share=False):
+def unpaired(a, b, better=1, bucket_width=0.0, is_share=False):
     """Returns the Sample of a / b, or for shares of a - b, for unpaired values. Drops values that have no ratio."""
     if not is_share:
         a, b = ([math.log(value) for value in values if 0 < value < math.inf] for values in (a, b))
@@ -89,7 +89,7 @@ def unpaired(a, b, better=1, grain=0.0, is_share=False):
     points = sorted(x - y for x in some for y in other)
     return Sample(points, _rank_sums(len(a), len(b)), min(len(a), len(b)),
                   math.hypot(_deviation(a), _deviation(b)),
-                  functools.partial(_fewest, lambda n: math.comb(2 * n, n)), better, grain, is_share)
+                  functools.partial(_fewest, lambda n: math.comb(2 * n, n)), better, bucket_width, is_share)
 
 
 def ratio_logs(pairs):
@@ -178,8 +178,8 @@ def _p(sample, edge):
         """Returns the numbers of points below -edge and above edge."""
         return bisect.bisect_left(points, -edge), len(points) - bisect.bisect_right(points, edge)
     points = sample.points
-    return 2 * sample.chances[min(len(points) - max(outside(edge + sample.grain)),
-                                  max(outside(edge - sample.grain)))]
+    return 2 * sample.chances[min(len(points) - max(outside(edge + sample.bucket_width)),
+                                  max(outside(edge - sample.bucket_width)))]
 
 
 def _judged(sample, edge, alpha, step):
@@ -192,7 +192,7 @@ def _judged(sample, edge, alpha, step):
     end = rank or min(_rank(sample, alpha), 1)
     if not end:
         return Judgment(INCONCLUSIVE, shown(effect), None, None, None, sample.n, FEW, None, repeats)
-    low, high = points[end - 1] - sample.grain, points[-end] + sample.grain
+    low, high = points[end - 1] - sample.bucket_width, points[-end] + sample.bucket_width
     verdict = _verdict(low, high, edge, sample.better) if rank else INCONCLUSIVE
     reason = FEW if not rank else WIDE if verdict == INCONCLUSIVE else ""
     return Judgment(verdict, shown(effect), shown(low), shown(high), 1 - 2 * sample.chances[end - 1],

@@ -35,7 +35,7 @@ def unseen(run, call, name, hook):
     if name == "entry":
         hook = entry_hook(call)
         if not hook:
-            return "only of sendto, sendmsg, write and writev the beginning is hooked"
+            return "the beginning is hooked only for sendto, sendmsg, write and writev"
     return None if not hook or run.hooked(hook) else run.hooks[hook]["reason"]
 
 

@@ -93,7 +93,7 @@ class Amount:
                        else memory["reason"] if not memory["counted"]
                        else memory["io_reason"] if memory["io_reason"] and
                        quantity.startswith("io_")
-                       else "not counted, events tells which")
+                       else "not counted: memory.events has the status of each event")
         self.value = None
         if events and memory["counted"] and all(e.status == "counted" for e in events):
             self.value = sum(event.bytes for event in events)
@@ -145,7 +145,7 @@ def memory_block(run):
     count("read_bytes", read.value, read.reason)
     count("write_bytes", write.value, write.reason)
     count("bytes", both.value, both.reason)
-    no_time = "the load did not say how long it took"
+    no_time = "the load did not report how long it took"
     ratio("read_bytes_per_s", read, app.get("elapsed_s"), no_time)
     ratio("write_bytes_per_s", write, app.get("elapsed_s"), no_time)
     ratio("bytes_per_byte", both, app.get("bytes"), "nothing was sent")

@@ -113,11 +113,11 @@ def others_share(run):
 def noise_block(run, record):
     raw, out = run["noise"], {}
     no_cpu = "too short a window, or /proc/stat does not have it"
-    no_wait = ("of loads alone" if run.observed
+    no_wait = ("measured only for a load" if run.observed
                else "the kernel keeps no schedstat, or threads ended meanwhile")
     for key, value, reason in (
             ("others_share", others_share(run) if run.app else None,
-             no_cpu if run.app else "what is the load's own is known of loads alone"),
+             no_cpu if run.app else "the program's own CPU time is measured only for a load"),
             ("irq_share", raw["irq_share"], no_cpu),
             ("pressure_share", raw["pressure_share"], "this kernel has no /proc/pressure (CONFIG_PSI)"),
             ("sender_waited_share", raw["sender_waited_share"], no_wait),

@@ -44,7 +44,7 @@ def plan(run):
     keys = "name", "mechanism", "symbol", "status", "reason", "missed"
     hooks = [{key: hook[key] for key in keys} for hook in run["plan"]]
     if any(hook["missed_unknown"] for hook in run["plan"]):
-        run.missing("plan.hooks.missed", "of kprobes the kernel counts skipped runs from Linux 6.7 on")
+        run.missing("plan.hooks.missed", "the kernel counts skipped runs of kprobes only from Linux 6.7 on")
     return {"tier": run.hooks["send"]["mechanism"], "hooks": hooks}
 
 
@@ -84,7 +84,7 @@ def observed(run):
 def tcp(run):
     block = run.app.pop("tcp", None) if run.app else None
     if block is None:
-        run.missing("tcp", "the protocol's own counters are read of loads alone" if run.observed
+        run.missing("tcp", "the protocol's own counters are read only for a load" if run.observed
                     else "/proc/self/net/netstat could not be read" if run.app else run["error"])
         return None
     block = dict(block)

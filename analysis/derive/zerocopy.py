@@ -141,7 +141,7 @@ def completions(run):
     flagged = sum_of("flagged", totals)
     unflagged = None if blind else totals["unflagged"]
     copied = flagged if blind else sum_of("copied", totals)
-    reason = "completions do not tell the size of each send"
+    reason = "completions do not show the size of each send"
     return {"completions": totals["completions"], "outstanding": run.outstanding,
             "completions_before": totals["completions_before"], "copied": copied,
             "flagged": flagged,
@@ -263,7 +263,7 @@ def pinned(run):
                     "other sends' ids")
         return None
     if totals["unsized"]:
-        run.missing("zerocopy.pinned", "how much a send asks for is not seen before it returns")
+        run.missing("zerocopy.pinned", "the requested size is not seen before a send returns")
         return None
     return {"scope": "all sockets", **pinned_bytes(now, peak), "pages_now": sum_of("pinned_pages", now),
             "pages_max": peak["pages"]}
@@ -326,7 +326,7 @@ def reported_copied(run):
         reason = run.hooks["error queue"]["reason"]
     elif (run["load"] or {}).get("variant") in ("uring", "uring_zc"):
         value = None
-        reason = "none of these sends: of those by io_uring app.zerocopy tells"
+        reason = "io_uring has no error queue; app.zerocopy has its reports"
     else:
         value = ((run.app or {}).get("zerocopy") or {}).get("copied")
     return run.known("zerocopy", "errqueue_copied", value, reason)

@@ -26,6 +26,21 @@ FEW_FLAGS = 0.001
 PROTOCOLS = {"mptcp": "MPTCP", "udp": "UDP", "unix": "Unix sockets"}
 
 
+def exceeds_memlock(met):
+    """Returns whether one send needs more pages than RLIMIT_MEMLOCK allows in all. met: the limits of a refusal."""
+    return met.get("pages", 0) > met.get("pages_limit", 0)
+
+
+def exceeds_optmem(met):
+    """Returns whether net.core.optmem_max has no room for a single notification. met: the limits of a refusal."""
+    return met.get("charged") == 0
+
+
+def copies_all(sends, copied, unseen_flags):
+    """Returns whether a cause that copied this many sends copied every copied send whose flag was seen."""
+    return sends >= copied - unseen_flags
+
+
 class Row:
     """The sends that one cause copied on one device. stack: the functions of an unclassified copy, innermost first; ""
     for other causes.
@@ -75,8 +90,8 @@ class Facts:
     ended = False  # a command was observed, and it has ended
     lost = 0.0  # sends that were not followed
     lost_else = 0.0  # calls that were not counted, and flags that were not seen
-    unseen_flags = 0.0  # copied sends without a cause
-    skipped_looks = 0.0  # runs that the kernel skipped, of the programs that see copies
+    unseen_flags = 0.0  # completions whose own flag was not seen: no cause is counted for them
+    missed_runs = 0.0  # runs that the kernel skipped, of the programs that see copies
     lost_copies = 0.0  # copies that were seen, but for whose cause there was no room
     shaped = headed = header_bytes = 0.0  # sends whose segments were read, and sums of zerocopy.segments
     intervals = interval_ns = 0.0  # sums of zerocopy.waits
@@ -176,7 +191,7 @@ def limits(records):
     return found
 
 
-def skipped_looks(records):
+def missed_runs(records):
     """Returns how many runs the kernel skipped of the programs that see copies; None: the kernel counts no skips."""
     missed = [number(hook, "missed") for record in records for hook in rows(record, "plan/hooks")
               if string(hook, "name").startswith("skb ") and string(hook, "status") == "attached"]
@@ -199,7 +214,7 @@ def _of_interface(records, interface):
     known.update((name, summed(records, f"{block}/waits/{name}", 0.0)) for name in ("intervals", "interval_ns"))
     known["awaited"] = awaited(records, block)
     found = Facts(interface=interface, **known, refused=refused(records, block),
-                  skipped_looks=skipped_looks(records), lost_copies=summed(records, "lost/stacks", 0.0))
+                  missed_runs=missed_runs(records), lost_copies=summed(records, "lost/stacks", 0.0))
     found.causes = causes(records, block)
     if interface == IO_URING:
         found.unflagged = None

@@ -65,8 +65,8 @@ def _refusals(f):
     for cause, errno, sends in sorted(f.refusals.refused, key=lambda row: -row[2]):
         if cause in _REFUSED and sends > 0:
             met = f.limits.get(cause, {})
-            remedy = (NEVER_FITS if met.get("pages", 0) > met.get("pages_limit", 0) else
-                      TOO_SMALL if met.get("charged") == 0 else None)
+            remedy = (NEVER_FITS if facts.exceeds_memlock(met) else
+                      TOO_SMALL if facts.exceeds_optmem(met) else None)
             yield _found(f"refused_{cause}", f, sends, f.refusals.attempts, remedy,
                          evidence={"errno": errno, **met})
 
@@ -120,7 +120,7 @@ def _no_verdict(f):
 
 def is_all_seen(f):
     """Returns whether every copy was seen, so that all other sends were not copied."""
-    return (f.unflagged is not None and f.skipped_looks == 0 and f.lost_copies <= 0 and
+    return (f.unflagged is not None and f.missed_runs == 0 and f.lost_copies <= 0 and
             f.unseen_flags <= LOST_SHARE * f.completions)
 
 
@@ -128,7 +128,7 @@ def _ordered(f):
     """Returns the causes, and whether the first cause copies every send and cannot be removed. Such a cause is returned
     first, because removing any other cause would change nothing.
     """
-    final = [row for row in f.causes if row.sends >= f.copied - f.unseen_flags and row.cause.final]
+    final = [row for row in f.causes if facts.copies_all(row.sends, f.copied, f.unseen_flags) and row.cause.final]
     return [*final[:1], *(row for row in f.causes if row not in final[:1])], bool(final)
 
 
@@ -155,7 +155,7 @@ def _uncopied(f):
         yield _found("unexplained", f, f.unexplained, f.completions)
     if f.copied < f.completions and not is_all_seen(f):
         why = {"requests": round(f.requests), "unflagged_visible": f.unflagged is not None,
-               "skipped_runs": None if f.skipped_looks is None else round(f.skipped_looks),
+               "skipped_runs": None if f.missed_runs is None else round(f.missed_runs),
                "lost_copies": round(f.lost_copies), "lost_flags": round(f.unseen_flags)}
         yield _found("unseen", f, f.completions - f.copied, f.completions, severity="caveat" if f.copied else None,
                      evidence=why)

@@ -5,6 +5,7 @@ from analysis import words
 from analysis.tables.causes import REFUSAL_BY_NAME
 from analysis.tables.findings import LOST_SHARE, SENDS
 
+from . import facts
 from .facts import BY_NAME, IO_URING, PROTOCOLS, UNSEEN
 
 CAUSES_MAX = 3  # a sentence has the numbers of at most this many causes
@@ -51,7 +52,7 @@ def is_copied(finding):
 def _of_all(found):
     """Returns the findings of causes that each copied every copied send."""
     return [one for one in found if one.code != "copied_unknown" and
-            one.count >= one.evidence["copied"] - one.evidence["unseen_flags"]]
+            facts.copies_all(one.count, one.evidence["copied"], one.evidence["unseen_flags"])]
 
 
 def is_final(found):
@@ -118,10 +119,10 @@ def _meaning(finding):
 
 def _why_refused(finding):
     met, meaning = finding.evidence, _meaning(finding)
-    if met.get("pages", 0) > met.get("pages_limit", 0):
+    if facts.exceeds_memlock(met):
         return (f"one send needs {words.counted(met['pages'], 'page')}, and RLIMIT_MEMLOCK allows "
                 f"{words.whole(met['pages_limit'])} in all")
-    if met.get("charged") == 0:
+    if facts.exceeds_optmem(met):
         return f"net.core.optmem_max ({words.counted(met['limit'], 'byte')}) has no room for a single notification"
     if "pages" in met:
         return (f"{meaning} ({words.whole(met['pages_locked'])} of {words.counted(met['pages_limit'], 'page')}, and a "
@@ -224,7 +225,7 @@ def _brief(first):
         return f"{share} copied" + ("; why was not seen" if first.code == "copied_unknown" else f" ({cause(first)})")
     if first.code in _REFUSALS:
         met, meaning = first.evidence, _meaning(first)
-        if met.get("pages", 0) > met.get("pages_limit", 0):
+        if facts.exceeds_memlock(met):
             meaning = "a send needs more pages than RLIMIT_MEMLOCK allows in all"
         return f"{_no_share(first)} refused: {meaning}"
     if first.code == "queue_never_read":

@@ -3,7 +3,7 @@
 
 import functools
 
-from analysis.faults import Fault, printed
+from analysis.faults import FAILED, Fault, printed
 from analysis.front import output
 from analysis.front.channel import Channel, Gone
 from analysis.front.runs import Grid
@@ -56,11 +56,11 @@ def serve(program, fd):
         if runs.progress:
             runs.progress.clear()
         output.let_signals_end()
-        status = 1
+        status = FAILED
     except Fault as error:
         complain(str(error))
         return error.status
     except ValueError as error:
         complain(f"the engine sent a line that cannot be read: {error}")
-        status = 1
+        status = FAILED
     return runs.finish() or status if runs else status

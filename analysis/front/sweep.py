@@ -150,7 +150,8 @@ class Sweep(Runs):
                     self._make(*key)
 
     def _decide(self):
-        """Repeats inconclusive configurations until the number of repeats is the next at which judge.py looks."""
+        """Repeats the configurations of inconclusive comparisons until all are decided or the time is over.
+        judge.looks() has the numbers of repeats after which they are judged."""
         looks = judge.looks(self.options["repeat"])
         before, made, fails = 0, next(looks, 0), set()
         for look in looks:

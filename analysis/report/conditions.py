@@ -10,8 +10,9 @@ from analysis.figures.base import Data
 from analysis.report.base import Table
 from analysis.report.questions.common import failed
 from analysis.compare.settings import values_by_name
-from analysis.tables.limits import LIMITS
+from analysis.tables.limits import LIMITS, with_range
 from analysis.tables.variants import in_order, in_words
+from analysis.text import notes
 
 MACHINE = {"host": "host", "cpu_model": "processor", "arch": "machine type", "cpus": "CPUs",
            "virtual": "virtual machine", "kernel": "Linux", "debug_kernel": "debug kernel",
@@ -19,11 +20,13 @@ MACHINE = {"host": "host", "cpu_model": "processor", "arch": "machine type", "cp
 SETTINGS_MOST = 8
 # Warnings that have a number in each run. By code: the column of the number, and the words.
 FOLDED = {code: (path.rpartition("/")[2], said) for path, per, _, _, code, said in LIMITS if not per}
-# The option or machine that measures a missing value, by the beginning of the value's key.
-WAYS = (("calls.stages", "--stages"), ("calls.counters", "--call-counters EVENTS"), ("tcp.skb", "--packets"),
-        ("tcp.frags", "--packets"), ("overhead", "--cost"),
+# What measures a missing value, by the beginning of the value's key.
+WAYS = (*notes.OPTIONS.items(), ("tcp.skb", "--packets"), ("tcp.frags", "--packets"),
         ("memory", "--memory, where docs/memory.md lists the machine"),
-        ("counters", "a machine with a PMU"), ("zerocopy", "fentry or kprobes (analyze doctor)"))
+        ("counters", "analyze -- COMMAND, which starts the program"),
+        *((f"zerocopy.{key}", "fentry or kprobes (analyze doctor)")
+          for key in ("skb_copies", "skb_copy_bytes", "causes", "unflagged", "bytes_unflagged", "unexplained",
+                      "error_queue", "wake_up_ns", "io_uring.copied")))
 # column -> words for one and for several lost events; the consequence for the numbers
 LOST = {
     "lost_calls": ("call could not be followed", "calls could not be followed",
@@ -170,17 +173,19 @@ def warnings(data: Data) -> Table:
             column, sentence = FOLDED[code]
             shares = data.runs.filter(_warned(code))[column].drop_nulls()
             if shares.len():
-                ends = dict.fromkeys(f"{100 * end:.0f}" for end in (shares.min(), shares.max()))
-                said = [sentence.replace("%.0f %%", f"{' to '.join(ends)} %")]
+                said = [with_range(sentence, shares)]
         more = f" (and {len(said) - 1} like it)" if len(said) > 1 else ""
         rows.append(((said[0] + more) if said else code, f"{words.whole(count)} of {words.whole(data.runs.height)}"))
     return Table("Warnings", ("warning", "runs"), tuple(rows))
 
 
 def unmeasured(data: Data) -> Table:
-    """Returns a table with a row per reason: the unmeasured keys, the reason, and what would measure them."""
+    """Returns a table with a row per reason: the unmeasured keys, the reason, and what would measure them. Runs without
+    zero-copy sends lack nothing."""
     found: dict[tuple[str, str], list] = {}
     for row in data.details.unmeasured.sort("key").iter_rows(named=True):
+        if row["reason"] == notes.NEVER_ASKS:
+            continue
         way = next((way for begin, way in WAYS if (row["key"] or "").startswith(begin)), "")
         found.setdefault((row["reason"] or "", way), []).append(row)
     return Table("Not measured", ("keys of the record", "reason", "what would measure it", "runs"), tuple(

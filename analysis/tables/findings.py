@@ -132,8 +132,8 @@ CODES = (
     Code("few", "information", "No send was copied, but too few completed to say that zero-copy works.",
          f"`zerocopy.completions` below {SENDS}, and none of them copied"),
     Code("unseen", "information", "Copies may have been missed.",
-         "`zerocopy.unflagged` is null, the kernel skipped programs that see copies, or `lost.stacks` is above 0; a "
-         "caveat if some sends were copied"),
+         f"`zerocopy.unflagged` is null, the kernel skipped programs that see copies, `lost.stacks` is above 0, or "
+         f"`lost.flags` is above {100 * LOST_SHARE:.0f} % of the completions; a caveat if some sends were copied"),
     Code("reported_otherwise", "caveat",
          "The error queue reported another number of copied sends to the program: notifications coalesce, and the "
          "flag of the first stands for all.",

@@ -468,7 +468,8 @@ ZEROCOPY = null(block(
     Key("ignored_empty", COUNT, "of these, the sends without data"),
     Key("refused", REFUSED, "sends that failed before anything was copied, by cause and errno: the "
         "sum of `count`"),
-    Key("outstanding", null(COUNT), "not completed when the window closed"),
+    Key("outstanding", null(COUNT), "accepted sends without a counted completion: in flight when the window closed, or "
+        "lost (`lost.completions`)"),
     Key("completions_before", null(COUNT), "sends that began before the window, or that another "
         "process made, and completed in the window, on sockets that also sent in it; no other sum includes them",
         required=False),

@@ -20,3 +20,10 @@ LIMITS = (
      "retransmitted", "%.1f %% of the segments were retransmitted"),
     ("tcp/zero_windows", "tcp/sending/data_segments", 0.01, math.inf, "zero_windows",
      "the receiver closed its window, once for %.0f %% of the segments"))
+
+
+def with_range(meaning, shares):
+    """Returns the words of a limit's warning with the range of several runs' shares."""
+    digits = 1 if "%.1f" in meaning else 0
+    ends = dict.fromkeys(f"{100 * end:.{digits}f}" for end in (min(shares), max(shares)))
+    return meaning.replace(f"%.{digits}f %%", " to ".join(ends) + " %")

@@ -38,7 +38,7 @@ def losses(cells):
     calls, completions = cells.sum("lost/calls"), cells.sum("lost/completions")
     flags = total(facts.lost_flags(cell.records) for cell in cells)
     # If the kernel does not count skipped runs, a warning and a finding report that.
-    skipped = total(facts.skipped_looks(cell.records) or 0.0 for cell in cells)
+    skipped = total(facts.missed_runs(cell.records) or 0.0 for cell in cells)
     if calls + completions > 0:
         yield not_followed(calls, completions, "the counts below")
         yield ""

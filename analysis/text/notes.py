@@ -5,7 +5,7 @@ that limit its answer and the number of all others; --details has all of them.
 
 from analysis import words
 from analysis.findings import facts
-from analysis.tables.limits import LIMITS
+from analysis.tables.limits import LIMITS, with_range
 
 from .cells import FAILED
 from .head import INTERRUPTED, UNSEEN
@@ -99,11 +99,8 @@ def folded(records):
             path, per, meaning = LIMIT_OF[code]
             parts = [(number(record, path), number(record, per) if per else 1)
                      for record, *_ in some]
-            shares = [100 * part / whole for part, whole in parts if part is not None and whole]
-            if shares:
-                digits = 1 if "%.1f" in meaning else 0
-                ends = dict.fromkeys(f"{end:.{digits}f}" for end in (min(shares), max(shares)))
-                text = meaning.replace(f"%.{digits}f %%", " to ".join(ends) + " %")
+            shares = [part / whole for part, whole in parts if part is not None and whole]
+            text = with_range(meaning, shares) if shares else text
         yield code, text, len(some), dict.fromkeys(title for _, title, _ in some)
 
 

@@ -109,8 +109,8 @@ def test_neither_unit_nor_order_matters_and_swapped_sides_give_the_opposite(fami
 
 
 @given(FAMILY, st.floats(0.001, 1), st.sampled_from([1, -1]), st.sampled_from([0.0, judge.BUCKET]))
-def test_the_verdict_follows_from_the_interval(family, margin, better, grain):
-    for one in judge.judge([judge.paired(logs, better, grain) for logs in family], margin):
+def test_the_verdict_follows_from_the_interval(family, margin, better, bucket_width):
+    for one in judge.judge([judge.paired(logs, better, bucket_width) for logs in family], margin):
         assert (one.reason == "") == (one.verdict != INCONCLUSIVE)
         assert one.repeats is None or one.verdict == INCONCLUSIVE and one.repeats > one.n
         if one.low is None:
@@ -136,10 +136,10 @@ def test_a_larger_family_decides_no_more(family, another):
 def test_a_difference_below_the_bucket_width_decides_nothing():
     a_bucket_more = [judge.BUCKET] * 8
     assert judge.judge_one(judge.paired(a_bucket_more)).verdict == BETTER
-    assert judge.judge_one(judge.paired(a_bucket_more, grain=judge.BUCKET)).verdict == INCONCLUSIVE
-    assert judge.judge_one(judge.paired([0.0] * 8, grain=judge.BUCKET)).verdict == INCONCLUSIVE
-    assert judge.judge_one(judge.paired([0.0] * 8, grain=0.01)).verdict == SAME
-    assert judge.judge_one(judge.paired([0.2] * 8, grain=judge.BUCKET)).verdict == BETTER
+    assert judge.judge_one(judge.paired(a_bucket_more, bucket_width=judge.BUCKET)).verdict == INCONCLUSIVE
+    assert judge.judge_one(judge.paired([0.0] * 8, bucket_width=judge.BUCKET)).verdict == INCONCLUSIVE
+    assert judge.judge_one(judge.paired([0.0] * 8, bucket_width=0.01)).verdict == SAME
+    assert judge.judge_one(judge.paired([0.2] * 8, bucket_width=judge.BUCKET)).verdict == BETTER
 
 
 def test_samples_that_cannot_be_decided_do_not_count():

@@ -39,7 +39,7 @@ def test_zero_copy_works_only_without_findings_against_it(name):
     f = FACTS[name]
     refused = sum(sends for _, _, sends in f.refused)
     sent = (f.completions or 0) > 0 and f.requests > f.ignored + refused
-    doubts = (not sent or f.copied != 0 or f.unflagged is None or f.skipped_looks != 0 or f.lost_copies > 0 or
+    doubts = (not sent or f.copied != 0 or f.unflagged is None or f.missed_runs != 0 or f.lost_copies > 0 or
               (f.unexplained or 0) > 0 or f.completions < 100 or f.lost > f.requests / 100 or
               f.outstanding > f.requests / 10)
     assert ("works" in codes(name)) == (not doubts)
@@ -150,7 +150,7 @@ def any_facts(draw):
     """Draws facts that add up, as a record's counts do, and facts that do not."""
     known = {name: draw(SENDS) for name in ("ignored", "lost", "lost_else", "lost_copies", "unseen_flags")}
     known.update({name: draw(MAYBE) for name in ("completions", "outstanding", "unflagged", "unexplained", "reported",
-                                                 "copied", "queue_reported", "queue_unread", "skipped_looks")})
+                                                 "copied", "queue_reported", "queue_unread", "missed_runs")})
     known.update(refused=draw(REFUSED), causes=draw(ROWS), ended=draw(st.booleans()), empty=0.0,
                  interface=draw(st.sampled_from(list(facts.BLOCKS))), requests=draw(SENDS))
     known.update(intervals=draw(SENDS), interval_ns=draw(SENDS), awaited={

@@ -10,7 +10,7 @@
 #define TOOK	   (10 * US)
 
 static struct tcp_sock tcp;
-static struct pacing pacing;
+static struct last_send last;
 
 /* Two sends of a socket in turn; a test changes one of them. Times are in ns. */
 struct two_sends {
@@ -29,7 +29,7 @@ static const struct two_sends awaited = {
 static int setup(void **state)
 {
 	maps__clear();
-	memset(&pacing, 0, sizeof(pacing));
+	memset(&last, 0, sizeof(last));
 	tcp.mss_cache = SEGMENT;
 	tcp.rtt_min.s[0].v = ROUND_TRIP / 2;
 	return 0;
@@ -37,8 +37,8 @@ static int setup(void **state)
 
 static void begin(const struct two_sends *t, __u64 at)
 {
-	pacing__begin(&pacing, (struct sock *)&tcp, t->in_flight, t->took, at, t->bytes,
-		      SHAPES_MSG_ZEROCOPY);
+	last_send__begin(&last, (struct sock *)&tcp, t->in_flight, t->took, at, t->bytes,
+			 SHAPES_MSG_ZEROCOPY);
 }
 
 /* Makes both sends. Returns how many waits have been counted so far, for this reason or for any. */
@@ -49,12 +49,12 @@ static __u64 waits(struct two_sends t, __u32 reason)
 	__u64 all = 0;
 	__u32 i;
 
-	pacing.begun = 0;
+	last.begun = 0;
 	begin(&t, BEGUN);
 	if (t.fails)
-		pacing__fail(&pacing);
+		last_send__fail(&last);
 	now = BEGUN + t.completed;
-	pacing__end(&pacing, (struct sock *)&tcp);
+	last_send__end(&last, (struct sock *)&tcp);
 	tcp.copied_seq += t.received;
 	native_task.nvcsw += t.sleeps;
 	native_task.nivcsw += t.preemptions;

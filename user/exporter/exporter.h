@@ -37,9 +37,9 @@ struct processes {
 	size_t seen; /* groups in the last reading */
 	bool crowded;
 	bool by_cgroup;
-	struct tracer *tracer;		       /* during a reading */
-	size_t count, found;		       /* names with a place; these and new names */
-	struct named_group names[TOP_MAX * 2]; /* found: the first count with a place */
+	struct tracer *tracer; /* during a reading */
+	size_t count, found;   /* of names: with a place; in all, new ones last */
+	struct named_group names[TOP_MAX * 2];
 	struct named_group rest;
 };
 

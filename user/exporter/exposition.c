@@ -33,7 +33,7 @@ char *exposition__end(struct exposition *e)
 	return NULL;
 }
 
-/* Escapes characters that would end the line of a help text or begin a quotation. */
+/* Writes a help text. Replaces " by ', and \ and what is not printable ASCII by ?. */
 static void write_help(FILE *out, const char *text)
 {
 	for (; *text; text++)

@@ -14,9 +14,9 @@
 
 #define COMMAND_MAX 4096
 
-/* Appends the options that differ from their defaults. */
-static void append_option(char *name, size_t size, const struct load_row *row,
-			  const struct load *load)
+/* Appends the options that name a configuration, except those that the load does not use. */
+static void append_options(char *name, size_t size, const struct load_row *row,
+			   const struct load *load)
 {
 	char text[ROW_TEXT_MAX];
 
@@ -24,7 +24,7 @@ static void append_option(char *name, size_t size, const struct load_row *row,
 		const char *value = row->cell ? row__text(row, load, text) : NULL;
 
 		if (row->type == ROW_PARTS)
-			append_option(name, size, socket_rows, load);
+			append_options(name, size, socket_rows, load);
 		else if (value)
 			text__append(name, size, row->cell, value);
 	}
@@ -37,7 +37,7 @@ void raw__cell_name(const struct load *load, char *name, size_t size)
 		snprintf(name, size, "procinfo,%s,%uc,%s,%ub", load->server_model,
 			 load->connections, client_model_name(load->client_model), load->backlog);
 	else
-		append_option(name, size, load_rows, load);
+		append_options(name, size, load_rows, load);
 	if (load->link)
 		text__append(name, size, ",veth");
 }

@@ -54,7 +54,7 @@ void interval_groups__free(struct interval_groups *g)
 	free(g->sent.of);
 }
 
-static void take_group(void *context, const struct group_key *key, const struct group *group)
+static void append_group(void *context, const struct group_key *key, const struct group *group)
 {
 	struct interval_groups *g = context;
 	struct group_list *now = &g->now;
@@ -128,7 +128,7 @@ static int read_groups(struct interval_groups *g, struct tracer *tracer)
 
 	g->now.count = 0;
 	g->err = 0;
-	err = tracer__each_group(tracer, take_group, g);
+	err = tracer__each_group(tracer, append_group, g);
 	if (err || g->err)
 		return err ? err : g->err;
 	g->rest_now = (struct group_counts){.counts = *tracer__groups_rest(tracer)};

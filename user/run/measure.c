@@ -72,7 +72,7 @@ static bool tick_in_window(void *context)
 {
 	const struct open_window *w = context;
 
-	interval_printer__tick(w->setup->live, w->tracer);
+	interval_sender__tick(w->setup->live, w->tracer);
 	return w->setup->tick(w->setup->tick_context);
 }
 
@@ -80,7 +80,7 @@ static int ms_to_line(void *context, int most)
 {
 	const struct open_window *w = context;
 
-	return interval_printer__ms_left(w->setup->live, tracer__read_timeline(w->tracer, most));
+	return interval_sender__ms_left(w->setup->live, tracer__read_timeline(w->tracer, most));
 }
 
 /* Closes the gate. When a load ends, another CPU may still be counting the last completion. */

@@ -188,7 +188,7 @@ static void report_left(struct watch *w, const struct target *target)
 static void report_living(const struct watch *w, const struct target *target, struct tracer *tracer)
 {
 	pid_t pids[TARGET_PIDS_MAX];
-	char list[TARGET_PIDS_MAX * 12] = "";
+	char list[TARGET_PIDS_MAX * 12] = "", whom[32] = "it";
 	size_t i, count;
 
 	if (!w->child || (!w->child->ended && ms_to_end(w)))
@@ -196,14 +196,17 @@ static void report_living(const struct watch *w, const struct target *target, st
 	/* The command itself may have ended unseen, or is ended after the window. */
 	tracer__remove_target(tracer, w->child->pid);
 	count = tracer__targets(tracer, pids, TARGET_PIDS_MAX);
+	if (count > TARGET_PIDS_MAX)
+		snprintf(whom, sizeof(whom), "%d of them", TARGET_PIDS_MAX);
+	else if (count > 1)
+		snprintf(whom, sizeof(whom), "them");
 	for (i = 0; i < count && i < TARGET_PIDS_MAX; i++)
 		text__append(list, sizeof(list), "%s%d", i ? "," : "", (int)pids[i]);
 	if (count)
 		program__complain(
-			"%zu process%s that %s left behind live%s on: --pid %s observes %s%s",
-			count, count > 1 ? "es" : "", target->command[0], count > 1 ? "" : "s",
-			list, count > 1 ? "them" : "it",
-			count > TARGET_PIDS_MAX ? " (64 of them)" : "");
+			"%zu process%s that %s left behind live%s on: --pid %s observes %s", count,
+			count > 1 ? "es" : "", target->command[0], count > 1 ? "" : "s", list,
+			whom);
 }
 
 /*
@@ -236,14 +239,14 @@ static void wait_for_end(struct watch *w, const struct measurement *setup, struc
 	while (continues(w, tracer)) {
 		ms = ms_to_end(w);
 		most = tracer__read_timeline(tracer, ms);
-		ready = ms ? poll(w->ends, w->count, interval_printer__ms_left(setup->live, most))
+		ready = ms ? poll(w->ends, w->count, interval_sender__ms_left(setup->live, most))
 			   : 0;
 		if (ready > 0)
 			note_ended(w);
 		else
 			report_left(w, setup->tracing.target);
 		if (ms_to_end(w)) /* at the end, the last line follows at once */
-			interval_printer__tick(setup->live, tracer);
+			interval_sender__tick(setup->live, tracer);
 		r->observed_s = elapsed_since(&w->begun);
 		pass_signal_on(w, tracer);
 		if (!ms || (setup->tick(setup->tick_context) && (!w->child || w->child->ended)))

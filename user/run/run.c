@@ -59,8 +59,8 @@ void run__open_window(struct run_result *r, const struct measurement *setup, str
 	clock_gettime(CLOCK_REALTIME, &r->started);
 	if (tracer)
 		tracer__gate(tracer, GATE_OPEN);
-	interval_printer__begin(setup->live, &r->plan,
-				setup->load.messages ? 0 : setup->load.duration_s);
+	interval_sender__begin(setup->live, &r->plan,
+			       setup->load.messages ? 0 : setup->load.duration_s);
 	r->window = true;
 }
 
@@ -82,7 +82,7 @@ int run__close_window(struct run_result *r, const struct measurement *setup, str
 	if (!err && tracer)
 		err = tracer__timeline(tracer, &r->timeline);
 	if (!err)
-		interval_printer__end(setup->live, tracer, r->maps);
+		interval_sender__end(setup->live, tracer, r->maps);
 	return failure__set(&r->failure, STATUS_FAILED, err,
 			    "the counts in the kernel cannot be read");
 }

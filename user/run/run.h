@@ -6,7 +6,7 @@
 #include "user/kernel/plan.h"
 #include "user/memory/memory.h"
 #include "user/run/generator.h"
-#include "user/run/interval_printer.h"
+#include "user/run/interval_sender.h"
 #include "user/system/child.h"
 #include "user/system/noise.h"
 #include "user/trace/counters.h"
@@ -28,7 +28,7 @@ struct measurement {
 	bool last;			     /* no later run will attach programs */
 	const struct counter_events *events; /* additional events, or NULL */
 	const struct memory *memory;	     /* also count the memory system; or NULL */
-	struct interval_printer *live;	     /* for --interval; or NULL */
+	struct interval_sender *live;	     /* for --interval; or NULL */
 	generator_tick tick;		     /* NULL: an observation without end */
 	void *tick_context;
 };
@@ -71,14 +71,14 @@ void run__attach_ahead(const struct measurement *setup);
 /* Runs a load, with its programs and counters. 0, or -errno with result->failure. */
 int run__measure(struct run_result *result, const struct measurement *setup);
 /*
- * Observes setup->target until the time is up, its processes have ended, or setup->tick returns
- * true. 0, or -errno with result->failure.
+ * Observes setup->tracing.target until the time is up, its processes have ended, or setup->tick
+ * returns true. 0, or -errno with result->failure.
  */
 int run__observe(struct run_result *result, const struct measurement *setup);
 
 /*
- * Opens a window of setup->target, which need not exist yet. The caller reads the window, and ends
- * it by freeing the tracer. 0 and *tracer, or -errno with result->failure and NULL.
+ * Opens a window of setup->tracing.target, which need not exist yet. The caller reads the window,
+ * and ends it by freeing the tracer. 0 and *tracer, or -errno with result->failure and NULL.
  */
 int run__open_observation(struct run_result *result, const struct measurement *setup,
 			  struct tracer **tracer);

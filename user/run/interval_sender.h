@@ -14,7 +14,7 @@
 
 struct front;
 
-struct interval_printer {
+struct interval_sender {
 	double seconds; /* seconds between lines */
 	struct front *front;
 	struct interval_groups *groups; /* NULL: lines have the totals and calls */
@@ -25,14 +25,14 @@ struct interval_printer {
 };
 
 /* Called as the window opens. plan must stay valid; seconds: the window's duration, 0: unknown. */
-void interval_printer__begin(struct interval_printer *l, const struct plan *plan, double seconds);
-/* Sends a line if one is due. l may be NULL here and in the next two functions. */
-void interval_printer__tick(struct interval_printer *l, struct tracer *tracer);
+void interval_sender__begin(struct interval_sender *s, const struct plan *plan, double seconds);
+/* Sends a line if one is due. s may be NULL here and in the next two functions. */
+void interval_sender__tick(struct interval_sender *s, struct tracer *tracer);
 /* Returns the ms until a line is due, up to most. */
-int interval_printer__ms_left(const struct interval_printer *l, int most);
+int interval_sender__ms_left(const struct interval_sender *s, int most);
 /*
  * Sends a last line with the counts of the closed window (tracer__dump()). If the end of the window
  * was known, the last line includes a last fraction of an interval; otherwise a fraction without
  * sends gets no line.
  */
-void interval_printer__end(struct interval_printer *l, struct tracer *tracer, const char *maps);
+void interval_sender__end(struct interval_sender *s, struct tracer *tracer, const char *maps);
