@@ -71,10 +71,10 @@ _NEEDED = {"host", "peer", "complete", "disturbed", "zc_completions", "zc_copied
 
 def sum_causes(runs: pl.LazyFrame, *keys: str) -> pl.LazyFrame:
     """Returns the columns keys, cause, device and sends. sends is the sum over the runs' fallback_causes."""
-    said = r"^([^@;]*)@(.*):(\d+)$"
-    return runs.select(*keys, pl.col("fallback_causes").str.split(";").alias("said")).explode("said").select(
-        *keys, *(pl.col("said").str.extract(said, i).alias(part) for i, part in enumerate(("cause", "device"), 1)),
-        pl.col("said").str.extract(said, 3).cast(pl.Float64, strict=False).alias("sends")).filter(
+    parts = r"^([^@;]*)@(.*):(\d+)$"
+    return runs.select(*keys, pl.col("fallback_causes").str.split(";").alias("cause_at")).explode("cause_at").select(
+        *keys, *(pl.col("cause_at").str.extract(parts, i).alias(part) for i, part in enumerate(("cause", "device"), 1)),
+        pl.col("cause_at").str.extract(parts, 3).cast(pl.Float64, strict=False).alias("sends")).filter(
         pl.col("cause").is_not_null()).group_by([*keys, "cause", "device"]).agg(pl.col("sends").sum())
 
 
@@ -192,13 +192,13 @@ def _of_copies(fleet):
 
 def _differs(fleet, host):
     """Returns, in words, the FACTS of this host that less than half of the hosts share."""
-    told = []
+    parts = []
     for fact, say in FACTS.items():
         values = dict(fleet.facts.select("host", fact).iter_rows())
         mine = values[host]
         if mine is not None and 2 * list(values.values()).count(mine) < len(values):
-            told.append(f"it has {say.format(mine)}, as less than half of the hosts have")
-    return tuple(told)
+            parts.append(f"it has {say.format(mine)}, as less than half of the hosts have")
+    return tuple(parts)
 
 
 def cause_text(cause: str, device: str | None) -> str:

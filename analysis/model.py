@@ -230,9 +230,9 @@ class Run(Head, dict=True, kw_only=True):
 
     @property
     def failure(self):
-        said = self.error if self.error is not None else self.app and self.app.error
-        if said is not None:
-            return said
+        error = self.error if self.error is not None else self.app and self.app.error
+        if error is not None:
+            return error
         return next((warning.text or "the load failed" for warning in self.warnings or ()
                      if warning.code == "load_failed"), None)
 

@@ -45,10 +45,10 @@ def describe(name: str, path: str, frame: pl.DataFrame) -> str:
                           for moment in (frame["started"].min(), frame["started"].max()))
     machines = frame.select("host", "kernel", "arch", "cpus").unique().sort(
         "host", "kernel", nulls_last=True).rows()
-    said = [", ".join(filter(None, (host or "a machine", " ".join(filter(None, ("Linux", kernel, arch))),
-                                    cpus and words.counted(cpus, "CPU")))) for host, kernel, arch, cpus in machines[:2]]
+    parts = [", ".join(filter(None, (host or "a machine", " ".join(filter(None, ("Linux", kernel, arch))),
+                                     cpus and words.counted(cpus, "CPU")))) for host, kernel, arch, cpus in machines[:2]]
     more = f" and {words.counted(len(machines) - 2, 'more machine')}" if len(machines) > 2 else ""
-    return f"{name}: {path}: {words.counted(frame.height, 'run')}, {' to '.join(times)} UTC; {'; '.join(said)}{more}"
+    return f"{name}: {path}: {words.counted(frame.height, 'run')}, {' to '.join(times)} UTC; {'; '.join(parts)}{more}"
 
 
 def _spell(values):
@@ -77,19 +77,19 @@ def _changes(comparison, details):
 
 def _left_out(comparison, details):
     """Returns what is not compared, and why; "" if everything is compared."""
-    said = []
+    parts = []
     for name, cells in (("A", comparison.only_a), ("B", comparison.only_b)):
         if cells:
             names = ": " + "; ".join(map(settings.configuration_text, cells)) if details else ""
-            said.append(f"{words.counted(len(cells), 'configuration')} only in {name}{names}")
+            parts.append(f"{words.counted(len(cells), 'configuration')} only in {name}{names}")
     for name, count in zip("AB", comparison.failed):
         if count:
-            said.append(f"{words.counted(count, 'run')} of {name}, interrupted or failed")
+            parts.append(f"{words.counted(count, 'run')} of {name}, interrupted or failed")
     if any(comparison.disturbed):
-        said.append(left_out(comparison))
+        parts.append(left_out(comparison))
     if any(comparison.zeros):
-        said.append(zeros(comparison))
-    return broken(f"not compared: {'; '.join(said)}") if said else ""
+        parts.append(zeros(comparison))
+    return broken(f"not compared: {'; '.join(parts)}") if parts else ""
 
 
 def _brief(found, comparison):
@@ -159,10 +159,10 @@ def conclusion(comparison: Comparison) -> str:
     decided = [f"{result} in {counts[verdict]}" for verdict, result in (
         (WORSE, "worse"), (BETTER, "better"), (SAME, "the same")) if counts[verdict]]
     open_ = counts[INCONCLUSIVE]
-    said = (f"B is {words.listed(decided)} of {words.counted(total, 'comparison')}" if decided else
-            f"Nothing is decided by {words.counted(total, 'comparison')}")
+    decision = (f"B is {words.listed(decided)} of {words.counted(total, 'comparison')}" if decided else
+                f"Nothing is decided by {words.counted(total, 'comparison')}")
     more = f"; {open_} {'is' if open_ == 1 else 'are'} inconclusive with these repeats" if open_ and decided else ""
-    return f"{said}: {what} of {words.counted(cells, 'configuration')}{more}."
+    return f"{decision}: {what} of {words.counted(cells, 'configuration')}{more}."
 
 
 def _estimate(estimate):

@@ -53,8 +53,8 @@ def _table(answers):
 
 
 def _limits(path):
-    said = [*limits(path, percent), *path.warnings[:1]]
-    return f"Limits: {'; '.join(said)}." if said else ""
+    parts = [*limits(path, percent), *path.warnings[:1]]
+    return f"Limits: {'; '.join(parts)}." if parts else ""
 
 
 def _more(result):

@@ -157,20 +157,20 @@ def _meaning(name):
 
 
 def _head(program):
-    said = (f"{program.what}: {counted(program.total('all_sends'), 'send')} and "
+    text = (f"{program.what}: {counted(program.total('all_sends'), 'send')} and "
             f"{program.total('all_bytes'):,} bytes in {program.seconds:.1f} s")
     if program.device and program.total("all_bytes"):
-        said += f", {percent(program.device_share)} of the bytes by {program.device}"
+        text += f", {percent(program.device_share)} of the bytes by {program.device}"
     if program.kernel_s:
-        said += f"; {program.kernel_s:.2f} s in its sends"
+        text += f"; {program.kernel_s:.2f} s in its sends"
     if program.exit_status:
-        said += f"; exit status {program.exit_status}"
+        text += f"; exit status {program.exit_status}"
     for name, count in sorted(program.failed.items(), key=lambda one: -one[1])[:2]:
-        said += f"; {counted(count, 'send')} " + (
+        text += f"; {counted(count, 'send')} " + (
             "found the send buffer full (EAGAIN)" if name == "EAGAIN" else f"failed with {name} ({_meaning(name)})")
     if program.lost:
-        said += f"; {counted(program.lost, 'send')} lost"
-    return said + "."
+        text += f"; {counted(program.lost, 'send')} lost"
+    return text + "."
 
 
 def _range(one):
@@ -199,13 +199,12 @@ def _table(program, found, copied):
                               row[4]]).rstrip() for row in rows]
 
 
-def _others(program, said):
+def _others(program, advice):
     """Yields the findings that the recommendation does not mention."""
     found = [one for one in program.found if one.code not in SILENT]
     for paragraph in sentences.paragraphs(found):
-        told = _paragraph_text(paragraph)
-        if paragraph[0].lower() not in said.lower():
-            yield told
+        if paragraph[0].lower() not in advice.lower():
+            yield _paragraph_text(paragraph)
 
 
 def _change(program, path, found, answers):
@@ -224,11 +223,11 @@ def _change(program, path, found, answers):
 
 def lines(program, path, answers) -> list[str]:
     """Returns at most LINES_MAX lines. Findings that the recommendation lacks follow the table if there is room."""
-    found, said = crossover(answers), recommendation(program, path, answers)
-    first = [*paragraphs((said, 5), (_head(program), 3)),
+    found, advice = crossover(answers), recommendation(program, path, answers)
+    first = [*paragraphs((advice, 5), (_head(program), 3)),
              *(_table(program, found, _all_copied(program, path)) if program.total("all_sends") else ())]
     last = paragraphs((_change(program, path, found, answers), 3))
-    for text in _others(program, said):
+    for text in _others(program, advice):
         more = paragraphs((text, 4))
         if len(first) + len(more) + len(last) <= LINES_MAX:
             first += more

@@ -107,9 +107,9 @@ def _found(record):
     found = rules.of_records([record])
     copied = [finding for finding in found if sentences.is_copied(finding)]
     failures = [finding for finding in found if finding.severity == "failure"]
-    said = [f"{sentence(why)} {do}".rstrip() for why, do in sentences.paragraphs(failures)]
-    said += [sentence(why) for why, _ in sentences.paragraphs([one for one in found if one not in failures])]
-    return {"words": " ".join(said), "copied": rules.copied_share(found, facts.of_records([record])),
+    parts = [f"{sentence(why)} {do}".rstrip() for why, do in sentences.paragraphs(failures)]
+    parts += [sentence(why) for why, _ in sentences.paragraphs([one for one in found if one not in failures])]
+    return {"words": " ".join(parts), "copied": rules.copied_share(found, facts.of_records([record])),
             "works": False if copied else True if any(finding.code == "works" for finding in found) else None,
             "final": bool(copied) and sentences.is_final(copied), "remedy": sentences.remedy(copied) if copied else None,
             "cause": copied[0].code.partition("_")[2] if copied else None}

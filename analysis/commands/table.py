@@ -63,13 +63,13 @@ def _interval(row, scale):
 
 
 def _notes(frame, cells):
-    said = [f"Medians of repeats; from fewer than {FEWEST} there is no interval."]
+    parts = [f"Medians of repeats; from fewer than {FEWEST} there is no interval."]
     if cells["outliers"].sum():
-        said.append("Outliers are in the medians; among equal repeats one configuration in a hundred has one.")
+        parts.append("Outliers are in the medians; among equal repeats one configuration in a hundred has one.")
     failed = frame.filter(~pl.col("complete")).height
     if failed:
-        said.append(f"{words.counted(failed, 'run')} left out, interrupted or failed.")
-    return " ".join(said)
+        parts.append(f"{words.counted(failed, 'run')} left out, interrupted or failed.")
+    return " ".join(parts)
 
 
 def run(options):

@@ -81,13 +81,13 @@ def overview(subject, other, found, threads=(), what=None):
         comma, ends = (",", "") if verdict == judge.SAME else ("", _ends(found, what))
         return (f"{subject} is {relation(verdict, other)}{comma} in {_all_of(len(found), 'configuration')}{ends}"
                 f"{together}")
-    said = []
+    parts = []
     for verdict, result in RESULTS.items():
         some = [c for c in found if c.verdict == verdict]
         if some and verdict != judge.INCONCLUSIVE:
             ends = _ends(some, what) if verdict in (judge.BETTER, judge.WORSE) else ""
-            said.append(f"{result if said else relation(verdict, other)} in {len(some)}{ends}")
+            parts.append(f"{result if parts else relation(verdict, other)} in {len(some)}{ends}")
     still = sum(c.verdict == judge.INCONCLUSIVE for c in found)
-    return (f"of {configurations}, {subject} is {words.listed(said)}"
+    return (f"of {configurations}, {subject} is {words.listed(parts)}"
             f"{f'; no difference could be shown in {still}' if still else ''}{together}")
 

@@ -100,9 +100,9 @@ def address_family(address):
 
 def socket_options(options):
     """Returns the options of a socket in words; None if none is set. options: {name: value}."""
-    said = [key if value is True else f"{key}={value}" for key, value in sorted((options or {}).items())
-            if value not in (None, False)]
-    return ",".join(said) or None
+    parts = [key if value is True else f"{key}={value}" for key, value in sorted((options or {}).items())
+             if value not in (None, False)]
+    return ",".join(parts) or None
 
 
 MEMORY_OPTIONS = (("huge_pages", "--huge-pages"), ("registered", "--registered"), ("reuse_early", "--reuse-early"))
@@ -112,7 +112,7 @@ def memory_options(get):
     """Returns the options by which a message's memory was allocated; None: the defaults. get(key) returns the load's
     value of a key.
     """
-    said = ["--align", str(get("align_bytes"))] if get("align_bytes") is not None else []
-    said += [option for key, option in MEMORY_OPTIONS if get(key)]
-    said += ["--file-dir", get("file_dir")] if get("file_dir") else []
-    return shlex.join(said) or None
+    parts = ["--align", str(get("align_bytes"))] if get("align_bytes") is not None else []
+    parts += [option for key, option in MEMORY_OPTIONS if get(key)]
+    parts += ["--file-dir", get("file_dir")] if get("file_dir") else []
+    return shlex.join(parts) or None

@@ -324,7 +324,7 @@ def compare_medians(record, program, zerocopy, span):
 def compare(record, program, span):
     """Compares one run and prints its lines. Returns whether the counts are equal, and (short text, is plausible) of
     each median."""
-    equal, said = True, []
+    equal, verdicts = True, []
     for zerocopy in (0, 1):
         ours = own_sum(record, zerocopy)
         theirs = bcc_sum(program, record["load"]["sender_pid"], zerocopy)
@@ -337,9 +337,9 @@ def compare(record, program, span):
             print(f"{name:32} {field:7} sendpath {a:>15,}  bcc {b:>15,}  "
                   f"{'equal' if a == b else 'DIFFERENT'}")
         text, short, good = compare_medians(record, program, zerocopy, span)
-        said.append((short, good))
+        verdicts.append((short, good))
         print(f"{name:32} time    {text}")
-    return equal, said
+    return equal, verdicts
 
 
 def conclude(compared):
@@ -348,10 +348,10 @@ def conclude(compared):
         print("crosscheck: nothing was compared")
         return 1
     equal = all(counts for counts, _ in compared)
-    medians = [median for _, said in compared for median in said]
-    told = collections.Counter(short for short, _ in medians)
+    medians = [median for _, verdicts in compared for median in verdicts]
+    counts = collections.Counter(short for short, _ in medians)
     print(f"crosscheck: counts {'equal' if equal else 'DIFFERENT'}; medians:",
-          ", ".join(f"{n} {short}" for short, n in told.items()) or "none")
+          ", ".join(f"{n} {short}" for short, n in counts.items()) or "none")
     return 0 if equal and all(good for _, good in medians) else 1
 
 

@@ -60,7 +60,7 @@ def _share(part, whole):
 
 def _cpu(opened, closed, hz):
     """Returns the CPU time of all CPUs and its parts; {}: unknown. A count that fell, as on some kernels, gives 0."""
-    kinds = [[int(word) for word in (said["stat"] or "").split()[1:9]] for said in (opened, closed)]
+    kinds = [[int(word) for word in (reading["stat"] or "").split()[1:9]] for reading in (opened, closed)]
     if len(kinds[0]) < 8 or len(kinds[1]) < 8:
         return {}
     (all_, busy, irq, steal) = (
@@ -87,11 +87,11 @@ def changes(opened, closed, hz):
     if not opened or not closed:
         return found
     found.update(_cpu(opened, closed, hz))
-    pressure = [re.search(r"total=(\d+)", said["pressure"] or "") for said in (opened, closed)]
+    pressure = [re.search(r"total=(\d+)", reading["pressure"] or "") for reading in (opened, closed)]
     if all(pressure) and closed["time_s"] > opened["time_s"]:
         us = int(pressure[1][1]) - int(pressure[0][1])
         found["pressure_share"] = _share(us / 1e6, closed["time_s"] - opened["time_s"])
-    throttled = [said["throttled"] for said in (opened, closed)]
+    throttled = [reading["throttled"] for reading in (opened, closed)]
     if None not in throttled and throttled[1] >= throttled[0]:
         found["throttled"] = throttled[1] - throttled[0]
     if opened["khz"] and closed["khz"]:

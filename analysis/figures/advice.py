@@ -25,7 +25,7 @@ def copied_text(advice: Advice) -> str:
 def _cells(answers: list[Answer]) -> pl.DataFrame:
     return pl.DataFrame([
         {"x": r.size, "name": a.against, "median": r.effect, "low": r.interval[0], "high": r.interval[1],
-         "n": r.n, "said": r.words}
+         "n": r.n, "text": r.words}
         for a in answers for r in a.ratios]).sort("x", "name")
 
 
@@ -54,17 +54,17 @@ def draw_advice(advice: Advice, width: int) -> Drawn | NotDrawn:
     every = [a for answers in measured.values() for a in answers]
     sizes = sorted({r.size for a in every for r in a.ratios})
     blocks = sorted({r.n for a in every for r in a.ratios})
-    told = (f"{copied_text(advice)}; points: {'' if len(blocks) == 1 else f'{blocks[0]} to '}"
-            f"{blocks[-1]} blocks; bars: their {LEVEL} intervals")
+    legend = (f"{copied_text(advice)}; points: {'' if len(blocks) == 1 else f'{blocks[0]} to '}"
+              f"{blocks[-1]} blocks; bars: their {LEVEL} intervals")
     notes = ("shaded: between these two sizes the answer changes",) if _changes(every) else ()
     better = [f"{METRICS[metric]} ({BETTER[metric]} zero-copy is better)" for metric in measured]
     description = (
         f"Ratio of zero-copy to {words.listed(list(NAMES.values()))} in {words.listed(better)}, at "
-        f"{words.listed([style.size_text(size) for size in sizes])} bytes a message; {told}.")
+        f"{words.listed([style.size_text(size) for size in sizes])} bytes a message; {legend}.")
     beside = 2 if width > BESIDE and len(measured) > 1 else 1
     panels = (_metric_panel(metric, answers, sizes, width // beside) for metric, answers in measured.items())
     chart = alt.concat(*panels, columns=beside, spacing=24)
-    return Drawn(style.themed(chart, TITLE, ["; ".join((told, *notes))], description, width), TITLE,
+    return Drawn(style.themed(chart, TITLE, ["; ".join((legend, *notes))], description, width), TITLE,
                  description, notes)
 
 

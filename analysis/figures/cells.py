@@ -24,9 +24,9 @@ def with_setting(runs: pl.DataFrame, beside: tuple[str, ...] = ()) -> pl.DataFra
     if not varying:
         return runs.with_columns(pl.lit("").alias("setting"))
     found = runs.select(varying).unique()
-    said = [", ".join(SETTINGS[name](value) for name, value in zip(varying, row)
-                      if value not in (None, "")) for row in found.iter_rows()]
-    return runs.join(found.with_columns(pl.Series("setting", said, dtype=pl.String)), on=varying,
+    names = [", ".join(SETTINGS[name](value) for name, value in zip(varying, row)
+                       if value not in (None, "")) for row in found.iter_rows()]
+    return runs.join(found.with_columns(pl.Series("setting", names, dtype=pl.String)), on=varying,
                      how="left", nulls_equal=True, maintain_order="left")
 
 
@@ -73,10 +73,10 @@ def spread(values: list[int], most: int) -> list[int]:
 
 def cells(runs: pl.DataFrame, keys: list[str], metric: str, scale: float = 1.0) -> pl.DataFrame:
     """Returns a row per configuration: keys, n, the median, low and high of metric x scale, the level of the interval,
-    and said: the median and the interval as text.
+    and text: the median and the interval as text.
 
     Leaves out runs whose metric is null. low, high and level are null without an interval.
     """
     found = per_configuration(runs.filter(pl.col(metric).is_not_null()), keys, metric, scale).drop(metric)
-    said = [words.interval(Estimate(*row)) for row in found.select("median", "n", "low", "high", "level").iter_rows()]
-    return found.with_columns(said=pl.Series(said, dtype=pl.String))
+    texts = [words.interval(Estimate(*row)) for row in found.select("median", "n", "low", "high", "level").iter_rows()]
+    return found.with_columns(text=pl.Series(texts, dtype=pl.String))

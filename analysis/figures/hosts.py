@@ -12,7 +12,7 @@ TITLE = "Hosts beside one another"
 MOST_HOSTS = 24
 # Tiles are light on paper and on a dark page, so that dark words on them are readable.
 LIGHT, DEEP, WORDS, EDGE = "#eef6fb", style.SKY.color, "#111111", style.ORANGE.color
-PANELS = {metric: f"{said} ({'%' if metric == hosts.COPIED else 'ratio'})" for metric, said in hosts.WORDS.items()}
+PANELS = {metric: f"{text} ({'%' if metric == hosts.COPIED else 'ratio'})" for metric, text in hosts.WORDS.items()}
 CELL = 34
 
 
@@ -22,7 +22,7 @@ def shown(names: list[str], outliers: set[str]) -> list[str]:
 
 
 def _tiles(found: pl.DataFrame, panel: str) -> pl.DataFrame:
-    """Returns a row per tile: sender, receiver, runs, said (the tile's text), deep (the tile's shade, 0 to 1), and
+    """Returns a row per tile: sender, receiver, runs, text, deep (the tile's shade, 0 to 1), and
     apart: whether the sender is an outlier."""
     value = pl.col(panel)
     share = panel == hosts.COPIED
@@ -30,7 +30,7 @@ def _tiles(found: pl.DataFrame, panel: str) -> pl.DataFrame:
     deep = value if share else value.log(2).abs().clip(0, 1)
     return found.filter(value.is_not_null()).select(
         pl.col("host").alias("sender"), "receiver", "runs", "apart", deep.alias("deep"),
-        (value * 100 if share else value).map_elements(words.number, return_dtype=pl.String).alias("said"))
+        (value * 100 if share else value).map_elements(words.number, return_dtype=pl.String).alias("text"))
 
 
 def _matrix(found: pl.DataFrame, panel: str, columns: list[str]) -> alt.LayerChart:
@@ -44,10 +44,10 @@ def _matrix(found: pl.DataFrame, panel: str, columns: list[str]) -> alt.LayerCha
         stroke=alt.when("datum.apart").then(alt.value(EDGE)).otherwise(alt.value(style.FRAME)),
         strokeWidth=alt.when("datum.apart").then(alt.value(3)).otherwise(alt.value(1)),
         color=alt.Color("deep:Q", legend=None, scale=alt.Scale(domain=[0, 1], range=[LIGHT, DEEP])),
-        tooltip=["sender:N", "receiver:N", alt.Tooltip("said:N", title=PANELS[panel]),
+        tooltip=["sender:N", "receiver:N", alt.Tooltip("text:N", title=PANELS[panel]),
                  alt.Tooltip("runs:Q", format=",d")])
-    said = base.mark_text(color=WORDS, fontSize=10).encode(text="said:N")
-    return alt.layer(tiles, said, title=alt.TitleParams(PANELS[panel], fontSize=12)).properties(
+    text = base.mark_text(color=WORDS, fontSize=10).encode(text="text:N")
+    return alt.layer(tiles, text, title=alt.TitleParams(PANELS[panel], fontSize=12)).properties(
         width=alt.Step(CELL), height=alt.Step(CELL * 0.6))
 
 

@@ -78,7 +78,7 @@ def _stacked_chart(found: pl.DataFrame, named: dict[str, str], panels: list[str]
     tooltip = [alt.Tooltip("label:N", title="send variant"),
                alt.Tooltip("message_bytes:Q", title="message size (bytes)", format=",d"),
                alt.Tooltip("word:N", title="stage"),
-               alt.Tooltip("said:N", title="µs"), alt.Tooltip("n:Q", title="repeats")]
+               alt.Tooltip("text:N", title="µs"), alt.Tooltip("n:Q", title="repeats")]
     domain = [_word(name) for name in order]
     colors = [stages.OF_NAME.get(name, look).color for name, look in zip(order, style.looks_of(order))]
     bars = alt.Chart().mark_bar(stroke=style.PAPER, strokeWidth=0.8, width=26).encode(

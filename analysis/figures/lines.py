@@ -54,7 +54,7 @@ def draw_lines(cells: pl.DataFrame, names: dict[str, str], legend: str, x_axis: 
         pl.col("name").replace_strict(names, return_dtype=pl.String).alias("label"))
     tooltip = [alt.Tooltip("label:N", title=legend),
                alt.Tooltip("at:Q", title=x_axis.to_dict().get("title", "x"), format=",d"),
-               alt.Tooltip("said:N", title=y_title), alt.Tooltip("n:Q", title="repeats")]
+               alt.Tooltip("text:N", title=y_title), alt.Tooltip("n:Q", title="repeats")]
     by = style.encodings("label", legend, names)
     values = pl.concat([cells[column].drop_nulls() for column in ("median", "low", "high")])
     ends = [values.min(), values.max(), *([] if level is None else [level])]
@@ -93,9 +93,9 @@ def _panel_titles(runs: pl.DataFrame) -> dict[str, str]:
     titles = {panel: panel for panel in runs["panel"].unique()}
     for variant in in_order(runs["variant"].drop_nulls().unique().to_list()):
         mine = runs.filter((pl.col("variant") == variant) & (pl.col("zc_requests") > 0))
-        said = {panel: labels.copied_label(part) or "not copied" for (panel,), part in mine.group_by("panel")}
-        if len(set(said.values())) > 1:
-            titles = {panel: f"{title}; {variant} {said[panel]}" if panel in said else title
+        copied = {panel: labels.copied_label(part) or "not copied" for (panel,), part in mine.group_by("panel")}
+        if len(set(copied.values())) > 1:
+            titles = {panel: f"{title}; {variant} {copied[panel]}" if panel in copied else title
                       for panel, title in titles.items()}
     return titles
 

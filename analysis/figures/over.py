@@ -146,7 +146,7 @@ def _panels_chart(over: Over, found: pl.DataFrame, named: dict[str, str], metric
 
 
 def draw_over(data: Data, over: Over, title: str, metrics: list[Metric], why_not: str,
-              width: int, told: tuple[str, ...] = ()) -> Drawn | NotDrawn:
+              width: int, legend_notes: tuple[str, ...] = ()) -> Drawn | NotDrawn:
     """Draws the metrics that were measured. why_not: the reason that NotDrawn has if none was measured."""
     runs = over.runs(data)
     measured = {m: cells(runs, over.keys, m.column, m.scale) for m in metrics}
@@ -160,7 +160,7 @@ def draw_over(data: Data, over: Over, title: str, metrics: list[Metric], why_not
     charts, notes = zip(*(_panels_chart(over, found, named, m, drawn, width // beside)
                           for m, found in measured.items()))
     every = pl.concat(measured.values())
-    notes = (*told, *dict.fromkeys(note for some in notes for note in some))
+    notes = (*legend_notes, *dict.fromkeys(note for some in notes for note in some))
     subtitle = [shared_setting(drawn), labels.intervals(every), *notes]
     description = (
         f"{words.listed([m.title for m in measured])} over "
@@ -179,10 +179,10 @@ def draw_latency(data: Data, width: int) -> Drawn | NotDrawn:
     if others:
         timed = timed.filter(pl.col("message_span") == span)
         data = Data(data.runs.filter(pl.col("message_span") == span))
-    told = (f"span {span}; not drawn: times of the span {', '.join(others)}",) if others else ()
+    legend_notes = (f"span {span}; not drawn: times of the span {', '.join(others)}",) if others else ()
     over, what = (THREADS, "sending threads") if timed["threads"].n_unique() > 1 else (SIZE, "message size")
     return draw_over(data, over, f"Time of a message by {what}", metrics, "no run timed its messages", width,
-                     told)
+                     legend_notes)
 
 
 def _metric_figure(name: str, over: Over, title: str, why_not: str, *metrics: Metric) -> Figure:

@@ -18,7 +18,7 @@ COLORS = {judge.BETTER: "#88ccee", judge.WORSE: "#e69f00", judge.SAME: "#44aa99"
 SIGNS = {judge.BETTER: "▲", judge.WORSE: "▼", judge.SAME: "=", judge.INCONCLUSIVE: ""}
 WORDS = "#111111"
 LEAST = 30  # the least width of a ratio in pixels
-JUDGED = alt.Tooltip("said:N", title="ratio"), alt.Tooltip("verdict:N"), alt.Tooltip("n:Q", title="pairs")
+JUDGED = alt.Tooltip("text:N", title="ratio"), alt.Tooltip("verdict:N"), alt.Tooltip("n:Q", title="pairs")
 NO_PAIRS = "no runs of two variants or server models in one repeat"
 
 
@@ -27,13 +27,13 @@ def _points(kind: Kind, data: Data) -> tuple[list[Comparison], pl.DataFrame]:
     return found, pl.DataFrame([
         {**{key: c.configuration[key] for key in kind.over.configuration}, "x": kind.x(c.configuration), "name": c.a,
          "median": c.judgment.value, "low": c.judgment.low, "high": c.judgment.high, "n": c.judgment.n,
-         "verdict": c.verdict, "said": words.interval(c.judgment)}
+         "verdict": c.verdict, "text": words.interval(c.judgment)}
         for c in found], schema_overrides={"low": pl.Float64, "high": pl.Float64, "setting": pl.String})
 
 
 def _crossings(kind: Kind, found: list[Comparison], named: dict[str, str]) -> pl.DataFrame:
     rows = [{**cell, "x": one.size, "label": named[a],
-             "said": f"{'faster' if one.direction > 0 else 'slower'} from {kind.about(one.size)}"}
+             "text": f"{'faster' if one.direction > 0 else 'slower'} from {kind.about(one.size)}"}
             for a, cell, one in judged.crossovers(kind, found)]
     return pl.DataFrame(rows, schema_overrides={"setting": pl.String})
 
@@ -83,18 +83,18 @@ def draw_ratio(kind: Kind, data: Data, width: int) -> Drawn | NotDrawn:
         at = alt.Chart().transform_filter("isValid(datum.crossing)").encode(
             x=x, y=alt.Y("crossing:Q", title=y_title))
         layers += [at.mark_point(size=260, shape="diamond", filled=False, stroke=style.INK, strokeWidth=1.6),
-                   at.mark_text(dy=-16, color=style.INK, align="center").encode(text="said:N")]
+                   at.mark_text(dy=-16, color=style.INK, align="center").encode(text="text:N")]
         notes = (*notes, "diamonds: crossings")
     rows_ = 1 if len(panels) <= max(1, width // lines.PANEL) else 2
     chart = lines.in_panels(alt.layer(*layers).properties(height=330 if rows_ == 1 else 190), points, panels, width)
     counts = sorted({c.judgment.n for c in found})
-    told = (f"grey band: the same, within {judged.MARGIN}; points: ratios of "
-            f"{'' if len(counts) == 1 else f'{counts[0]} to '}{counts[-1]} pairs of runs; bars: confidence intervals; "
-            "better or worse: the whole bar is outside of the band" +
-            (", and repeats are enough" if any(c.judgment.reason == judge.FEW for c in found) else ""))
+    legend = (f"grey band: the same, within {judged.MARGIN}; points: ratios of "
+              f"{'' if len(counts) == 1 else f'{counts[0]} to '}{counts[-1]} pairs of runs; bars: confidence intervals; "
+              "better or worse: the whole bar is outside of the band" +
+              (", and repeats are enough" if any(c.judgment.reason == judge.FEW for c in found) else ""))
     description = (f"Ratio of {kind.what} of {words.listed(list(named.values()))} to {other} over {kind.unit}; "
-                   f"{told}. {shared_setting(runs)}.")
-    return Drawn(style.themed(chart, title, [told, *notes], description, width), title, description, notes)
+                   f"{legend}. {shared_setting(runs)}.")
+    return Drawn(style.themed(chart, title, [legend, *notes], description, width), title, description, notes)
 
 
 def draw_heat(kind: Kind, data: Data, width: int) -> Drawn | NotDrawn:
@@ -132,9 +132,9 @@ def draw_heat(kind: Kind, data: Data, width: int) -> Drawn | NotDrawn:
         encoded.mark_text(color=WORDS, fontSize=11 if step > 44 else 9).encode(text="text:N")).properties(
         height=alt.Step(24))
     chart = lines.in_panels(layers, cells, panels, width - 7 * max(map(len, y[1])), LEAST * len(x[1]) + 60)
-    told = f"ratios of {kind.what} to {other}", ", ".join(f"{SIGNS[one] or 'no sign:'} {one}" for one in verdicts)
-    description = f"{title}, {kind.unit}: {'; '.join(told)}. {shared_setting(runs)}; {'; '.join(panels)}."
-    return Drawn(style.themed(chart, title, [*told, *notes], description, width), title, description, notes)
+    legend = f"ratios of {kind.what} to {other}", ", ".join(f"{SIGNS[one] or 'no sign:'} {one}" for one in verdicts)
+    description = f"{title}, {kind.unit}: {'; '.join(legend)}. {shared_setting(runs)}; {'; '.join(panels)}."
+    return Drawn(style.themed(chart, title, [*legend, *notes], description, width), title, description, notes)
 
 
 def _kind_figure(name, kind, draw, **options):

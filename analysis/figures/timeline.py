@@ -60,8 +60,8 @@ def _lanes(events: pl.DataFrame, title: str, color: alt.Color, shape: alt.Shape,
     bars, points = placed.filter(pl.col("took_ns").is_not_null()), placed.filter(pl.col("took_ns").is_null())
     x = alt.X("from:Q", title="after the beginning of the send (µs)", axis=alt.Axis(format=",.4~g"))
     y = alt.Scale(domain=[0, len(LANES)], reverse=True, nice=False)
-    said = " : ".join(f"datum.value === {number} + 0.5 ? '{lane}'" for number, lane in enumerate(LANES))
-    axis = alt.Axis(values=[number + 0.5 for number in range(len(LANES))], labelExpr=f"{said} : ''",
+    names = " : ".join(f"datum.value === {number} + 0.5 ? '{lane}'" for number, lane in enumerate(LANES))
+    axis = alt.Axis(values=[number + 0.5 for number in range(len(LANES))], labelExpr=f"{names} : ''",
                     grid=False, ticks=False, minExtent=74)
     tooltip = [alt.Tooltip("what:N"), alt.Tooltip("from:Q", title="at, µs", format=",.2f"),
                alt.Tooltip("us:Q", title="took, µs", format=",.2f"), alt.Tooltip("cpu:Q", title="CPU"),

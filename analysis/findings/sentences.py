@@ -166,7 +166,7 @@ def _other_protocols(finding):
     return f"{text}; only TCP is analysed"
 
 
-_OF = {
+_SENTENCES = {
     "ignored": lambda f: f"{_share(f)} ignored, and the data copied: the socket lacks SO_ZEROCOPY",
     "ignored_empty": lambda f: f"{_share(f)} ignored: zero length",
     "flag_never_passed": lambda f: (f"SO_ZEROCOPY has no effect: none of {words.counted(f.total, 'send')} passes "
@@ -198,7 +198,7 @@ def sentence(found):
         return _copied_sentence(found)
     if first.code in _REFUSALS:
         return f"{_share(first)} refused ({first.evidence['errno']}): {_why_refused(first)}"
-    return _OF[first.code](first)
+    return _SENTENCES[first.code](first)
 
 
 _BRIEF = {
@@ -246,7 +246,7 @@ def paragraphs(findings, brief=False):
     """Returns a pair (what is wrong, what to do) for each finding. All findings about copied sends of one interface
     share a pair. brief: leaves out numbers and caveats, so that equal findings of configurations have equal texts.
     """
-    said, copied = [], {}
+    parts, copied = [], {}
     for finding in findings:
         if is_copied(finding):
             copied.setdefault(finding.interface, []).append(finding)
@@ -259,8 +259,8 @@ def paragraphs(findings, brief=False):
             found = copied[finding.interface]
         else:
             continue
-        said.append((_brief(found[0]) if brief else sentence(found) + _processes(found[0]), remedy(found)))
-    return said
+        parts.append((_brief(found[0]) if brief else sentence(found) + _processes(found[0]), remedy(found)))
+    return parts
 
 
 def remedy(found):

@@ -26,34 +26,34 @@ def _compared(advice: Advice) -> list[str]:
 
 
 def _rests_on(advice: Advice) -> str:
-    said = [advice.path.words.rstrip(". ") if advice.path else "the path was not measured"]
+    parts = [advice.path.words.rstrip(". ") if advice.path else "the path was not measured"]
     if advice.blocks:
-        said.append(f"{words.counted(advice.blocks, 'block')} of three short runs in {advice.elapsed_s:.0f} s")
+        parts.append(f"{words.counted(advice.blocks, 'block')} of three short runs in {advice.elapsed_s:.0f} s")
     if advice.program:
-        said.append(f"{advice.program.what}, watched for {words.number(advice.program.seconds)} s")
-    return f"It rests on: {'; '.join(filter(None, said))}."
+        parts.append(f"{advice.program.what}, watched for {words.number(advice.program.seconds)} s")
+    return f"It rests on: {'; '.join(filter(None, parts))}."
 
 
 def _limits(path: Path) -> list[str]:
-    said = limits(path, words.percent)
-    return [f"Limits: {'; '.join(said)}."] * bool(said) + [
+    parts = limits(path, words.percent)
+    return [f"Limits: {'; '.join(parts)}."] * bool(parts) + [
         f"Warning: {warning.rstrip('.')}." for warning in path.warnings]
 
 
 def _not_shown(advice: Advice) -> list[str]:
     sizes = [r.size for a in advice.answers for r in a.ratios]
-    said = ["Other paths, other machines, and messages whose memory is in a cache for another reason."]
+    parts = ["Other paths, other machines, and messages whose memory is in a cache for another reason."]
     if sizes:
-        said.append(f"Sizes below {style.size_text(min(sizes))} and above "
-                    f"{style.size_text(max(sizes))} bytes, and between those tried.")
+        parts.append(f"Sizes below {style.size_text(min(sizes))} and above "
+                     f"{style.size_text(max(sizes))} bytes, and between those tried.")
     if advice.path and not advice.path.traced:
-        said.append("Copies that the kernel does not flag, because it could not be traced.")
+        parts.append("Copies that the kernel does not flag, because it could not be traced.")
     if advice.seconds_more:
-        said.append("What is open still: a budget of about "
-                    f"{advice.seconds_more:.0f} s more would settle it.")
+        parts.append("What is open still: a budget of about "
+                     f"{advice.seconds_more:.0f} s more would settle it.")
     if advice.interrupted:
-        said.append("What would have been measured next: it was interrupted.")
-    return said
+        parts.append("What would have been measured next: it was interrupted.")
+    return parts
 
 
 def _tables(advice: Advice) -> list[Table]:

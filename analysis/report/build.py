@@ -90,10 +90,10 @@ def _rows(answers: list[Answer], every: tuple[str, ...]) -> tuple[tuple[Row, ...
     marks: dict[str, str] = {}
     rows, steps = [], set()
     for answer in answers:
-        mine = [marks.setdefault(said, MARKS[len(marks) % len(MARKS)]) for said in (*answer.caveats, *every)]
+        mine = [marks.setdefault(caveat, MARKS[len(marks) % len(MARKS)]) for caveat in (*answer.caveats, *every)]
         rows.append(Row(answer, " ".join(mine), "as above" if answer.next in steps else answer.next))
         steps |= {answer.next} - {""}
-    return tuple(rows), tuple((mark, said) for said, mark in marks.items())
+    return tuple(rows), tuple((mark, caveat) for caveat, mark in marks.items())
 
 
 def _commands(runs: pl.DataFrame, sources: list[str]) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ MACHINE = {"host": "host", "cpu_model": "processor", "arch": "machine type", "cp
            "governor": "frequency governor", "pmu": "hardware counters", "tier": "sends timed by"}
 SETTINGS_MOST = 8
 # Warnings that have a number in each run. By code: the column of the number, and the words.
-FOLDED = {code: (path.rpartition("/")[2], said) for path, per, _, _, code, said in LIMITS if not per}
+FOLDED = {code: (path.rpartition("/")[2], meaning) for path, per, _, _, code, meaning in LIMITS if not per}
 # What measures a missing value, by the beginning of the value's key.
 WAYS = (*notes.OPTIONS.items(), ("tcp.skb", "--packets"), ("tcp.frags", "--packets"),
         ("memory", "--memory, where docs/memory.md lists the machine"),
@@ -44,7 +44,7 @@ LOST = {
 }
 
 
-def _said(value: object) -> str:
+def _in_words(value: object) -> str:
     if value is None:
         return "not known"
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
@@ -55,7 +55,7 @@ def machines(runs: pl.DataFrame) -> Table:
     rows = []
     for row in runs.group_by(*MACHINE, maintain_order=True).len().iter_rows(named=True):
         row["pmu"], row["tier"] = row["pmu"] or "none", row["tier"] or "not timed"
-        rows.append((*(_said(row[key]) for key in MACHINE), words.whole(row["len"])))
+        rows.append((*(_in_words(row[key]) for key in MACHINE), words.whole(row["len"])))
     return Table("Machines", (*MACHINE.values(), "runs"), tuple(rows))
 
 
@@ -76,52 +76,52 @@ def _over(runs: pl.DataFrame) -> str:
 
 def title(data: Data) -> str:
     """Returns the title: the compared variants or server models."""
-    said = []
+    parts = []
     if data.sending.height:
         names = [in_words(one) for one in in_order(data.sending["variant"].unique().to_list())][::-1]
-        said.append((words.listed(names) if len(names) > 1 else f"{names[0]} sends") + _over(data.sending))
+        parts.append((words.listed(names) if len(names) > 1 else f"{names[0]} sends") + _over(data.sending))
         records = judged.KINDS[0].over.runs(data)
         if records.height:
-            said[0] += f", messages of {records['fields'].min()} to {records['fields'].max()} records"
+            parts[0] += f", messages of {records['fields'].min()} to {records['fields'].max()} records"
     if data.serving.height:
         models, at = data.serving["server_model"].n_unique(), data.serving["connections"]
         ends = str(at.min()) if at.min() == at.max() else f"{at.min()} to {at.max()}"
-        said.append(f"{_NUMBERS.get(models, models)} server model{'s' if models > 1 else ''} at {ends} connections")
-    return words.starting("; ".join(said) or "observed programs")
+        parts.append(f"{_NUMBERS.get(models, models)} server model{'s' if models > 1 else ''} at {ends} connections")
+    return words.starting("; ".join(parts) or "observed programs")
 
 
 def asked(runs: pl.DataFrame) -> list[str]:
     """Returns, in words, the numbers of runs and repeats, and the duration, time and machine of the runs."""
     whole = runs.filter(pl.col("complete").fill_null(True))
     cells = whole.group_by("cell", "host", "kernel", "link").len()["len"]
-    said = [f"{words.counted(runs.height, 'run')} of {words.counted(len(cells), 'configuration')}"]
+    parts = [f"{words.counted(runs.height, 'run')} of {words.counted(len(cells), 'configuration')}"]
     if len(cells):
-        said[0] += (f", {words.counted(cells.min(), 'repeat')} each" if cells.min() == cells.max()
-                    else f", {cells.min()} to {cells.max()} repeats each")
+        parts[0] += (f", {words.counted(cells.min(), 'repeat')} each" if cells.min() == cells.max()
+                     else f", {cells.min()} to {cells.max()} repeats each")
     windows = runs["duration_s"].drop_nulls()
     if windows.len():
         ends = dict.fromkeys((f"{windows.min():.3g}", f"{windows.max():.3g}"))
-        said.append(f"{' to '.join(ends)} s each")
+        parts.append(f"{' to '.join(ends)} s each")
     first = runs["started"].min()
     if first is not None:
-        said.append(f"{first:%Y-%m-%d %H:%M} UTC")
+        parts.append(f"{first:%Y-%m-%d %H:%M} UTC")
     machine = runs.select("cpus", "virtual", "pmu", "kernel").unique()
     if machine.height == 1:
         cpus, virtual, pmu, kernel = machine.row(0)
-        said.append(", ".join(filter(None, (
+        parts.append(", ".join(filter(None, (
             f"Linux {kernel or ''}".rstrip(), cpus and words.counted(cpus, "CPU"), virtual and "virtual machine",
             not pmu and "no PMU"))))
     lacking = runs.height - whole.height
-    return said + ([failed(lacking)] if lacking else [])
+    return parts + ([failed(lacking)] if lacking else [])
 
 
 def of_many(data: Data) -> list[str]:
     """Returns the numbers of runs and hosts, in words."""
     total = data.fleet.totals.row(0, named=True)
-    said = [f"{words.counted(total['runs'], 'run')} of {words.counted(len(data.fleet.hosts), 'host')}"]
+    parts = [f"{words.counted(total['runs'], 'run')} of {words.counted(len(data.fleet.hosts), 'host')}"]
     if total["complete"] < total["runs"]:
-        said.append(failed(total["runs"] - total["complete"]))
-    return [*said, "only hosts are compared here; a report of a few hosts answers the other questions"]
+        parts.append(failed(total["runs"] - total["complete"]))
+    return [*parts, "only hosts are compared here; a report of a few hosts answers the other questions"]
 
 
 def _warned(code: str) -> pl.Expr:
@@ -133,14 +133,14 @@ def caveats(runs: pl.DataFrame) -> tuple[str, ...]:
     """Returns what limits all answers: dropped events, pacing, and messages that were sent at a fixed rate."""
     every = words.counted(runs.height, "run")
     lossy = runs.filter(pl.any_horizontal([pl.col(name).fill_null(0) > 0 for name in LOST])).height
-    said = [f"{words.whole(lossy)} of {every} had dropped events (above)"] if lossy else []
+    parts = [f"{words.whole(lossy)} of {every} had dropped events (above)"] if lossy else []
     paced = runs.filter(_warned("paced")).height
     if paced:
-        said.append(f"congestion control paced {words.whole(paced)} of {every}: it limits their throughput")
+        parts.append(f"congestion control paced {words.whole(paced)} of {every}: it limits their throughput")
     rates = runs["rate_per_thread"].drop_nulls().unique().sort().to_list()
     if rates:
-        said.append(f"messages were due at {words.listed([words.whole(rate) for rate in rates])} a second per thread")
-    return tuple(said)
+        parts.append(f"messages were due at {words.listed([words.whole(rate) for rate in rates])} a second per thread")
+    return tuple(parts)
 
 
 def lost(totals: pl.DataFrame) -> str:
@@ -168,14 +168,14 @@ def warnings(data: Data) -> Table:
     known, rows = data.details.warnings, []
     for row in codes.sort("count", "warnings", descending=[True, False]).to_dicts():
         code, count = row["warnings"], row["count"]
-        said = known.filter(pl.col("code") == code)["text"].drop_nulls().to_list()
+        texts = known.filter(pl.col("code") == code)["text"].drop_nulls().to_list()
         if code in FOLDED:
             column, sentence = FOLDED[code]
             shares = data.runs.filter(_warned(code))[column].drop_nulls()
             if shares.len():
-                said = [with_range(sentence, shares)]
-        more = f" (and {len(said) - 1} like it)" if len(said) > 1 else ""
-        rows.append(((said[0] + more) if said else code, f"{words.whole(count)} of {words.whole(data.runs.height)}"))
+                texts = [with_range(sentence, shares)]
+        more = f" (and {len(texts) - 1} like it)" if len(texts) > 1 else ""
+        rows.append(((texts[0] + more) if texts else code, f"{words.whole(count)} of {words.whole(data.runs.height)}"))
     return Table("Warnings", ("warning", "runs"), tuple(rows))
 
 

@@ -41,18 +41,18 @@ def _data_uri(drawn: bytes) -> str:
     return "data:image/svg+xml;base64," + base64.b64encode(both.encode()).decode()
 
 
-def split_next(said: str) -> tuple[str, str]:
+def split_next(text: str) -> tuple[str, str]:
     """Returns the words of a next step, and the command in it, "" if it has none."""
-    begin, found, rest = said.partition("sudo ")
+    begin, found, rest = text.partition("sudo ")
     return begin, found + rest
 
 
-def command(said: str) -> jinja2.utils.markupsafe.Markup:
+def command(text: str) -> jinja2.utils.markupsafe.Markup:
     """Returns the next step as HTML: its words, and the command in it, whose words are not broken across lines."""
     markup = jinja2.utils.markupsafe.Markup
-    begin, typed = split_next(said)
+    begin, typed = split_next(text)
     if not typed:
-        return markup.escape(said)
+        return markup.escape(text)
     words = markup(" ").join(markup("<span>{}</span>").format(clean(word)) for word in typed.split())
     return markup("{}<code>{}</code>").format(clean(begin), words)
 

@@ -38,8 +38,8 @@ def budget(result):
 
 def limits(path, percent):
     """Returns the limits of sends on a path, in words. percent: a function that returns a share in words."""
-    said = [f"{name} {value:,} bytes" for name, value in (
+    parts = [f"{name} {value:,} bytes" for name, value in (
         ("optmem_max", path.optmem_max), ("memlock", path.memlock_bytes)) if value is not None]
     if path.receiver_limited and path.receiver_limited > RECEIVER_LIMITS:
-        said.append(f"the receiver's window held the sender back {percent(path.receiver_limited)} of the time")
-    return said
+        parts.append(f"the receiver's window held the sender back {percent(path.receiver_limited)} of the time")
+    return parts

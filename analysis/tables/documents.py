@@ -113,8 +113,8 @@ def _option(o):
     name = o.name.replace("-", "\\-")
     head = (f".B \\-\\-{name}" if not argument else f".BI \\-\\-{name} [={argument}]" if optional
             else f".BI \\-\\-{name}= {argument}")
-    said = f"{o.help[0].upper()}{o.help[1:]}. {getattr(o, 'page', '')}".strip()
-    lines = textwrap.fill(troff(said), 110, break_long_words=False, break_on_hyphens=False)
+    text = f"{o.help[0].upper()}{o.help[1:]}. {getattr(o, 'page', '')}".strip()
+    lines = textwrap.fill(troff(text), 110, break_long_words=False, break_on_hyphens=False)
     return f".TP\n{head}\n{lines}\n" + (_grids() if o.name == "grid" else "")
 
 

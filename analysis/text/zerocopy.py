@@ -273,11 +273,11 @@ def none_asked(cell):
     """Returns the line of a cell without measured zero-copy sends."""
     others = value(cell.record, "observed/others/zerocopy_requests")
     which = " that is measured" if others or warning(cell.record, UNSEEN) is not None else ""
-    return f"{cell.title}: no TCP send{which} asked for zero-copy"
+    return f"{cell.title}: no TCP send{which} requested zero-copy"
 
 
 def summary(cell, requests):
-    text = f"{cell.title}: {words.counted(requests, 'send')}{receiver(cell)} asked for zero-copy"
+    text = f"{cell.title}: {words.counted(requests, 'send')}{receiver(cell)} requested zero-copy"
     completions, copied = cell.sum("zerocopy/completions"), cell.sum("zerocopy/copied")
     if completions is None or copied is None:
         return text + "; how many were copied is not known"

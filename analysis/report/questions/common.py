@@ -44,9 +44,9 @@ def extremes(what: str, found: list[Comparison], where) -> str:
 def counts(found: list[Comparison], better: str = RESULTS[judge.BETTER], worse: str = RESULTS[judge.WORSE]) -> str:
     """Returns, for example, "slower in 12, inconclusive in 6 of 18 configurations"."""
     total = Counter(c.verdict for c in found)
-    said = [f"{result} in {total[verdict]}" for verdict, result in (
+    parts = [f"{result} in {total[verdict]}" for verdict, result in (
         RESULTS | {judge.BETTER: better, judge.WORSE: worse}).items() if total[verdict]]
-    return f"{', '.join(said)} of {words.counted(len(found), 'configuration')}"
+    return f"{', '.join(parts)} of {words.counted(len(found), 'configuration')}"
 
 
 def overall(found: list[Comparison]) -> str:

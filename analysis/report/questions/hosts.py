@@ -57,24 +57,24 @@ def _pairs(data: Data, apart: set[str]) -> Table:
 def _not_shown(data: Data) -> tuple[str, ...]:
     found, sums = hosts.rates(data.fleet), data.fleet.sums
     count, of = len(data.fleet.hosts), len(found)
-    said = []
+    parts = []
     for column, how in ((hosts.COPIED, "had zero-copy sends whose copies could be counted"),
                         (hosts.TIME, "was timed"), (hosts.RATE, "measured it")):
         null = found[column].null_count()
         if null:
             disturbed = sums["disturbed"].sum()
-            said.append(f"{words.starting(hosts.WORDS[column])} of {words.whole(null)} of {words.counted(of, 'pair')}: "
-                        f"no run of these {how}"
-                        + (f" with little else going on ({words.counted(disturbed, 'run')} of "
-                           f"{words.whole(sums['runs'].sum())} had too much)"
-                           if column != hosts.COPIED and disturbed else "") + ".")
+            parts.append(f"{words.starting(hosts.WORDS[column])} of {words.whole(null)} of {words.counted(of, 'pair')}: "
+                         f"no run of these {how}"
+                         + (f" with little else going on ({words.counted(disturbed, 'run')} of "
+                            f"{words.whole(sums['runs'].sum())} had too much)"
+                            if column != hosts.COPIED and disturbed else "") + ".")
     if sums["unseen"].sum():
-        said.append("Copies without a flag, in some runs: more may have been copied.")
+        parts.append("Copies without a flag, in some runs: more may have been copied.")
     if of < count * (count - 1):
-        said.append(f"Pairs that were not measured: {words.whole(of)} of "
-                    f"{words.whole(count * (count - 1))} were.")
-    said.append("Whether a slow pair is slow for its receiver: hosts are judged as senders.")
-    return tuple(said)
+        parts.append(f"Pairs that were not measured: {words.whole(of)} of "
+                     f"{words.whole(count * (count - 1))} were.")
+    parts.append("Whether a slow pair is slow for its receiver: hosts are judged as senders.")
+    return tuple(parts)
 
 
 def _compared(data: Data) -> list[str]:
@@ -90,10 +90,10 @@ def answer(data: Data) -> Answer:
         return Answer(QUESTION, "These runs are not of several hosts.", verdict=None)
     found = hosts.find_outliers(data.fleet)
     apart = list(dict.fromkeys(one.host for one in found))
-    said = [_rule(len(names)), *map(_outlier_text, found)]
+    parts = [_rule(len(names)), *map(_outlier_text, found)]
     if len(names) < outliers.FEWEST_HOSTS:
         short = f"{len(names)} hosts are too few to find an outlier: {outliers.FEWEST_HOSTS} are needed."
-        said = [short]
+        parts = [short]
     elif not _compared(data):
         short = (f"Whether one of {len(names)} hosts is an outlier is open: each metric was "
                  f"measured on fewer than {outliers.FEWEST_HOSTS} of them.")
@@ -105,9 +105,9 @@ def answer(data: Data) -> Answer:
                  + _outlier_text(found[0])
                  + (f" The section lists all {len(found)} findings." if len(found) > 1 else ""))
     if any(one.metric == hosts.COPIED for one in found):
-        said.append("docs/causes.md explains what the kernel does there, and what helps.")
+        parts.append("docs/causes.md explains what the kernel does there, and what helps.")
     everywhere = _everywhere(data)
-    return Answer(QUESTION, short, details=(*said, *everywhere, *_not_shown(data)),
+    return Answer(QUESTION, short, details=(*parts, *everywhere, *_not_shown(data)),
                   tables=(_pairs(data, set(apart)),))
 
 

@@ -29,9 +29,9 @@ def kind_of(data: Data) -> Kind:
 
 
 def where(kind: Kind, cell: dict) -> str:
-    said = words.counted(int(kind.x(cell)), "record") if kind.name == "records" else kind.say(kind.x(cell))
+    at = words.counted(int(kind.x(cell)), "record") if kind.name == "records" else kind.say(kind.x(cell))
     threads = f", {words.counted(cell['threads'], 'thread')}" if cell.get("threads", 1) > 1 else ""
-    return f"{said}{threads}" + (f" ({cell['setting']})" if cell.get("setting") else "")
+    return f"{at}{threads}" + (f" ({cell['setting']})" if cell.get("setting") else "")
 
 
 def copies_of(zero: pl.DataFrame) -> list[Finding]:
@@ -49,9 +49,9 @@ def copies_of(zero: pl.DataFrame) -> list[Finding]:
 
 def copied_sentence(zero: pl.DataFrame, copies: list[Finding]) -> str:
     """Returns, by the kernel's count, for example "all 6,351,328 zero-copy sends were copied (loopback, lo)"."""
-    said = sentences.paragraphs(copies)[0][0] if copies else "how many sends were copied was not counted"
+    why = sentences.paragraphs(copies)[0][0] if copies else "how many sends were copied was not counted"
     refused = zero["zc_refused"].drop_nulls().sum()
-    return said + (f"; {words.whole(refused)} more {'was' if refused == 1 else 'were'} refused" if refused else "")
+    return why + (f"; {words.whole(refused)} more {'was' if refused == 1 else 'were'} refused" if refused else "")
 
 
 def is_final(copies: list[Finding]) -> bool:
@@ -61,7 +61,7 @@ def is_final(copies: list[Finding]) -> bool:
 
 def costs(kind: Kind, runs: pl.DataFrame, a: str, b: str) -> tuple[list[str], list]:
     """Returns texts such as "kernel time of a send 1.4 to 5.1 times", and the comparisons for a table."""
-    said, made = [], []
+    parts, made = [], []
     for column, what in COSTS:
         of = runs.filter(pl.col("send_span") == runs["send_span"].drop_nulls().mode().sort()[0]) if (
             column == "send_mean_ns" and runs["send_span"].count()) else runs
@@ -69,9 +69,9 @@ def costs(kind: Kind, runs: pl.DataFrame, a: str, b: str) -> tuple[list[str], li
         values = [c.judgment.value for c in found if c.judgment.n]
         if values:
             low, high = (words.number(end) for end in (min(values), max(values)))
-            said.append(f"{what} {low if low == high else f'{low} to {high}'} times")
+            parts.append(f"{what} {low if low == high else f'{low} to {high}'} times")
             made.append((what, found))
-    return said, made
+    return parts, made
 
 
 def retransmitted(runs: pl.DataFrame, a: str, b: str) -> str:
@@ -101,28 +101,29 @@ def overtakes(data: Data, a: str, b: str) -> Answer:
     if not found:
         return Answer(question, common.NO_PAIRS, verdict=judge.INCONCLUSIVE,
                       next=common.decides(both, []), caveats=common.discarded(data.sending))
-    told, threads_ = answers.decisive(found)
-    crossings = judged.crossovers(kind, told)
+    decided, threads_ = answers.decisive(found)
+    crossings = judged.crossovers(kind, decided)
     zero = runs.filter(pl.col("variant") == a) if a == "zerocopy" else runs.clear()
-    verdict, copies = common.overall(told), copies_of(zero)
+    verdict, copies = common.overall(decided), copies_of(zero)
     if crossings:
-        said = [f"{'from' if one.direction > 0 else 'no longer from'} about {kind.about(one.size)} "
-                f"({kind.about(one.low)} to {kind.about(one.high)}){_when(cell)}"
-                for _, cell, one in crossings[:MOST_CROSSINGS]]
-        answer = words.sentence(", ".join(said) + answers.over(threads_) + (
+        parts = [f"{'from' if one.direction > 0 else 'no longer from'} about {kind.about(one.size)} "
+                 f"({kind.about(one.low)} to {kind.about(one.high)}){_when(cell)}"
+                 for _, cell, one in crossings[:MOST_CROSSINGS]]
+        answer = words.sentence(", ".join(parts) + answers.over(threads_) + (
             f", and {len(crossings) - MOST_CROSSINGS} more crossings" if len(crossings) > MOST_CROSSINGS else ""))
     else:
         few = answers.few_repeats(in_words(a), found, threads_)
-        shown = answers.overview(in_words(a), in_words(b), told, threads_)
-        shown = f"never: {shown}" if all(c.verdict == judge.WORSE for c in told) else shown
+        shown = answers.overview(in_words(a), in_words(b), decided, threads_)
+        shown = f"never: {shown}" if all(c.verdict == judge.WORSE for c in decided) else shown
         answer = " ".join(filter(None, (words.sentence(shown) if not few or threads_ else "", few)))
-    said, made = costs(kind, runs, a, b)
-    why = [copied_sentence(zero, copies)] if a == "zerocopy" else [f"{', '.join(said)} that of {in_words(b)}"] if said else []
+    parts, made = costs(kind, runs, a, b)
+    why = ([copied_sentence(zero, copies)] if a == "zerocopy" else
+           [f"{', '.join(parts)} that of {in_words(b)}"] if parts else [])
     tables = common.tables(f"{words.starting(kind.what)} of {in_words(a)} (Gbit/s); a ratio is of pairs, its interval "
                            f"decides: docs/statistics.md", found, runs, kind.over.name, 1e-9)
     for what, some in made:
         tables += common.tables(f"{words.starting(what)} of {in_words(a)}", some, runs, kind.over.name)
-    return Answer(question, answer, common.extremes("throughput was", told, lambda c: where(kind, c.configuration)),
+    return Answer(question, answer, common.extremes("throughput was", decided, lambda c: where(kind, c.configuration)),
                   words.sentence(*why),
                   PEER if is_final(copies) and not crossings and not answers.few_repeats(in_words(a), found)
                   else common.decides(runs, found), verdict,
@@ -150,8 +151,8 @@ def why_not(data: Data) -> Answer:
         return Answer(question, "No run sent with zero-copy.", verdict=None,
                       next="sudo ./analyze sweep --grid sizes --out DIR")
     others = [one for one in in_order(runs["variant"].unique().to_list()) if one != "zerocopy"]
-    said, _ = costs(kind_of(data), runs, "zerocopy", others[0]) if others else ([], [])
-    why = [f"against {in_words(others[0])}: {', '.join(said)}" if said else "",
+    parts, _ = costs(kind_of(data), runs, "zerocopy", others[0]) if others else ([], [])
+    why = [f"against {in_words(others[0])}: {', '.join(parts)}" if parts else "",
            retransmitted(runs, "zerocopy", others[0]) if others else "", _account(data, runs)]
     completion = zero["completion_p50_ns"].drop_nulls()
     held = (f"a buffer may be reused after {words.number(completion.median() / 1e3)} µs (median)"
@@ -190,7 +191,7 @@ def _account(data: Data, runs: pl.DataFrame) -> str:
     end = f"{words.number(abs(total))} µs {'more' if total > 0 else 'less'} on the CPU than two-copy"
     if ("zerocopy", "copy") not in means and ("zerocopy", "pin") not in means:
         return f"at {style.size_text(size)} a send takes {end}; tracepoints cannot divide it"
-    paid = [f"{words.number(more(stage))} for {said}" for stage, said in PAID if more(stage) > 0]
+    paid = [f"{words.number(more(stage))} for {what}" for stage, what in PAID if more(stage) > 0]
     rest = total - more(*SAVED, *(stage for stage, _ in PAID))
     return (f"at {style.size_text(size)} a send saves {words.number(-more(*SAVED))} µs of copying and pays "
             f"{words.listed([*paid, f'{words.number(rest)} for the rest'])}: {end}")
@@ -247,10 +248,10 @@ def threads(data: Data) -> Answer:
         if len(waits) > 1 else "")
     next_ = (f"On a machine with {2 * counts[-1]} CPUs: {common.again(runs)}" if scarce
              else common.decides(runs, found))
-    said = common.extremes("throughput was", found, lambda c: (
+    parts = common.extremes("throughput was", found, lambda c: (
         f"{style.size_text(c.configuration['message_bytes'])} by {in_words(c.configuration['variant'])}"
         + (f" with {c.a} threads" if len(counts) > 2 else "")))
-    return Answer(question, answer, said, why, next_, verdict,
+    return Answer(question, answer, parts, why, next_, verdict,
                   common.discarded(data.sending),
                   tables=common.tables("Throughput by threads (Gbit/s)", found, runs, "threads", 1e-9))
 

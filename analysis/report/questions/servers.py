@@ -79,16 +79,16 @@ def models(data: Data) -> Answer:
     by_leader: dict[str, list[str]] = {}
     for cell, model in sorted(_leaders(found, names).items()):
         by_leader.setdefault(model, []).append(str(cell[1]))
-    said = [f"{words.starting(model)} answers most at {words.listed(at)} connections"
-            for model, at in by_leader.items() if model]
+    parts = [f"{words.starting(model)} answers most at {words.listed(at)} connections"
+             for model, at in by_leader.items() if model]
     if by_leader.get(""):
-        said.append(f"{'n' if said else 'N'}o model is shown to be ahead of all others at "
-                    f"{words.listed(by_leader[''])} connections")
+        parts.append(f"{'n' if parts else 'N'}o model is shown to be ahead of all others at "
+                     f"{words.listed(by_leader[''])} connections")
     decided = [c for c in found if c.verdict in (judge.BETTER, judge.WORSE)]
     tables = (*_tables(runs, "Server", SERVER), *_tables(runs, "Client", CLIENT),
               *common.tables("Requests per second", found, runs, "server_model"))
     number = common.extremes("requests per second were", decided or found, _pair)
-    return Answer(question, f"{'; '.join(said)}." if found else common.NO_PAIRS,
+    return Answer(question, f"{'; '.join(parts)}." if found else common.NO_PAIRS,
                   number, next=common.decides(runs, found),
                   verdict=judge.BETTER if set(by_leader) - {""} else common.overall(found),
                   caveats=common.discarded(data.serving), tables=tables)
@@ -103,14 +103,14 @@ def why(data: Data) -> Answer:
     question, runs = "Why do they differ?", over.with_cpu_per_answer(data.serving)
     if runs.is_empty() or runs["server_model"].n_unique() < 2:
         return Answer(question, "", verdict=None)
-    said, why_ = [], []
+    parts, why_ = [], []
     waits, cpu = _medians(runs, "sender_waited_share"), _medians(runs, "server_cpu_ms_per_answer")
     switches = _medians(runs.with_columns(pl.col("sender_context_switches") / pl.col("messages")),
                         "sender_context_switches")
     if waits and max(waits.values()) > max(0.05, ALIKE * min(waits.values())):
         top, low = max(waits, key=waits.get), min(waits, key=waits.get)
-        said.append(f"The {top} server waits for a CPU in {words.percent(round(waits[top], 4))} of its runnable time; "
-                    f"{low} in {words.percent(round(waits[low], 4))}")
+        parts.append(f"The {top} server waits for a CPU in {words.percent(round(waits[top], 4))} of its runnable time; "
+                     f"{low} in {words.percent(round(waits[low], 4))}")
     if cpu:
         ends = f"{words.number(min(cpu.values()))} to {words.number(max(cpu.values()))} ms of CPU time"
         if max(cpu.values()) < ALIKE * min(cpu.values()):
@@ -127,7 +127,7 @@ def why(data: Data) -> Answer:
     ratios = compare(runs, KEYS, "server_model", [(m, list(cpu)[0]) for m in list(cpu)[1:]],
                             "server_cpu_ms_per_answer", -1) if cpu else []
     measured = len(waits) == runs["server_model"].n_unique()
-    return Answer(question, f"{'; '.join(said)}." if said else "Their run-queue delays are alike." if measured else
+    return Answer(question, f"{'; '.join(parts)}." if parts else "Their run-queue delays are alike." if measured else
                   "Run-queue delays were not measured for all of them.",
                   common.extremes("CPU time per answer was", ratios, _pair), words.sentence(*why_), few or uncounted)
 
@@ -152,14 +152,14 @@ def slow(data: Data) -> Answer:
                       f"No {', no '.join(none)}." if none else "")
     phases = ", ".join(f"{phase} {words.number(late[f'{phase}_p99_ns'].median() / 1e6)} ms"
                        for phase in ("connect", "accept", "work") if late[f"{phase}_p99_ns"].count())
-    said = (f"In {words.counted(late.height, 'run')} of {words.whole(runs.height)} the slowest hundredth took a second "
-            f"or more ({', '.join(sorted(set(late['server_model'])))})")
+    late_runs = (f"In {words.counted(late.height, 'run')} of {words.whole(runs.height)} the slowest hundredth took a "
+                 f"second or more ({', '.join(sorted(set(late['server_model'])))})")
     waited = late["sender_waited_share"].median()
     why_ = [f"p99 of each phase there: {phases}"] if phases else []
     why_ += [f"the server waited for a CPU {words.percent(round(waited, 4))} of the time"] if waited else []
     why_ += [f"none of: {', '.join(none)}"] if none else []
     what = ", ".join(some) or ("nothing was dropped or retransmitted, they waited" if known else
                                "drops and retransmissions were not counted")
-    return Answer(question, f"{said}: {what}.",
+    return Answer(question, f"{late_runs}: {what}.",
                   number, words.sentence(*why_),
                   common.again(runs, "--backlog 4096") if runs["listen_overflows"].sum() else "", judge.WORSE)

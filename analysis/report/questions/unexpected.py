@@ -35,18 +35,18 @@ def _from(axis: str, step: steps.Step) -> str:
 
 def _of(course: sweeps.Course, axis: str) -> str:
     cell = course.conditions
-    said = [in_words(cell["variant"])]
-    said += [words.counted(cell["threads"], "thread")] if axis != "threads" else []
-    said += [f"records of {style.size_text(cell['field_size_bytes'])}"] if axis == "fields" else []
-    said += [f"{style.size_text(cell['message_bytes'])} a message"] if axis == "threads" else []
-    return ", ".join(said)
+    parts = [in_words(cell["variant"])]
+    parts += [words.counted(cell["threads"], "thread")] if axis != "threads" else []
+    parts += [f"records of {style.size_text(cell['field_size_bytes'])}"] if axis == "fields" else []
+    parts += [f"{style.size_text(cell['message_bytes'])} a message"] if axis == "threads" else []
+    return ", ".join(parts)
 
 
 def _moved(found: list[steps.Moved]) -> str:
-    said = [f"{one.name.replace('_', ' ')} ({ratio_text(one.ratio)} a message"
-            + (f", rank correlation {one.correlation:.2f} over {one.steps} steps)" if one.correlation is not None
-               else ")") for one in found[:MOVED_SHOWN]]
-    return f"with it moved {words.listed(said)}" if said else "no counter of these records moved with it"
+    parts = [f"{one.name.replace('_', ' ')} ({ratio_text(one.ratio)} a message"
+             + (f", rank correlation {one.correlation:.2f} over {one.steps} steps)" if one.correlation is not None
+                else ")") for one in found[:MOVED_SHOWN]]
+    return f"with it moved {words.listed(parts)}" if parts else "no counter of these records moved with it"
 
 
 def _resolved(courses: list) -> str:
@@ -64,17 +64,17 @@ def _outliers(runs: pl.DataFrame) -> tuple[str, Table | None]:
     flagged = summary.flagged(runs, METRIC)
     if flagged.is_empty():
         return "", None
-    said = (f"{words.counted(flagged.height, 'run')} of {words.whole(runs.height)} "
-            f"{'is an outlier' if flagged.height == 1 else 'are outliers'}")
+    counted = (f"{words.counted(flagged.height, 'run')} of {words.whole(runs.height)} "
+               f"{'is an outlier' if flagged.height == 1 else 'are outliers'}")
     top, many = flagged["repeat"].value_counts(sort=True).sort("count", "repeat", descending=[True, False]).row(0)
     if flagged.height >= FEWEST_OUTLIERS and many >= MOST_OF * flagged.height:
         mine = runs.filter(pl.col("repeat") == top)
-        said += (f", {many} of them in repeat {top}, of which {mine['disturbed'].count()} of "
-                 f"{words.counted(mine.height, 'run')} ran on a busy machine")
+        counted += (f", {many} of them in repeat {top}, of which {mine['disturbed'].count()} of "
+                    f"{words.counted(mine.height, 'run')} ran on a busy machine")
     rows = tuple((row["variant"], style.size_text(row["message_bytes"]), str(row["threads"]), str(row["repeat"]),
                   words.number(row[METRIC] / 1e9), row["disturbed"] or "", row["run_id"] or "")
                  for row in flagged.iter_rows(named=True))
-    return said, Table("Outliers among the repeats of their configuration: flagged, and left in medians", (
+    return counted, Table("Outliers among the repeats of their configuration: flagged, and left in medians", (
         "variant", "size (bytes)", "threads", "repeat", "Gbit/s", "machine busy", "run"), rows).without_empty()
 
 
@@ -102,22 +102,22 @@ def answer(data: Data) -> Answer:
     dips = [f"{ratio_text(dip.depth)} at {_point(axis, dip.bottom)} ({_of(course, axis)})"
             for axis, course in courses for dip in course.dips]
     falls = [(axis, course, step) for axis, course in courses for step in course.falls]
-    said = [f"A dip: {one}." for one in dips[:SHOWN]]
-    said += [f"Throughput falls {_from(axis, step)} ({_of(course, axis)})."
-             for axis, course, step in falls[:SHOWN - len(said)]]
-    more = len(dips) + len(falls) - len(said)
-    said += [f"{words.counted(more, 'more fall or dip', 'more falls or dips')}."] if more > 0 else []
-    if not said:
+    parts = [f"A dip: {one}." for one in dips[:SHOWN]]
+    parts += [f"Throughput falls {_from(axis, step)} ({_of(course, axis)})."
+              for axis, course, step in falls[:SHOWN - len(parts)]]
+    more = len(dips) + len(falls) - len(parts)
+    parts += [f"{words.counted(more, 'more fall or dip', 'more falls or dips')}."] if more > 0 else []
+    if not parts:
         along = words.listed(list(dict.fromkeys({"fields": "records", "message_bytes": "sizes"}.get(axis, axis)
                                                  for axis, _ in courses)))
-        said = [f"Nothing unexpected was found along {along}." if courses else "One size and thread have no course."]
-    said += [words.sentence(*failed)] if failed else []
+        parts = [f"Nothing unexpected was found along {along}." if courses else "One size and thread have no course."]
+    parts += [words.sentence(*failed)] if failed else []
     why = [*(_moved(course.moved.get((step.before, step.after), [])) for _, course, step in falls[:1]), outliers]
     number = (f"{ratio_text(falls[0][2].ratio)} {_from(falls[0][0], falls[0][2])}" if falls else
               _resolved(courses) if courses else "")
     undecided = [one for _, course in courses for step in course.steps for one in [step.ratio]
                  if one.verdict == judge.INCONCLUSIVE and one.repeats]
-    return Answer(question, " ".join(said), number, words.sentence(*why),
+    return Answer(question, " ".join(parts), number, words.sentence(*why),
                   common.again(runs, f"--repeat {max(one.repeats for one in undecided)}")
                   if undecided and not falls else "",
                   judge.WORSE if falls else "" if not undecided else judge.INCONCLUSIVE,
