@@ -198,6 +198,27 @@ def test_a_command_that_ignores_its_end_is_killed_after_the_report(untouched):
     assert after.endswith("\nanalyze: the command did not end at SIGTERM and was killed\n")
 
 
+@pytest.mark.slow
+def test_a_command_that_ignores_a_signal_is_ended_after_a_while(untouched):
+    with start(ANALYZE, "--json", "-", "--", "sh", "-c", "trap '' INT; echo ready; exec sleep 1000") as analyzer:
+        assert line_of(analyzer.stdout) == "ready\n"
+        analyzer.send_signal(signal.SIGINT)
+        stdout, stderr = analyzer.communicate(timeout=PATIENCE_S)
+    assert analyzer.returncode == 0
+    assert "analyze: waiting for sh, which received the signal, too, to end: after 10 s it is ended\n" in stderr
+    record = check(json.loads(stdout))
+    assert record["complete"] and record["observed"]["exit_status"] is None
+
+
+def test_a_signal_that_the_command_ignores_interrupts_no_window_that_ends_in_time(untouched):
+    with start(ANALYZE, "--json", "-", "--duration", "2", "--", "sh", "-c", "trap '' INT; echo ready; exec sleep 1000"
+               ) as analyzer:
+        assert line_of(analyzer.stdout) == "ready\n"
+        analyzer.send_signal(signal.SIGINT)
+        stdout, stderr = analyzer.communicate(timeout=PATIENCE_S)
+    assert check(json.loads(stdout))["complete"] and "Incomplete" not in stderr
+
+
 def test_a_command_that_may_not_be_ended_is_named(untouched):
     """The analyzer, although started by root, keeps no capability to signal another user's processes."""
     if not shutil.which("setpriv"):

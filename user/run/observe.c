@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define TICK_MS	   200
+#define FAREWELL_S 10  /* the longest wait for the command's end after a signal */
 #define CLOSING_MS 100 /* the longest wait for sends in progress when the window closes */
 
 /* The processes and times for which an observation waits. */
@@ -28,6 +29,9 @@ struct watch {
 	bool left_reported;
 	struct timespec begun;
 	double seconds; /* 0: no end */
+	bool in_time;	/* the window ended when its time was up */
+	struct timespec signaled;
+	bool is_signaled, waits, refuses; /* the command refuses to end if it takes FAREWELL_S */
 };
 
 static int watch_pids(struct watch *w, const struct target *target, struct run_result *r)
@@ -227,9 +231,29 @@ static void pass_signal_on(const struct watch *w, struct tracer *tracer)
 		kill(pids[i], sig);
 }
 
+/* After a signal: returns whether the command may still end by itself. */
+static bool may_end(struct watch *w, const struct target *target)
+{
+	double since;
+
+	if (!w->child || w->child->ended)
+		return false;
+	if (!w->is_signaled)
+		clock_gettime(CLOCK_MONOTONIC, &w->signaled);
+	w->is_signaled = true;
+	since = elapsed_since(&w->signaled);
+	if (since >= 1 && !w->waits)
+		program__complain("waiting for %s, which received the signal, too, to end: "
+				  "after %d s it is ended",
+				  target->command[0], FAREWELL_S);
+	w->waits = since >= 1;
+	w->refuses = since >= FAREWELL_S;
+	return !w->refuses;
+}
+
 /*
  * Waits until the time is up, all processes have ended, or a signal interrupts. The command
- * receives the same signal, and then the end of the command is awaited.
+ * receives the same signal, and then its end is awaited for FAREWELL_S.
  */
 static void wait_for_end(struct watch *w, const struct measurement *setup, struct run_result *r,
 			 struct tracer *tracer)
@@ -249,7 +273,8 @@ static void wait_for_end(struct watch *w, const struct measurement *setup, struc
 			interval_sender__tick(setup->live, tracer);
 		r->observed_s = elapsed_since(&w->begun);
 		pass_signal_on(w, tracer);
-		if (!ms || (setup->tick(setup->tick_context) && (!w->child || w->child->ended)))
+		w->in_time = !ms;
+		if (!ms || (setup->tick(setup->tick_context) && !may_end(w, setup->tracing.target)))
 			return;
 	}
 }
@@ -265,10 +290,10 @@ static void wait_for_command(struct watch *w, const struct measurement *setup)
 	}
 }
 
-/* Ends a command that runs when the time is up, without waiting for its end. */
+/* Ends a command that runs when the time is up, or long after a signal. */
 static void end_command(struct watch *w, const struct measurement *setup, struct run_result *r)
 {
-	r->timed_out = !ms_to_end(w) && !child__ended(w->child);
+	r->timed_out = (w->in_time || w->refuses) && !child__ended(w->child);
 	if (r->timed_out) {
 		child__end(w->child);
 	} else {
@@ -363,7 +388,7 @@ int run__observe(struct run_result *r, const struct measurement *setup)
 	if (r->window && w.child)
 		end_command(&w, setup, r);
 	/* A window without --duration has no end to miss. */
-	r->interrupted = w.seconds > 0 && setup->tick(setup->tick_context);
+	r->interrupted = w.seconds > 0 && !w.in_time && setup->tick(setup->tick_context);
 	free_watch(&w);
 	return err;
 }

@@ -50,7 +50,7 @@ struct run_result {
 	double observed_s;  /* length of an observation's window */
 	__u64 in_flight;    /* sends in progress when the window closed */
 	int command_status; /* exit status of the observed command, as a shell shows it */
-	bool timed_out;	    /* the command ran when the time was up, so it has no status */
+	bool timed_out;	    /* the command still ran, and was ended, so it has no status */
 	struct failure failure;
 };
 
