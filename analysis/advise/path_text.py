@@ -61,7 +61,7 @@ def _more(result):
     if result.seconds_more:
         return f"More: {budget(result)} would tell more."
     if result.path.final:
-        return "Other paths: --peer HOST:PORT of loadgen serve there; --netns; --link veth."
+        return "Other paths: --peer HOST:PORT (of loadgen serve); --address ADDR --netns NAME."
     return "Figures: analyze sweep --grid sizes on the same path, then analyze report."
 
 

@@ -121,6 +121,8 @@ def recommendation(program, path, answers) -> str:
     """Returns the recommendation: about failures; without any, about copies; else about the sizes that pay."""
     found, copied = crossover(answers), _all_copied(program, path)
     urgent = [one for one in program.found if one.severity in URGENT]
+    if urgent and copied and urgent[0].severity == "no_effect":
+        return f"{words.sentence(sentences.paragraphs(urgent)[0][0])} Leave it so: {copied}."
     if urgent:
         return _paragraph_text(sentences.paragraphs(urgent)[0])
     other = [one for one in program.found if one.code == "other_protocol"]

@@ -38,7 +38,8 @@ def medians(frame: pl.DataFrame, metric: str) -> str:
     level has a column if they have several."""
     cells = summary.medians(frame, metric)
     if cells.is_empty():
-        return f"no complete run of a load has {metric}\n"
+        return (f"no complete run of a load has {metric}: --csv FILE writes all columns; --summary --column COLUMN "
+                "has the medians of another\n")
     rows = cells.to_dicts()
     scale, shown = SHOWN[metric]
     same = settings.the_same(rows)
@@ -69,6 +70,10 @@ def _notes(frame, cells):
     failed = frame.filter(~pl.col("complete")).height
     if failed:
         parts.append(f"{words.counted(failed, 'run')} left out, interrupted or failed.")
+    disturbed = frame["disturbed"].count()
+    if disturbed:
+        parts.append(f"{words.whole(disturbed)} of {words.counted(frame.height, 'run')} ran on a busy machine; comparisons "
+                     "leave them out.")
     return " ".join(parts)
 
 

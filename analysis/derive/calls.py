@@ -74,7 +74,7 @@ def stages(run, call):
 def call_row(run, call):
     if not call.once:
         run.missing(f"calls.{call.syscall}.syscalls",
-                    "one such syscall can be several sends, and syscalls are not traced")
+                    "one call of sendfile, splice or sendmmsg can be several sends, and calls are not traced")
     wall = Hist(call.raw["wall"])
     cpu_ns, parts = stages(run, call)
     notified_by = ("io_uring" if call.slot == URING_SLOT else "error queue") if call.zerocopy else None

@@ -34,6 +34,14 @@ class Progress:
         each = self.timed_s / self.timed if self.timed else self.guess_s
         return duration_text((self.runs - self.done) * each - running)
 
+    def repeats(self, runs, seconds):
+        """Reports that these runs are repeated, for at most so many seconds."""
+        self.clear()
+        self.runs = max(self.runs, self.done + len(runs))
+        if self.lines or self.terminal:
+            say(f"repeating {counted(len(runs), 'run')} that a busy machine disturbed, for at most "
+                f"{duration_text(seconds)}\n")
+
     def begin(self, label):
         self.label = label
         self.begun = time.monotonic()

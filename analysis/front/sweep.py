@@ -145,6 +145,8 @@ class Sweep(Runs):
         """Makes runs again that were disturbed since this sweep began."""
         for time_ in range(AGAIN_MAX):
             again = [key for key, times in self.disturbed.items() if times <= time_ and key not in self.read]
+            if again and time.monotonic() < self.deadline:
+                self.progress.repeats(again, self.deadline - time.monotonic())
             for key in again:
                 if time.monotonic() < self.deadline:
                     self._make(*key)

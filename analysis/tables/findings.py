@@ -88,7 +88,8 @@ CODES = (
          "The program never read the error queue of sockets, so it cannot know when its memory may be used again. "
          "Unread notifications take option memory, without which sends are refused.",
          f"`zerocopy.notifications.sockets_unread` above {100 * UNREAD_SHARE:.0f} % of `sockets`, or "
-         f"`reported` is 0 of at least {UNREAD_SENDS} `completions`; not where `pending` applies",
+         f"`reported` is 0 of at least {UNREAD_SENDS} `completions`, or of any if sends were refused because of "
+         "optmem; not where `pending` applies",
          "Read the error queue (recvmsg with MSG_ERRQUEUE); otherwise sends fail with ENOBUFS in the end."),
     Code("queue_read_late", "cost",
          "Notifications waited in the error queue when the window closed. They take option memory, and the program "

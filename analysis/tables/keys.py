@@ -562,8 +562,8 @@ ZEROCOPY = null(block(
         Key("unread", null(integer()), "completed, and not read when the window closed: "
             "`completions - reported`"),
         Key("sockets", null(COUNT), "sockets with completed sends", required=False),
-        Key("sockets_unread", null(COUNT), "of these, sockets whose error queue the application never read; one that "
-            "still exists counts from 50 completed sends on", required=False),
+        Key("sockets_unread", null(COUNT), "of these, sockets with at least 50 completed sends whose error queue the "
+            "application never read", required=False),
         Key("sends_per_notification", null(number(1)), "mean, of the notifications that were read")),
         "how the application learned of completions"),
     Key("error_queue", null(block(

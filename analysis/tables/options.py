@@ -166,7 +166,8 @@ OPTIONS = (
            "--decide repeats. 0: neither.", ("text", "budget")),
     Option("sends", "N", "timeline",
            "take N sends (default 200)",
-           "They are the first N consecutive sends of the socket that sends first in the window.",
+           "They are the first N consecutive sends of the socket that sends first in the window. The window of a "
+           "running program ends with them, unless --duration is given.",
            ("number", "sends", "1", "TIMELINE_SENDS_MAX")),
     Option("slower-than", "T", "timeline",
            "take only sends that took longer than T, of any socket",

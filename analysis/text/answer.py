@@ -123,13 +123,18 @@ def needed(cells):
 
 
 def whys(found):
-    """Returns pairs (problem, remedy), each only once. found: a list of findings for each cell that has findings."""
+    """Returns pairs (problem, remedy), each only once. A problem of some configurations has their number, and that of all
+    configurations with the same interfaces. found: a list of findings for each cell that has findings."""
     if len(found) == 1:
         return sentences.paragraphs(found[0])
-    times = collections.Counter(paragraph for findings in found
-                                for paragraph in sentences.paragraphs(findings, brief=True))
-    return [(why if cells == len(found) else f"{why} in {cells} of {len(found)} configurations", do)
-            for (why, do), cells in times.items()]
+    cells, within = collections.Counter(), collections.defaultdict(collections.Counter)
+    for findings in found:
+        interfaces = frozenset(one.interface for one in findings)
+        cells[interfaces] += 1
+        for paragraph in sentences.paragraphs(findings, brief=True):
+            within[paragraph][interfaces] += 1
+    return [(why if sum(some.values()) == (of := sum(cells[interfaces] for interfaces in some)) else
+             f"{why} in {sum(some.values())} of {of} configurations", do) for (why, do), some in within.items()]
 
 
 def advice(affected):

@@ -106,6 +106,8 @@ def observation(record):
         # If sends by other protocols are not counted, the program may have sent by MPTCP.
         blind = warning(record, UNSEEN) is None and at(record, "observed/others") is None
         yield "no TCP sends were seen" + ("; sends by MPTCP are not seen here" if blind else "")
+        if string(record, "observed/by") == "process":
+            yield "--pid does not observe child processes: --comm NAME, --cgroup PATH and -- PROGRAM do"
     full = total(value(call, "errors/EAGAIN") for call in calls)
     if full > 0:
         yield (f"{words.whole(full)} of the failed sends found the send buffer full (EAGAIN), which is normal for "

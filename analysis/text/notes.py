@@ -29,7 +29,7 @@ WORDS = {
     "calls.counters": "counters of each send",
     "calls.stages": "where the time of a send goes",
     "calls.stages.": "stages that are functions of the kernel",
-    "calls.": "syscalls that are several sends",
+    "calls.": "number of calls",
     "counters": "counters of the program",
     "lost": "losses",
     "lost.stacks": "lost stacks",

@@ -2,11 +2,13 @@
 """Tests the events of single sends: exactly the program's sends, in order, with sizes, causes and completions."""
 
 import json
+import signal
+import subprocess
 import sys
 
 import pytest
 
-from conftest import MECHANISMS, ROOT, Receiver, analyze, check, completes, copy_programs, needs_bpf, only, run
+from conftest import LOADGEN, MECHANISMS, ROOT, Child, Receiver, analyze, check, completes, copy_programs, needs_bpf, only, run
 
 pytestmark = needs_bpf
 
@@ -138,6 +140,16 @@ def test_a_zerocopy_send_lasts_until_its_completion(mechanism, tmp_path):
     timeline = record["timeline"]
     assert 10 <= timeline["sends"] == len(sends_of(events)) <= 20
     assert timeline["median"]["completion_ns"] > 20e6 > timeline["median"]["call_ns"]
+
+
+@pytest.mark.parametrize("options", [[], ["--slower-than", "1us"]])
+def test_the_window_of_a_running_program_ends_with_the_sends(options):
+    with Child([LOADGEN, "--duration", "600", "--warmup", "0"], stdout=subprocess.DEVNULL) as load:
+        done = analyze("timeline", "--pid", load.pid, "--sends", "5", "--json", "-", *options)
+        load.send_signal(signal.SIGKILL)
+    assert done.returncode == 0, done.stderr
+    record = check(json.loads(done.stdout))
+    assert record["complete"] and record["timeline"]["sends"] == 5
 
 
 def test_every_run_has_its_own(tmp_path):

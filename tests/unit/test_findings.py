@@ -274,3 +274,12 @@ def test_an_alert_has_the_code_of_its_findings():
     assert set(found) == {code.alert for code in BY_CODE.values()} - {""}
     for code in BY_CODE.values():
         assert not code.alert or code.name.startswith(found[code.alert])
+
+
+def test_a_problem_is_counted_among_the_configurations_of_its_interface():
+    both = findings_of.found("by io_uring, copied"), findings_of.found("all copied")
+    assert [why for why, _ in answer.whys(both)] == [
+        "all sends by SEND_ZC were copied (loopback, lo)", "all zero-copy sends were copied (loopback, lo)"]
+    assert [why for why, _ in answer.whys([*both, findings_of.found("works")])][1:] == [
+        "all zero-copy sends were copied (loopback, lo) in 1 of 2 configurations",
+        "no zero-copy send was copied: zero-copy works here in 1 of 2 configurations"]

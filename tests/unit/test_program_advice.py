@@ -142,6 +142,13 @@ def test_what_fails_or_has_no_effect_comes_before_all_else(more, words):
     assert advice(program(facts=[known])).startswith(words)  # none of the program's sends requests zero-copy
 
 
+def test_what_has_no_effect_stays_so_where_every_send_is_copied():
+    known = facts.Facts(requests=1000.0, ignored=1000.0, completions=0.0)
+    assert advice(program((100_000, 5), device="lo", facts=[known])) == (
+        "All 1,000 zero-copy sends were ignored, and the data copied: the socket lacks SO_ZEROCOPY. Leave it so: by lo "
+        "every send is copied.")
+
+
 @pytest.mark.parametrize("device, copied, share, words", [
     ("lo", None, 1.0, "Do not use MSG_ZEROCOPY on its path"), ("lo", None, 0.41, "Its paths differ by device"),
     ("lo", 0.4, 1.0, "On this path, send without"), ("lo", 0.4, 0.41, "Its paths differ by device"),

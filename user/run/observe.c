@@ -15,9 +15,10 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define TICK_MS	   200
-#define FAREWELL_S 10  /* the longest wait for the command's end after a signal */
-#define CLOSING_MS 100 /* the longest wait for sends in progress when the window closes */
+#define TICK_MS	    200
+#define FAREWELL_S  10	/* the longest wait for the command's end after a signal */
+#define COMPLETES_S 1	/* how long completions of a timeline's last sends are awaited */
+#define CLOSING_MS  100 /* the longest wait for sends in progress when the window closes */
 
 /* The processes and times for which an observation waits. */
 struct watch {
@@ -30,6 +31,8 @@ struct watch {
 	struct timespec begun;
 	double seconds; /* 0: no end */
 	bool in_time;	/* the window ended when its time was up */
+	bool is_full;	/* the timeline has its sends, since: */
+	struct timespec full;
 	struct timespec signaled;
 	bool is_signaled, waits, refuses; /* the command refuses to end if it takes FAREWELL_S */
 };
@@ -252,6 +255,20 @@ static bool may_end(struct watch *w, const struct target *target)
 }
 
 /*
+ * Returns whether a timeline has its sends, and their completions have had time to follow. A
+ * command and --duration have an end of their own.
+ */
+static bool timeline_is_taken(struct watch *w, const struct tracer *tracer)
+{
+	if (w->child || w->seconds > 0 || !tracer__timeline_is_full(tracer))
+		return false;
+	if (!w->is_full)
+		clock_gettime(CLOCK_MONOTONIC, &w->full);
+	w->is_full = true;
+	return elapsed_since(&w->full) >= COMPLETES_S;
+}
+
+/*
  * Waits until the time is up, all processes have ended, or a signal interrupts. The command
  * receives the same signal, and then its end is awaited for FAREWELL_S.
  */
@@ -274,7 +291,8 @@ static void wait_for_end(struct watch *w, const struct measurement *setup, struc
 		r->observed_s = elapsed_since(&w->begun);
 		pass_signal_on(w, tracer);
 		w->in_time = !ms;
-		if (!ms || (setup->tick(setup->tick_context) && !may_end(w, setup->tracing.target)))
+		if (!ms || timeline_is_taken(w, tracer) ||
+		    (setup->tick(setup->tick_context) && !may_end(w, setup->tracing.target)))
 			return;
 	}
 }

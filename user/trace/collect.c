@@ -368,6 +368,14 @@ int tracer__read_timeline(struct tracer *t, int most)
 	return most < TIMELINE_MS ? most : TIMELINE_MS;
 }
 
+bool tracer__timeline_is_full(const struct tracer *t)
+{
+	__u32 most = t->skel->rodata->timeline_sends;
+
+	return t->timeline &&
+	       (most ? t->skel->bss->timeline_part.sends >= most : t->skel->bss->timeline_done);
+}
+
 int tracer__timeline(struct tracer *t, char **out)
 {
 	__u64 lost = 0;

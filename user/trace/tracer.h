@@ -91,6 +91,8 @@ int tracer__profile(const struct tracer *t, json_object **out);
 
 /* Reads the events of a timeline so far. Returns the ms until the next call, up to most. */
 int tracer__read_timeline(struct tracer *t, int most);
+/* Returns whether a timeline has all its sends; their completions may follow. */
+bool tracer__timeline_is_full(const struct tracer *t);
 /* Reads the timeline of a closed window by timeline__json(). NULL: there is none. 0 or -errno. */
 int tracer__timeline(struct tracer *t, char **out);
 

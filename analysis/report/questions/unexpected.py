@@ -110,7 +110,8 @@ def answer(data: Data) -> Answer:
     if not parts:
         along = words.listed(list(dict.fromkeys({"fields": "records", "message_bytes": "sizes"}.get(axis, axis)
                                                  for axis, _ in courses)))
-        parts = [f"Nothing unexpected was found along {along}." if courses else "One size and thread have no course."]
+        parts = [f"Nothing unexpected was found along {along}." if courses else
+                 "Not answered: it needs runs of several sizes or numbers of threads, on a quiet machine."]
     parts += [words.sentence(*failed)] if failed else []
     why = [*(_moved(course.moved.get((step.before, step.after), [])) for _, course, step in falls[:1]), outliers]
     number = (f"{ratio_text(falls[0][2].ratio)} {_from(falls[0][0], falls[0][2])}" if falls else
