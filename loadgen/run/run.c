@@ -16,7 +16,7 @@ enum { WORKERS, CONTROL, OTHER, EVENTS };
 /*
  * How long a phase waits, after its end, for sent data. Lost segments are sent again after 0.2 s,
  * 0.4 s, 0.8 s and so on. A link of 20 Mbit/s takes 30 s for the send buffers of 16 connections. A
- * user who stops a run waits less.
+ * user who stops a run waits less, and so does everybody for a receiver that is far too slow.
  */
 static const struct limits {
 	uint64_t silence_ns; /* without a byte */
@@ -27,8 +27,11 @@ static const struct limits {
   AFTER_A_STOP = {2 * SECOND, 6 * SECOND, "the receiver read nothing for 2 s after the stop",
 		  "the other end was not done 6 s after the stop"};
 
+#define PACE_NS (6 * SECOND) /* when the receiver's pace is judged */
+
 struct patience {
 	uint64_t end_ns; /* when the phase should end */
+	uint64_t received_at_end;
 	uint64_t progress_ns;
 	uint64_t received;
 	uint64_t stopped_ns; /* when the other end was first seen stopped; 0: it runs */
@@ -66,6 +69,17 @@ static void give_up(struct run *run, struct patience *w, const char *why)
 	w->abandoned = true;
 }
 
+/* Returns whether bytes arrive, but at a pace at which the rest would not arrive in time. */
+static bool is_too_slow(struct run *run, const struct patience *w, uint64_t received,
+			uint64_t since)
+{
+	double bytes = (double)(received - w->received_at_end);
+
+	return bytes > 0 && since >= PACE_NS && since < AT_THE_END.drain_ns && run->ops->unsent &&
+	       (double)run->ops->unsent(run) * (double)since >
+		       bytes * (double)(AT_THE_END.drain_ns - since);
+}
+
 /* Gives up if the phase is over, threads still work, and no more bytes arrive. */
 static void give_up_if_stuck(struct run *run, struct patience *w)
 {
@@ -74,12 +88,16 @@ static void give_up_if_stuck(struct run *run, struct patience *w)
 
 	if (now < w->end_ns)
 		return;
+	if (w->progress_ns < w->end_ns)
+		w->received_at_end = sum;
 	if (sum != w->received || w->progress_ns < w->end_ns) {
 		w->received = sum;
 		w->progress_ns = now;
 	}
 	if (run->ops->received && now - w->progress_ns >= most->silence_ns)
 		give_up(run, w, most->silent);
+	if (is_too_slow(run, w, sum, now - w->end_ns))
+		give_up(run, w, "the other end was too slow after the end");
 	if (now - w->end_ns >= most->drain_ns)
 		give_up(run, w, most->slow);
 }

@@ -355,6 +355,17 @@ static uint64_t received(struct run *run)
 	return sum;
 }
 
+static uint64_t unsent(struct run *run)
+{
+	uint64_t sum = 0;
+	int bytes;
+
+	for_each_worker (w, run)
+		if (!ioctl(w->sender.fd, SIOCOUTQ, &bytes) && bytes > 0)
+			sum += (uint64_t)bytes;
+	return sum;
+}
+
 /* Returns whether the receiver has all data; what remains then finishes by itself. */
 static bool delivered(struct run *run)
 {
@@ -477,6 +488,7 @@ const struct run_ops run_stream = {
 	.stop = stop_workers,
 	.abandon = abandon_workers,
 	.received = received,
+	.unsent = unsent,
 	.delivered = delivered,
 	.open = open_window,
 	.count = count_workers,

@@ -165,7 +165,7 @@ def test_input_and_output(machine):
     assert memory["io_miss_read_bytes"] == 1030 * 64
     # One port was not counted, so the incoming sum is unknown. There is no counter for the outgoing direction.
     assert memory["io_in_bytes"] is None and memory["io_out_bytes"] is None
-    assert reasons(record)["memory.io_in_bytes"] == "not counted, memory.events has the status of each event"
+    assert reasons(record)["memory.io_in_bytes"] == "not counted: memory.events has the status of each event"
     assert reasons(record)["memory.io_out_bytes"].startswith("not supported")
     status = {e["event"]: e["status"] for e in memory["events"]}
     assert status["uncore_iio_free_running/bw_in_port1/"] == "not counted"
