@@ -43,8 +43,7 @@ struct run_ops {
 	void (*abandon)(struct run *run);
 	/* Returns the bytes that have arrived. NULL: slow arrivals never end the run. */
 	uint64_t (*received)(struct run *run);
-	/* Returns the bytes in the send buffers. NULL: the time that these take is not estimated.
-	 */
+	/* Returns the bytes in the send buffers. NULL: the pace of arrivals is not judged. */
 	uint64_t (*unsent)(struct run *run);
 	/* Returns whether all data arrived; the rest then ends by itself. May be NULL. */
 	bool (*delivered)(struct run *run);
