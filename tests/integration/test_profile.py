@@ -58,7 +58,8 @@ def test_stacks_are_of_the_sends_that_were_made(mechanism, untouched):
     assert most_that_is_likely(has("tcp_sendmsg")) > 0.9
     # While the socket is locked, acknowledgments arrive, and release_sock sends a third of the data or more.
     assert most_that_is_likely(lambda s: has("tcp_sendmsg_locked")(s) or has("release_sock")(s)) > 0.8
-    assert not sampled(record, has("skb_copy_ubufs"))
+    # A softirq inside a send may also deliver packets of other tests' zero-copy sends.
+    assert not sampled(record, lambda s: s["context"] == "send" and has("skb_copy_ubufs")(s))
     assert sampled(record) == record["profile"]["samples"]
 
 
