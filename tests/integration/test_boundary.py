@@ -86,7 +86,12 @@ class Job(Child):
         return self
 
     def type(self, key):
+        """Types Ctrl-C. The terminal sends the signal some time later, and then echoes the key, which is awaited."""
         os.write(self.ours, key)
+        echo = b""
+        with contextlib.suppress(OSError):  # the process has ended
+            while not echo.endswith(b"^C"):
+                echo += os.read(self.ours, 64)
 
     def ends(self):
         """Waits for the end of the process; returns standard error and status. No descendant may be left."""
