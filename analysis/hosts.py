@@ -71,10 +71,11 @@ _NEEDED = {"host", "peer", "complete", "disturbed", "zc_completions", "zc_copied
 
 def sum_causes(runs: pl.LazyFrame, *keys: str) -> pl.LazyFrame:
     """Returns the columns keys, cause, device and sends. sends is the sum over the runs' fallback_causes."""
-    parts = r"^([^@;]*)@(.*):(\d+)$"
+    pattern = r"^([^@;]*)@(.*):(\d+)$"
     return runs.select(*keys, pl.col("fallback_causes").str.split(";").alias("cause_at")).explode("cause_at").select(
-        *keys, *(pl.col("cause_at").str.extract(parts, i).alias(part) for i, part in enumerate(("cause", "device"), 1)),
-        pl.col("cause_at").str.extract(parts, 3).cast(pl.Float64, strict=False).alias("sends")).filter(
+        *keys, *(pl.col("cause_at").str.extract(pattern, i).alias(part)
+                 for i, part in enumerate(("cause", "device"), 1)),
+        pl.col("cause_at").str.extract(pattern, 3).cast(pl.Float64, strict=False).alias("sends")).filter(
         pl.col("cause").is_not_null()).group_by([*keys, "cause", "device"]).agg(pl.col("sends").sum())
 
 

@@ -34,13 +34,13 @@ class Progress:
         each = self.timed_s / self.timed if self.timed else self.guess_s
         return duration_text((self.runs - self.done) * each - running)
 
-    def repeats(self, runs, seconds):
-        """Reports that these runs are repeated, for at most so many seconds."""
+    def repeats(self, runs, most_s):
+        """Reports that this number of runs is repeated. most_s: the time that may be spent on them."""
         self.clear()
-        self.runs = max(self.runs, self.done + len(runs))
+        self.runs = max(self.runs, self.done + runs)
         if self.lines or self.terminal:
-            say(f"repeating {counted(len(runs), 'run')} that a busy machine disturbed, for at most "
-                f"{duration_text(seconds)}\n")
+            say(f"repeating {counted(runs, 'run')} that a busy machine disturbed, for at most "
+                f"{duration_text(most_s)}\n")
 
     def begin(self, label):
         self.label = label

@@ -146,7 +146,7 @@ class Sweep(Runs):
         for time_ in range(AGAIN_MAX):
             again = [key for key, times in self.disturbed.items() if times <= time_ and key not in self.read]
             if again and time.monotonic() < self.deadline:
-                self.progress.repeats(again, self.deadline - time.monotonic())
+                self.progress.repeats(len(again), self.deadline - time.monotonic())
             for key in again:
                 if time.monotonic() < self.deadline:
                     self._make(*key)

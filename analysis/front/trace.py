@@ -65,7 +65,8 @@ class Tracks:
         for event in {id(event): event for send in timeline.sends for event in send.events}.values():
             if event.kind in OF_SOCKET:
                 ended = [flows[id(send)] for send in timeline.together.get(id(event), ())]
-                self._add((SOCKETS, (label, sockets[timeline.connection(event)])), timeline.what(event), event.time, None,
+                socket = sockets[timeline.connection(event)]
+                self._add((SOCKETS, (label, socket)), timeline.what(event), event.time, None,
                           {"first id": event.id, "sends": event.of}, ends=ended)
             elif event.kind in OF_CPU:
                 self._add((CPUS, event.cpu), timeline.what(event), event.time, None, {"bytes": event.bytes})

@@ -20,7 +20,7 @@ MACHINE = {"host": "host", "cpu_model": "processor", "arch": "machine type", "cp
 SETTINGS_MOST = 8
 # Warnings that have a number in each run. By code: the column of the number, and the words.
 FOLDED = {code: (path.rpartition("/")[2], meaning) for path, per, _, _, code, meaning in LIMITS if not per}
-# What measures a missing value, by the beginning of the value's key.
+# WAYS has what measures a missing value, by the beginning of the value's key.
 WAYS = (*notes.OPTIONS.items(), ("tcp.skb", "--packets"), ("tcp.frags", "--packets"),
         ("memory", "--memory, where docs/memory.md lists the machine"),
         ("counters", "analyze -- COMMAND, which starts the program"),

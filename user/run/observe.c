@@ -29,12 +29,11 @@ struct watch {
 	size_t left_count;
 	bool left_reported;
 	struct timespec begun;
-	double seconds; /* 0: no end */
-	bool in_time;	/* the window ended when its time was up */
-	bool is_full;	/* the timeline has its sends, since: */
-	struct timespec full;
-	struct timespec signaled;
-	bool is_signaled, waits, refuses; /* the command refuses to end if it takes FAREWELL_S */
+	double seconds;		  /* 0: no end */
+	bool in_time;		  /* the window ended when its time was up */
+	struct timespec full;	  /* when the timeline had its sends: since_first() */
+	struct timespec signaled; /* when a signal came: since_first() */
+	bool waits, refuses;	  /* the command refuses to end if it takes FAREWELL_S */
 };
 
 static int watch_pids(struct watch *w, const struct target *target, struct run_result *r)
@@ -234,6 +233,14 @@ static void pass_signal_on(const struct watch *w, struct tracer *tracer)
 		kill(pids[i], sig);
 }
 
+/* Returns the seconds since the first call with this time, which is all zero before. */
+static double since_first(struct timespec *first)
+{
+	if (!first->tv_sec && !first->tv_nsec)
+		clock_gettime(CLOCK_MONOTONIC, first);
+	return elapsed_since(first);
+}
+
 /* After a signal: returns whether the command may still end by itself. */
 static bool may_end(struct watch *w, const struct target *target)
 {
@@ -241,10 +248,7 @@ static bool may_end(struct watch *w, const struct target *target)
 
 	if (!w->child || w->child->ended)
 		return false;
-	if (!w->is_signaled)
-		clock_gettime(CLOCK_MONOTONIC, &w->signaled);
-	w->is_signaled = true;
-	since = elapsed_since(&w->signaled);
+	since = since_first(&w->signaled);
 	if (since >= 1 && !w->waits)
 		program__complain("waiting for %s, which received the signal, too, to end: "
 				  "after %d s it is ended",
@@ -262,10 +266,7 @@ static bool timeline_is_taken(struct watch *w, const struct tracer *tracer)
 {
 	if (w->child || w->seconds > 0 || !tracer__timeline_is_full(tracer))
 		return false;
-	if (!w->is_full)
-		clock_gettime(CLOCK_MONOTONIC, &w->full);
-	w->is_full = true;
-	return elapsed_since(&w->full) >= COMPLETES_S;
+	return since_first(&w->full) >= COMPLETES_S;
 }
 
 /*
