@@ -440,9 +440,15 @@ static __always_inline void socket_destroyed(__u64 sock)
 
 TWICE(PROTO_SOCKET_GONE, socket_gone, PAIR_SOCKET, sock, socket_destroyed(sock), __u64 sock)
 
+/* Returns whether a closed socket's memory is another socket's, which has given fewer ids. */
+static __always_inline bool is_reused(const struct zsock *s)
+{
+	return s->closed && id_before(next_id((struct sock *)s->sock), s->next);
+}
+
 static long zsock__check(void *map, __u64 *sock, struct zsock *s, void *unused)
 {
-	if (is_freed(*sock)) {
+	if (is_freed(*sock) || is_reused(s)) {
 		zsock__end(*sock);
 	} else if (completed_sends(s) > 0) {
 		open_queues.sockets++;

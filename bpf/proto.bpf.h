@@ -57,10 +57,11 @@ static __always_inline __u8 socket_state_of(struct sock *sk)
 	return READ(sk, __sk_common.skc_state);
 }
 
-/* Returns whether the socket is freed. Its memory is only used for sockets, so it can be read. */
+/* Returns whether the socket is freed. The kernel may then use its memory for anything. */
 static __always_inline bool is_freed(__u64 sock)
 {
-	return !READ((struct sock_common___counted *)sock, skc_refcnt.refs.counter);
+	return !READ((struct sock_common___counted *)sock, skc_refcnt.refs.counter) ||
+	       !is_ours((struct sock *)sock);
 }
 
 /* Returns whether the application has closed the socket. */

@@ -87,7 +87,6 @@ class Soak:
 
     def fail(self, why):
         self.wrong.append(why)
-        print(f"soak: {why}", file=sys.stderr, flush=True)
 
     def start(self, command, **options):
         """Starts a process in a session of its own, so that Ctrl-C in the terminal reaches only the soak."""
@@ -262,7 +261,9 @@ def print_results(soak):
                 [row for program in soak.programs if program.samples for row in program.rows()]),
           end="\n\n")
     print(table(["came and went", ""],
-                [[what, f"{number:,}"] for what, number in sorted(soak.counts.items())]))
+                [[what, f"{number:,}"] for what, number in sorted(soak.counts.items())]), flush=True)
+    for why in soak.wrong:  # last, because who runs many suites may see only the end
+        print(f"soak: {why}", file=sys.stderr)
 
 
 def parse_options():

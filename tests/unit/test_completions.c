@@ -294,6 +294,65 @@ static void test_earlier_sends_are_counted_separately(void **state)
 	}
 }
 
+static void make_socket(struct sock *sk, int family, int ids)
+{
+	memset(sk, 0, sizeof(*sk));
+	((struct sock_common___counted *)sk)->skc_refcnt.refs.counter = 1;
+	sk->__sk_common.skc_family = (__u16)family;
+	sk->sk_protocol = IPPROTO_TCP;
+	sk->sk_zckey.counter = ids;
+	sk->sk_error_queue.prev = (struct sk_buff *)&sk->sk_error_queue;
+}
+
+/* Watches a socket, which makes a send. Returns its entry. */
+static struct zsock *watch_sender(struct sock *sk)
+{
+	struct send_key send = {.sock = (__u64)sk};
+	struct zsock *s;
+
+	make_socket(sk, AF_INET, 0);
+	forget();
+	s = zsock__get(sk, 0);
+	assert_true(s && id__take(s, 0));
+	send.generation = s->generation;
+	assert_true(slot__begin(&send, 1, 100));
+	sk->sk_zckey.counter = 1;
+	return s;
+}
+
+/* The reader's program ends the entry, and counts its send as lost. */
+static void assert_ended(bool ended)
+{
+	gate = GATE_OPEN;
+	sockets_checked(NULL);
+	assert_int_equal(totals_of_all()->lost_completions, ended);
+	assert_int_equal(sockets_kept, !ended);
+	assert_int_equal(sockets_closed, 0);
+}
+
+/* No program saw the completion of a closed socket's send. The kernel uses the memory again. */
+static void test_reused_memory(void **state)
+{
+	static struct sock sk;
+
+	socket_destroyed((__u64)watch_sender(&sk)->sock);
+	make_socket(&sk, AF_INET6, 0);
+	assert_ended(true);
+
+	socket_destroyed((__u64)watch_sender(&sk)->sock);
+	memset(&sk, 's', sizeof(sk));
+	assert_ended(true);
+
+	/* Nor did a program see the socket's end. */
+	watch_sender(&sk);
+	make_socket(&sk, 1, 0);
+	assert_ended(true);
+
+	watch_sender(&sk);
+	assert_ended(false);
+	zsock__end((__u64)&sk);
+}
+
 /* A closed socket gets no further notifications. */
 static void test_a_closed_socket(void **state)
 {
@@ -392,6 +451,7 @@ int main(void)
 		cmocka_unit_test(test_a_window_that_opens),
 		cmocka_unit_test(test_earlier_sends_are_counted_separately),
 		cmocka_unit_test(test_a_window_that_closes),
+		cmocka_unit_test(test_reused_memory),
 		cmocka_unit_test(test_a_closed_socket),
 		cmocka_unit_test(test_references),
 		cmocka_unit_test(test_many_references_at_once),
