@@ -11,7 +11,6 @@ import dataclasses
 import functools
 
 import numpy as np
-import scipy.special
 
 LEVEL = 0.95
 FEWEST = 5
@@ -41,8 +40,10 @@ def ranks(n: int) -> tuple[int, float, float]:
     The lower end is (1 - weight) x the k-th smallest value + weight x the next; the upper end is the same, counted from
     the largest. The widest interval, from the least to the largest value, has the level 1 - 2^(1-n): 93.75 % for n = 5.
     """
+    from scipy.special import bdtr  # takes as long as polars and numpy together
+
     def reached(k):
-        return 1 - 2 * float(scipy.special.bdtr(k - 1, n, 0.5))
+        return 1 - 2 * float(bdtr(k - 1, n, 0.5))
     if reached(1) <= LEVEL:
         return 1, 0.0, reached(1)
     k = max(k for k in range(1, (n + 1) // 2 + 1) if reached(k) >= LEVEL)

@@ -2,7 +2,6 @@
 """Flags outliers among the repeats of a configuration, and among hosts. Outliers are never removed."""
 
 import numpy as np
-import scipy.special
 
 # The chance that one of several repeats is flagged although none is an outlier.
 ALPHA = 0.01
@@ -28,7 +27,8 @@ def flags(rows) -> np.ndarray:
     left = np.maximum(squares - off * (rows - mean), 0) / (n - 2)
     # Differences that rounding can explain make no outlier.
     spread = np.maximum(np.sqrt(left), 1e-9 * np.maximum(np.abs(mean), 1e-9))
-    critical = scipy.special.stdtrit(n - 2, 1 - ALPHA / n / 2)
+    from scipy.special import stdtrit  # takes as long as polars and numpy together
+    critical = stdtrit(n - 2, 1 - ALPHA / n / 2)
     return np.abs(off) > critical * spread * np.sqrt(n / (n - 1))
 
 
