@@ -324,7 +324,7 @@ static struct zsock *watch_sender(struct sock *sk)
 static void assert_ended(bool ended)
 {
 	gate = GATE_OPEN;
-	sockets_checked(NULL);
+	sockets_checked();
 	assert_int_equal(totals_of_all()->lost_completions, ended);
 	assert_int_equal(sockets_kept, !ended);
 	assert_int_equal(sockets_closed, 0);
