@@ -40,7 +40,7 @@ def ranks(n: int) -> tuple[int, float, float]:
     The lower end is (1 - weight) x the k-th smallest value + weight x the next; the upper end is the same, counted from
     the largest. The widest interval, from the least to the largest value, has the level 1 - 2^(1-n): 93.75 % for n = 5.
     """
-    from scipy.special import bdtr  # takes as long as polars and numpy together
+    from scipy.special import bdtr  # the import takes as long as those of polars and numpy together
 
     def reached(k):
         return 1 - 2 * float(bdtr(k - 1, n, 0.5))

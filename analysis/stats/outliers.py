@@ -19,6 +19,8 @@ def flags(rows) -> np.ndarray:
     n = rows.shape[-1]
     if n < FEWEST:
         return np.zeros(rows.shape, dtype=bool)
+    from scipy.special import stdtrit  # the import takes as long as those of polars and numpy together
+
     positive = (rows > 0).all(axis=-1, keepdims=True)
     rows = np.where(positive, np.log(np.where(positive, rows, 1)), rows)
     mean, squares = rows.mean(axis=-1, keepdims=True), rows.var(axis=-1, keepdims=True) * n
@@ -27,7 +29,6 @@ def flags(rows) -> np.ndarray:
     left = np.maximum(squares - off * (rows - mean), 0) / (n - 2)
     # Differences that rounding can explain make no outlier.
     spread = np.maximum(np.sqrt(left), 1e-9 * np.maximum(np.abs(mean), 1e-9))
-    from scipy.special import stdtrit  # takes as long as polars and numpy together
     critical = stdtrit(n - 2, 1 - ALPHA / n / 2)
     return np.abs(off) > critical * spread * np.sqrt(n / (n - 1))
 

@@ -548,7 +548,7 @@ def drained(exporter, sends):
 @pytest.mark.parametrize("mechanism", [mechanism for mechanism in MECHANISMS if completes(mechanism)])
 def test_rounds_of_churn(mechanism):
     """Sockets close with sends in flight, and new sockets reuse their memory at once. A kernel may call no BPF program
-    while a process that it protects runs (see docs/zerocopy.md): then a few completions are lost."""
+    while process 1 runs (see docs/zerocopy.md): then a few completions are lost."""
     sends = 0
     with Exporter("--comm", "churn", "--mechanism", mechanism) as exporter:
         for _ in range(10):

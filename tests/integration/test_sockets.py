@@ -174,8 +174,8 @@ def test_more_sends_in_flight_than_a_map_has_room_for(sockets, each, size, mecha
     assert (own["sends"], own["failed"]) == (sockets * each, 0)
     assert own["sends"] - before["completions"] > 65536
     counted(record, own["sends"], own["copied"])
-    # With more than 8192 sends in flight on a socket, some may be lost. A kernel may call no BPF program while a process
-    # that it protects runs (see docs/zerocopy.md). The record then has up to a tenth of a burst's own flags as lost.
+    # With more than 8192 sends in flight on a socket, some may be lost. A kernel may call no BPF program while process 1
+    # runs (see docs/zerocopy.md). The record then has up to a tenth of a burst's own flags as lost.
     if each <= 8192:
         nothing_lost(record, few=own["sends"] / 10)
 

@@ -190,7 +190,7 @@ def storms(soak, chance):
 
 def churn(soak, chance):
     """Observes churn, which closes sockets with sends in flight: each send that was seen must have completed or count as
-    lost. A kernel may call no BPF program while a process that it protects runs: see docs/zerocopy.md."""
+    lost. A kernel may call no BPF program while process 1 runs: see docs/zerocopy.md."""
     sockets, threads = chance.choice((100, 1000, 5000)), chance.randint(1, 8)
     result = run(ANALYZE, "--json", "-", "--", PROGRAMS / "churn", "--unread", "--sockets", sockets,
                  "--threads", threads)

@@ -294,13 +294,12 @@ static void test_earlier_sends_are_counted_separately(void **state)
 	}
 }
 
-static void make_socket(struct sock *sk, int family, int ids)
+static void make_socket(struct sock *sk, int family)
 {
 	memset(sk, 0, sizeof(*sk));
 	((struct sock_common___counted *)sk)->skc_refcnt.refs.counter = 1;
 	sk->__sk_common.skc_family = (__u16)family;
 	sk->sk_protocol = IPPROTO_TCP;
-	sk->sk_zckey.counter = ids;
 	sk->sk_error_queue.prev = (struct sk_buff *)&sk->sk_error_queue;
 }
 
@@ -310,7 +309,7 @@ static struct zsock *watch_sender(struct sock *sk)
 	struct send_key send = {.sock = (__u64)sk};
 	struct zsock *s;
 
-	make_socket(sk, AF_INET, 0);
+	make_socket(sk, AF_INET);
 	forget();
 	s = zsock__get(sk, 0);
 	assert_true(s && id__take(s, 0));
@@ -336,16 +335,16 @@ static void test_reused_memory(void **state)
 	static struct sock sk;
 
 	socket_destroyed((__u64)watch_sender(&sk)->sock);
-	make_socket(&sk, AF_INET6, 0);
+	make_socket(&sk, AF_INET6);
 	assert_ended(true);
 
 	socket_destroyed((__u64)watch_sender(&sk)->sock);
 	memset(&sk, 's', sizeof(sk));
 	assert_ended(true);
 
-	/* Nor did a program see the socket's end. */
+	/* No program saw the socket's end, either. */
 	watch_sender(&sk);
-	make_socket(&sk, 1, 0);
+	make_socket(&sk, 1);
 	assert_ended(true);
 
 	watch_sender(&sk);
